@@ -1,0 +1,55 @@
+# Needs Python 3.11 or later with its venv module, make and git. Another Python:
+#   make setup PYTHON=python3.13
+
+PYTHON ?= python3
+SEEDS ?= 10000
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# The build backend is pinned too; older pips read the first of these for it, newer ones the second.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test fmt swarm mutants golden clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## build .venv, with the command electorate in it
+
+check: setup ## formatting, lint, types, imports, tidiness
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -q tests/test_tidy.py
+
+test: setup ## run every test
+	$(BIN)/pytest -n auto
+
+fmt: setup ## format, and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+swarm: setup ## simulate Bully under SEEDS=10000 seeds
+	$(BIN)/electorate simulate bully --nodes 5 --seeds $(SEEDS)
+
+mutants: setup ## break the protocols on purpose; every break must be noticed
+	$(BIN)/pytest -n auto -m mutants
+
+golden: setup ## rewrite the golden files; then read the diff
+	$(BIN)/pytest -k golden --rewrite
+
+clean: ## remove .venv and all caches
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or \
+		sys.exit("electorate needs Python 3.11 or later; $(PYTHON) is " + v + ". Try PYTHON=python3.13")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,7 @@
+"""The exhaustive driver: every run of a protocol within stated budgets and bounds."""
+
+from electorate.check.model import Bounds, Budget, Detector, Model
+from electorate.check.search import check
+from electorate.check.verdict import Liveness, Verdict, Violation
+
+__all__ = ["Bounds", "Budget", "Detector", "Liveness", "Model", "Verdict", "Violation", "check"]

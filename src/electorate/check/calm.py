@@ -1,0 +1,69 @@
+"""The stable graph: all that can happen after the last fault, from wherever the faults led."""
+
+from collections.abc import Callable
+
+from electorate.check.graph import Graph
+from electorate.check.judge import Judge
+from electorate.check.world import Move, Row, World
+
+Path = list[tuple[Row, Move]]
+
+
+class Calm:
+    """States without budget, their edges, and for each a shortest way there."""
+
+    def __init__(self, world: World, judge: Judge, stem: Callable[[int], Path]) -> None:
+        self.world = world
+        self.judge = judge
+        self.rows: list[Row] = []
+        self.graph = Graph()
+        self.roots: list[int] = []
+        self.cut: set[int] = set()
+        """States some of whose successors lie beyond a bound."""
+        self.frontier: list[int] = []
+        self._stem = stem
+        self._index: dict[Row, int] = {}
+        self._parents: list[int] = []
+        """A state's predecessor; for a root, minus one minus the faulty state it comes from."""
+
+    def meet(self, row: Row, origin: int) -> None:
+        """Enter a state in which the faults ended."""
+        if row not in self._index:
+            self.roots.append(self._add(row, -1 - origin))
+
+    def _add(self, row: Row, parent: int) -> int:
+        place = self._index[row] = len(self.rows)
+        self.rows.append(row)
+        self._parents.append(parent)
+        self.frontier.append(place)
+        return place
+
+    def expand_frontier(self) -> None:
+        """Add all successors of the states met last."""
+        states, self.frontier = self.frontier, []
+        for state in states:
+            cuts = self.world.cuts.total()
+            edges: list[tuple[int, bool]] = []
+            for move, row in self.world.successors(self.rows[state]):
+                target = self._index.get(row)
+                if target is None:
+                    target = self._add(row, state)
+                edges.append((target, move.kind == "tick"))
+            if self.world.cuts.total() > cuts:
+                self.cut.add(state)
+            self.graph.add(edges)
+
+    def stem(self, state: int) -> tuple[Path, list[int]]:
+        """How to get to a state: the path up to the last fault, and the states after it."""
+        states = [state]
+        while (parent := self._parents[states[-1]]) >= 0:
+            states.append(parent)
+        return self._stem(-1 - parent), states[::-1]
+
+    def moves(self, states: list[int]) -> Path:
+        """The moves along states that follow one another."""
+        path: Path = []
+        for state, after in zip(states, states[1:], strict=False):
+            row, wanted = self.rows[state], self.rows[after]
+            path.append((row, next(m for m, r in self.world.successors(row) if r == wanted)))
+        return path

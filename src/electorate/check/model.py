@@ -1,0 +1,113 @@
+"""What is explored: a setting, how many faults the adversary may spend, where the search is cut."""
+
+from enum import StrEnum
+from typing import Any
+
+from electorate.core import Machine, Value
+from electorate.trace import Clock, Setting
+
+UNLIMITED = 1_000_000_000
+
+
+class Detector(StrEnum):
+    """What the failure detectors may do wrong."""
+
+    EVENTUALLY_PERFECT = "eventually-perfect"  # lies from a budget, none once faults end
+    UNRELIABLE = "unreliable"  # lies for ever
+
+
+class Budget(Value):
+    """How many faults of each kind a run may spend."""
+
+    crashes: int = 0
+    recoveries: int = 0
+    losses: int = 0
+    doubles: int = 0
+    lies: int = 0
+    pauses: int = 0
+    asks: int = 0
+
+    def spent(self, kind: str) -> "Budget | None":
+        """The budget after one more fault of this kind, None if there is none left."""
+        left: int = getattr(self, kind)
+        if not left:
+            return None
+        if left >= UNLIMITED:
+            return self
+        return Budget(**{name: getattr(self, name) - (name == kind) for name in BUDGETS})
+
+    def texts(self) -> list[str]:
+        """`crashes ≤ 1` for every kind of fault that may happen at all."""
+        shown = [(name, getattr(self, name)) for name in BUDGETS]
+        return [f"{name} ≤ {n if n < UNLIMITED else '∞'}" for name, n in shown if n]
+
+
+BUDGETS = Budget.__struct_fields__
+
+
+class Bounds(Value):
+    """Where the search is cut. A cut that happens is counted and named in the verdict."""
+
+    capacity: int = 8
+    """Messages on one channel."""
+    counter: int = 8
+    """The largest value of a number that the machine declares to be growing."""
+    firings: int = 2
+    """Firings of periodic timers per node, in unbounded timing."""
+
+
+class Model(Value):
+    """Everything a verdict depends on."""
+
+    setting: Setting
+    budget: Budget = Budget()
+    bounds: Bounds = Bounds()
+    detector: Detector = Detector.EVENTUALLY_PERFECT
+    detection: int | None = None
+    """A wrong suspicion or trust is corrected within so many ticks; None means 2T."""
+    notices_restarts: bool = False
+    atomic_turns: bool = False
+    """Whether a crash keeps all or none of a turn's messages, instead of any prefixes."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether time has bounds at all."""
+        return self.setting.clock is Clock.BOUNDED
+
+    @property
+    def detection_ticks(self) -> int:
+        """The detection bound in ticks."""
+        return 2 * self.setting.timing.T if self.detection is None else self.detection
+
+    def first_budget(self) -> Budget:
+        """The budget at the start of a run."""
+        if self.detector is Detector.UNRELIABLE:
+            return self._lying(self.budget)
+        return self.budget
+
+    def last_budget(self) -> Budget:
+        """The budget of the stable phase: nothing fails any more."""
+        return self._lying(Budget()) if self.detector is Detector.UNRELIABLE else Budget()
+
+    @staticmethod
+    def _lying(budget: Budget) -> Budget:
+        fields = {name: getattr(budget, name) for name in BUDGETS}
+        return Budget(**{**fields, "lies": UNLIMITED})
+
+    def constants(self, machine: Machine[Any]) -> list[str]:
+        """Every constant that the verdict is about, for its sentence."""
+        setting = self.setting
+        texts = [f"N={len(setting.ids)}", f"{setting.clock} timing"]
+        if self.bounded:
+            texts += [f"T={setting.timing.T}", f"delay {setting.delay_min}..{setting.delay_max}"]
+            texts += [f"ties {setting.ties}"]
+        texts += [f"order {setting.order}", f"connections {setting.connections}"]
+        texts += [f"from {setting.start}"]
+        if machine.uses_views:
+            kind = self.detector if self.first_budget().lies else "perfect"
+            within = f" within {self.detection_ticks}" if self.bounded else ""
+            restarts = ", notices restarts" if self.notices_restarts else ""
+            texts.append(f"detector {kind}{within}{restarts}")
+        if self.atomic_turns:
+            texts.append("atomic turns")
+        return texts + (self.budget.texts() or ["no faults"])

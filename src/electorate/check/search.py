@@ -1,0 +1,196 @@
+"""The reference explorer: breadth-first over every run, shortest counterexamples first.
+
+Plain Python, meant to be read; faster engines must agree with it, state for state.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from electorate.check.explain import trace_of
+from electorate.check.judge import Judge
+from electorate.check.calm import Calm
+from electorate.check.liveness import Finding, judge_goal
+from electorate.check.model import Model
+from electorate.check.start import Beginning, beginnings
+from electorate.check.verdict import Result, Verdict, Violation
+from electorate.check.world import Move, Row, World
+from electorate.claims import Claim, Kind, Witness
+from electorate.core import Machine, Turns
+
+STATES_MAX = 5_000_000
+
+
+class Progress(NamedTuple):
+    """How far a search has come."""
+
+    phase: str
+    level: int
+    frontier: int
+    states: int
+    transitions: int
+    seconds: float
+
+
+class LimitReached(Exception):
+    """The search was stopped before its end."""
+
+
+Report = Callable[[Progress], None]
+
+
+class Search:
+    """One exhaustive search, with a parent for every state so that runs can be told."""
+
+    def __init__(
+        self, machine: Machine[Any], model: Model, claims: Sequence[Claim], states_max: int
+    ) -> None:
+        self.world = World(Turns(machine), model)
+        self.claims = claims
+        self.judge = Judge(self.world, claims)
+        self.states_max = states_max
+        self.rows: list[Row] = []
+        self.parents: list[tuple[int, Move] | None] = []
+        self.depths: list[int] = []
+        self.transitions = 0
+        self.stable_states = 0
+        self.broken: dict[str, tuple[int, Witness]] = {}
+        self._index: dict[Row, int] = {}
+        self._origins: dict[Row, Beginning] = {}
+        self._started = time.perf_counter()
+
+    def run(self, report: Report) -> bool:
+        """Explore until all is seen, or every claim that can break has; says which."""
+        always = sum(claim.kind is Kind.ALWAYS for claim in self.claims)
+        for beginning in beginnings(self.world, self._lack):
+            self._origins.setdefault(beginning.row, beginning)
+            self._meet(beginning.row, None, 0)
+        level, first = 0, 0
+        while first < len(self.rows):
+            last = len(self.rows)
+            report(self.progress("search", level, last - first))
+            for place in range(first, last):
+                if always and len(self.broken) == always:
+                    return False
+                if len(self.rows) > self.states_max:
+                    raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
+                self._expand(place, level)
+            first, level = last, level + 1
+        return True
+
+    def _expand(self, place: int, level: int) -> None:
+        row = self.rows[place]
+        successors = self.world.successors(row)
+        self.transitions += len(successors)
+        for move, after in successors:
+            self.judge.note(row, move, after)
+            if after not in self._index:
+                self._meet(after, (place, move), level + 1)
+
+    def _meet(self, row: Row, parent: tuple[int, Move] | None, depth: int) -> None:
+        if row in self._index:
+            return
+        place = self._index[row] = len(self.rows)
+        self.rows.append(row)
+        self.parents.append(parent)
+        self.depths.append(depth)
+        for claim, witness in self.judge.of(row).broken:
+            self.broken.setdefault(claim.name, (place, witness))
+
+    def _lack(self, world: World, row: Row) -> str | None:
+        """What a row of another world of the same machine lacks of the goal."""
+        lacking = Judge(world, self.claims).of(row).lacking
+        return lacking[0][1].text if lacking else None
+
+    def path(self, place: int) -> list[tuple[Row, Move]]:
+        """The shortest way to a state."""
+        path: list[tuple[Row, Move]] = []
+        while (parent := self.parents[place]) is not None:
+            place, move = parent
+            path.append((self.rows[place], move))
+        return [*self._origins[self.rows[place]].path, *reversed(path)]
+
+    def violations(self) -> list[Violation]:
+        """Every broken safety claim with its shortest run."""
+        return [
+            Violation(name, witness, trace_of(self.world, self.path(place)))
+            for name, (place, witness) in self.broken.items()
+        ]
+
+    def calm(self, report: Report) -> Calm:
+        """Everything that can follow once nothing fails any more."""
+        calm = Calm(self.world, self.judge, self.path)
+        roots: list[list[int]] = [[] for _ in range(self.depths[-1] + 1)]
+        for place, depth in enumerate(self.depths):
+            roots[depth].append(place)
+        level = 0
+        while level < len(roots) or calm.frontier:
+            for place in roots[level] if level < len(roots) else ():
+                calm.meet(self.world.stabilised(self.rows[place]), place)
+            report(self.progress("stable phase", level, len(calm.frontier)))
+            calm.expand_frontier()
+            self.stable_states = len(calm.rows)
+            if self.stable_states > self.states_max:
+                raise LimitReached(f"more than {self.states_max:,} stable states (--states-max)")
+            level += 1
+        return calm
+
+    def progress(self, phase: str, level: int, frontier: int) -> Progress:
+        """How far this search has come."""
+        seconds = time.perf_counter() - self._started
+        return Progress(phase, level, frontier, len(self.rows), self.transitions, seconds)
+
+
+def check(
+    machine: Machine[Any],
+    model: Model,
+    claims: Sequence[Claim],
+    states_max: int = STATES_MAX,
+    report: Report = lambda progress: None,
+) -> Verdict:
+    """Judge the claims on every run that the model allows."""
+    search = Search(machine, model, claims, states_max)
+    results = {claim.name: Result.UNKNOWN for claim in claims}
+    goals = [claim for claim in claims if claim.kind is Kind.GOAL]
+    findings: list[Finding] = []
+    reason: str | None = None
+    try:
+        if search.run(report):
+            results |= {c.name: Result.HOLDS for c in claims if c.kind is Kind.ALWAYS}
+            if goals:
+                calm = search.calm(report)
+                findings = [judge_goal(calm, goal) for goal in goals]
+                results |= {finding.goal: finding.result for finding in findings}
+            reason = search.judge.vacuous()
+    except LimitReached as limit:
+        reason = str(limit)
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    results |= dict.fromkeys(search.broken, Result.VIOLATED)
+    worst = max(findings, key=lambda finding: finding.gravity, default=None)
+    return Verdict(
+        result=_overall(results, reason),
+        claims=results,
+        liveness=worst and worst.liveness,
+        tau=worst and worst.tau,
+        slowest=worst and worst.slowest,
+        slowest_from=worst and worst.slowest_from,
+        violations=(*search.violations(), *(f.violation for f in findings if f.violation)),
+        states=len(search.rows),
+        transitions=search.transitions,
+        stable_states=search.stable_states,
+        depth=search.depths[-1] if search.depths else 0,
+        calls=search.world.turns.calls,
+        seconds=search.progress("done", 0, 0).seconds,
+        sometimes=dict(search.judge.sometimes),
+        cuts=dict(search.world.cuts),
+        reason=reason,
+    )
+
+
+def _overall(results: dict[str, Result], reason: str | None) -> Result:
+    if Result.VIOLATED in results.values():
+        return Result.VIOLATED
+    if reason is not None or Result.UNKNOWN in results.values():
+        return Result.UNKNOWN
+    return Result.HOLDS

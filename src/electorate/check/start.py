@@ -1,0 +1,153 @@
+"""Where runs begin: all booted at once, or where the fault-free run ends up."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
+
+import msgspec
+
+from electorate.check.explain import trace_of
+from electorate.check.model import Budget, Detector, Model
+from electorate.check.part import Armed
+from electorate.check.world import Move, Row, World
+from electorate.trace import Clock, Start, Trace
+
+STEPS_MAX = 100_000
+
+
+class StartError(Exception):
+    """The fault-free run does not end up where a check could begin."""
+
+    def __init__(self, problem: str, trace: Trace) -> None:
+        super().__init__(problem)
+        self.trace = trace
+
+
+class Beginning(NamedTuple):
+    """A row to begin with, and how it is reached from the start that the setting names."""
+
+    row: Row
+    path: tuple[tuple[Row, Move], ...] = ()
+
+
+def beginnings(world: World, goal: Callable[[World, Row], str | None]) -> list[Beginning]:
+    """The start set; `goal` says what a row lacks."""
+    if world.model.setting.start is Start.BOOT:
+        return [Beginning(world.booted())]
+    calm = _fault_free_twin(world)
+    loop = _fault_free_loop(calm, goal)
+    return [
+        Beginning(_translated(calm, row, world), tuple(path))
+        for row, path in _every_phase(calm, loop)
+    ]
+
+
+def _fault_free_twin(world: World) -> World:
+    """The same machine with bounded timing and without faults."""
+    setting = msgspec.structs.replace(
+        world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT
+    )
+    model = Model(setting, Budget(), world.model.bounds, Detector.EVENTUALLY_PERFECT)
+    return World(world.turns, model)
+
+
+def _fault_free_loop(
+    world: World, goal: Callable[[World, Row], str | None]
+) -> list[tuple[Row, Move]]:
+    """Follow the run with every delay T until a row repeats; the rows from there on."""
+    row = world.booted()
+    path: list[tuple[Row, Move]] = []
+    seen: dict[Row, int] = {}
+    while row not in seen:
+        if len(path) >= STEPS_MAX:
+            raise StartError("the fault-free run never repeats itself", trace_of(world, path))
+        seen[row] = len(path)
+        move, after = _calm_move(world, row)
+        path.append((row, move))
+        row = after
+    loop = path[seen[row] :]
+    for place, (passed, _) in enumerate(loop):
+        lack = goal(world, passed)
+        if lack is not None:
+            shown = path[: seen[row] + place]
+            problem = f"the fault-free run misses the goal: {lack}"
+            raise StartError(problem, trace_of(world, shown))
+    return loop
+
+
+def _calm_move(world: World, row: Row) -> tuple[Move, Row]:
+    """The one move of the fault-free run: messages take T, and go before timers."""
+    later: list[tuple[Move, Row]] = []
+    for move, after in world.successors(row):
+        if move.kind == "deliver" and world.channels.cards[row[move.where]].due:
+            return move, after
+        if move.kind == "fire":
+            timers = world.locals.cards[row[move.where]].value.timers
+            if any(t.timer == move.what and t.latest == 0 for t in timers):
+                later.insert(0, (move, after))
+        if move.kind == "tick":
+            later.append((move, after))
+    if not later:
+        raise StartError("the fault-free run stops for ever", trace_of(world, [(row, Move("tick"))]))
+    return later[0]
+
+
+def _every_phase(
+    world: World, loop: list[tuple[Row, Move]]
+) -> list[tuple[Row, list[tuple[Row, Move]]]]:
+    """The rows of the loop with each periodic timer at every phase."""
+    periodic = {timer.name for timer in world.machine.timers if timer.periodic}
+    rows = [row for row, _ in loop]
+    periods: dict[tuple[int, str], int] = {}
+    for row in rows:
+        for place, armed in _armed(world, row, periodic):
+            key = (place, armed.timer)
+            periods[key] = max(periods.get(key, 1), armed.latest)
+    if not periods:
+        return [(row, loop[:place]) for place, row in enumerate(rows)]
+    found: dict[Row, list[tuple[Row, Move]]] = {}
+    for place, row in enumerate(rows):
+        keys = [(node, armed.timer) for node, armed in _armed(world, row, periodic)]
+        for lefts in product(*(range(1, periods[key] + 1) for key in keys)):
+            shifted = row
+            path = list(loop[:place])
+            for (node, timer), left in zip(keys, lefts, strict=True):
+                path.append((shifted, Move("phase", node, (timer, left))))
+                shifted = _shifted(world, shifted, node, timer, left)
+            found.setdefault(shifted, path)
+    return list(found.items())
+
+
+def _armed(world: World, row: Row, names: set[str]) -> list[tuple[int, Armed]]:
+    return [
+        (place, armed)
+        for place in range(world.n)
+        for armed in world.locals.cards[row[place]].value.timers
+        if armed.timer in names
+    ]
+
+
+def _shifted(world: World, row: Row, node: int, timer: str, left: int) -> Row:
+    value = world.locals.cards[row[node]].value
+    timers = tuple(Armed(t.timer, left, left) if t.timer == timer else t for t in value.timers)
+    code = world.locals.code(value._replace(timers=timers))
+    return (*row[:node], code, *row[node + 1 :])
+
+
+def _translated(calm: World, row: Row, world: World) -> Row:
+    """The same row in the codes (and the timing) of another world."""
+    columns: list[int] = []
+    for place in range(world.n):
+        value = calm.locals.cards[row[place]].value
+        if not world.model.bounded:
+            value = value._replace(timers=tuple(Armed(t.timer, 0, 0) for t in value.timers))
+        columns.append(world.locals.code(value))
+    for column, _ in world.channel_columns:
+        channel = calm.channels.cards[row[column]].value
+        if not world.model.bounded:
+            channel = tuple(item._replace(age=0) for item in channel)
+        columns.append(world.channels.code(channel))
+    for place in range(world.n):
+        watch = calm.watching.pool.cards[row[calm.watch_column + place]].value
+        columns.append(world.watching.pool.code(watch))
+    return (*columns, world.budgets.code(world.model.first_budget()))

@@ -1,0 +1,97 @@
+"""What a check found, with every bound it depends on."""
+
+from enum import StrEnum
+from typing import Any
+
+from electorate.check.model import BUDGETS, Model
+from electorate.claims import Witness
+from electorate.core import Machine, Value
+from electorate.trace import Trace
+
+
+class Result(StrEnum):
+    """The fate of a claim, and of the whole check."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+class Liveness(StrEnum):
+    """Whether the goal is reached once nothing fails any more."""
+
+    LIVE = "live"  # in every run, within τ
+    PREVENTABLE = "preventable"  # bad luck can put it off for ever; good luck ends that
+    STUCK = "stuck"  # some runs can never reach it again
+
+
+class Violation(Value):
+    """A broken claim: why, and the shortest run that breaks it."""
+
+    claim: str
+    witness: Witness
+    trace: Trace
+    loop: int | None = None
+    """The number of the step at which a loop begins that the run can go round for ever."""
+
+
+class Verdict(Value):
+    """The whole finding."""
+
+    result: Result
+    claims: dict[str, Result]
+    liveness: Liveness | None
+    tau: int | None
+    slowest: Trace | None
+    """The run that takes τ ticks to the goal after the last fault."""
+    slowest_from: int | None
+    """The number of the step in it after which nothing fails any more."""
+    violations: tuple[Violation, ...]
+    states: int
+    transitions: int
+    stable_states: int
+    depth: int
+    calls: int
+    """How often the protocol's Python code was called."""
+    seconds: float
+    sometimes: dict[str, bool]
+    cuts: dict[str, int]
+    """How often each bound cut the search."""
+    reason: str | None
+    """Why the verdict is unknown."""
+
+    def sentence(self, name: str, machine: Machine[Any], model: Model) -> str:
+        """The verdict in one sentence that names every constant."""
+        grouped: dict[Result, list[str]] = {}
+        for claim, result in self.claims.items():
+            grouped.setdefault(result, []).append(claim)
+        parts = []
+        for result, claims in grouped.items():
+            verb = {"holds": "hold", "violated": "are violated", "unknown": "are unknown"}[result]
+            single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
+            parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
+        rules = _rule_texts(machine)
+        constants = ", ".join([*model.constants(machine), *rules])
+        return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}."
+
+    def _cut_text(self, model: Model) -> str:
+        if not self.cuts:
+            return ""
+        bounds = [
+            f"{name} {getattr(model.bounds, name)} (cut {count} times)"
+            for name, count in sorted(self.cuts.items())
+        ]
+        return ", up to " + ", ".join(bounds)
+
+
+def _rule_texts(machine: Machine[Any]) -> list[str]:
+    return [f"{name}={text}" for name, text in machine.rules.texts().items()]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def budget_object(model: Model) -> dict[str, int]:
+    """The budgets as plain data."""
+    return {name: getattr(model.budget, name) for name in BUDGETS}

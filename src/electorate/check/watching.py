@@ -1,0 +1,70 @@
+"""Failure detectors in the checker: what crashes, corrections and lies make of their entries."""
+
+from collections.abc import Iterator
+from itertools import chain, combinations
+
+from electorate.check.model import Model
+from electorate.check.part import RIGHT, Entry, Pool, Watch, WatchCard
+from electorate.core import NodeId
+
+
+class Watching:
+    """The pool of detectors of one world, and how they change."""
+
+    def __init__(self, ids: tuple[NodeId, ...], model: Model) -> None:
+        self._within = model.detection_ticks
+        self._notices_restarts = model.notices_restarts
+        self.pool: Pool[Watch, WatchCard] = Pool(lambda v: WatchCard(v, ids, model.bounded))
+        self.blind = self.pool.code(tuple(Entry() for _ in ids))
+        """The detector of a node that is down."""
+        self._noted: dict[tuple[int, int, bool], int] = {}
+
+    def first(self, ups: list[bool]) -> int:
+        """A detector that has just started: it trusts everybody."""
+        return self.pool.code(tuple(Entry(True, RIGHT if up else self._within) for up in ups))
+
+    def note(self, watch: int, target: int, *, up: bool) -> int:
+        """The detector, now that a node has just crashed or come back."""
+        key = (watch, target, up)
+        if key not in self._noted:
+            value = self.pool.cards[watch].value
+            self._noted[key] = self._with(value, target, self._fact(value[target], up))
+        return self._noted[key]
+
+    def _fact(self, entry: Entry, up: bool) -> Entry:
+        if entry.trusted is not up:
+            return entry._replace(left=self._within if entry.left == RIGHT else entry.left)
+        if up and entry.left != RIGHT and self._notices_restarts:
+            return entry._replace(restarted=True)
+        return Entry(entry.trusted)
+
+    def corrections(self, watch: int) -> Iterator[int]:
+        """The detector with any of its wrong entries corrected, all at once."""
+        card = self.pool.cards[watch]
+        sizes = range(1, len(card.wrong) + 1)
+        for targets in chain.from_iterable(combinations(card.wrong, size) for size in sizes):
+            value = list(card.value)
+            for target in targets:
+                entry = value[target]
+                # A restart that is to be noticed shows as an absence first, then as a return.
+                left = self._within if entry.restarted else RIGHT
+                value[target] = Entry(not entry.trusted, left)
+            yield self.pool.code(tuple(value))
+
+    def lies(self, watch: int, me: int) -> Iterator[int]:
+        """The detector with one of its right entries made wrong."""
+        card = self.pool.cards[watch]
+        for target in card.right:
+            if target != me:
+                entry = Entry(not card.value[target].trusted, self._within)
+                yield self._with(card.value, target, entry)
+
+    def aged(self, watch: int) -> int:
+        """The detector one tick later."""
+        card = self.pool.cards[watch]
+        if card.aged is None:
+            card.aged = self.pool.code(card.aged_value())
+        return card.aged
+
+    def _with(self, value: Watch, target: int, entry: Entry) -> int:
+        return self.pool.code((*value[:target], entry, *value[target + 1 :]))

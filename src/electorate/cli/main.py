@@ -1,0 +1,66 @@
+"""`electorate`: the sub-commands, and how every one of them ends.
+
+Exit code 0 = holds or done, 1 = a claim is broken, 2 = bad usage or input, 3 = unknown.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from electorate import __version__
+from electorate.cli import check, protocols, replay, simulate
+from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
+from electorate.core import ProtocolError
+
+COMMANDS = (check, simulate, replay, protocols)
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are one clear line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where to read on."""
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = OneLineParser(prog="electorate", description="Leader election, simulated and checked.")
+    top.add_argument("--version", action="version", version=f"electorate {__version__}")
+    subparsers = top.add_subparsers(metavar="COMMAND", required=True, parser_class=OneLineParser)
+    for command in COMMANDS:
+        added = subparsers.add_parser(
+            command.NAME,
+            help=command.SUMMARY,
+            description=command.SUMMARY,
+            epilog=command.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(added)
+        added.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+        added.set_defaults(run=command.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and turn every expected failure into one line."""
+    options = parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except (UsageError, ProtocolError) as error:
+        print(f"electorate: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("electorate: interrupted", file=sys.stderr)
+        return EXIT_UNKNOWN
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not complain at exit.
+        sys.stderr.close()
+        return EXIT_UNKNOWN
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

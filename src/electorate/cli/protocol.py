@@ -1,0 +1,126 @@
+"""Finding a protocol: a registry name, an installed entry point, `module:Class` or `path.py:Class`."""
+
+import argparse
+import difflib
+import importlib
+import importlib.util
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from electorate.cli.error import UsageError
+from electorate.core import Machine, Rules
+from electorate.protocols.registry import REGISTRY
+from electorate.trace import Setting
+
+GROUP = "electorate.protocols"
+NODES_MAX = 64
+
+
+class Protocol(NamedTuple):
+    """A protocol as a command was given it."""
+
+    name: str
+    kind: type[Machine[Any]]
+    form: str
+
+    def rules(self, assignments: list[str]) -> Rules:
+        """The rules of this form, changed by `--rule` arguments."""
+        try:
+            return self.kind.form(self.form).with_texts(assignments)
+        except ValueError as error:
+            raise UsageError(f"{self.name}: {error}") from None
+
+    def machine(self, setting: Setting) -> Machine[Any]:
+        """The machine for a setting."""
+        try:
+            return self.kind(setting.members(), setting.timing, self.rules(list(setting.rules)))
+        except ValueError as error:
+            raise UsageError(f"{self.name}: {error}") from None
+
+
+def find(name: str, form: str | None = None) -> Protocol:
+    """The protocol of that name; a UsageError says what is wrong with it."""
+    if name in REGISTRY:
+        entry = REGISTRY[name]
+        return _in_form(name, entry.machine, form or entry.form)
+    for installed in entry_points(group=GROUP, name=name):
+        return _in_form(name, _machine_class(name, installed.load()), form or "sound")
+    source, colon, class_name = name.rpartition(":")
+    if not colon:
+        near = difflib.get_close_matches(name, REGISTRY, 1)
+        hint = f"did you mean {near[0]}?" if near else "known are " + ", ".join(REGISTRY)
+        raise UsageError(f"no protocol {name!r}: {hint} (or give path.py:Class)")
+    module = _load_file(source) if source.endswith(".py") else _load_module(source)
+    if not hasattr(module, class_name):
+        raise UsageError(f"{source} has no class {class_name!r}")
+    return _in_form(name, _machine_class(name, getattr(module, class_name)), form or "sound")
+
+
+def _in_form(name: str, kind: type[Machine[Any]], form: str) -> Protocol:
+    try:
+        kind.form(form)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Protocol(name, kind, form)
+
+
+def _machine_class(name: str, found: object) -> type[Machine[Any]]:
+    if not (isinstance(found, type) and issubclass(found, Machine)):
+        raise UsageError(f"{name} is not a subclass of electorate.core.Machine")
+    missing = sorted(found.__abstractmethods__)
+    if missing:
+        raise UsageError(f"{name} does not define {', '.join(missing)}")
+    if not hasattr(found, "state_type"):
+        raise UsageError(f"{name} does not declare its state_type")
+    return found
+
+
+def _load_file(source: str) -> ModuleType:
+    path = Path(source)
+    if not path.is_file():
+        raise UsageError(f"no protocol file {source}")
+    name = f"electorate_protocol_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{source} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UsageError(f"{source} fails to load: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _load_module(source: str) -> ModuleType:
+    try:
+        return importlib.import_module(source)
+    except ImportError as error:
+        raise UsageError(f"module {source} cannot be imported: {error}") from error
+
+
+def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that every command about one protocol takes."""
+    parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
+    parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help="default 3")
+    parser.add_argument("--form", help="a named set of rules, e.g. printed")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change one rule; may be repeated",
+    )
+    parser.add_argument(
+        "--strongest", choices=("lowest", "highest"), help="which rank wins; default: the protocol's"
+    )
+
+
+def node_count(text: str) -> int:
+    """A number of nodes that a command can work with."""
+    if not text.isdecimal() or not 1 <= int(text) <= NODES_MAX:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {NODES_MAX}, not {text}")
+    return int(text)

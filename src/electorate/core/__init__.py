@@ -1,0 +1,47 @@
+"""The contract: what a protocol is, and all that a protocol file needs to import."""
+
+from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
+from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
+from electorate.core.member import Members, Strongest
+from electorate.core.rule import Rules
+from electorate.core.standing import Standing, Status
+from electorate.core.timing import P, Span, T, Timing
+from electorate.core.turn import ProtocolError, Turn, Turns
+from electorate.core.value import Message, NodeId, Request, Stable, State, Value, text_of
+
+__all__ = [
+    "Asked",
+    "Assumption",
+    "CancelTimer",
+    "Effect",
+    "Event",
+    "Growth",
+    "Machine",
+    "Members",
+    "Message",
+    "NodeId",
+    "P",
+    "ProtocolError",
+    "Received",
+    "Request",
+    "Result",
+    "Rules",
+    "Send",
+    "SetTimer",
+    "Span",
+    "Stable",
+    "Standing",
+    "State",
+    "Status",
+    "Strongest",
+    "T",
+    "TimedOut",
+    "Timer",
+    "Timing",
+    "Turn",
+    "Turns",
+    "Value",
+    "Viewed",
+    "text_of",
+]

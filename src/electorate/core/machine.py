@@ -1,0 +1,102 @@
+"""The contract of a protocol: a pure state machine with its declarations as data.
+
+    boot(me, stable | None) -> (state, effects)
+    step(state, event)      -> (state, effects)
+    view(state)             -> what an application may see
+
+Handlers see no clock, draw no lots and touch no disk, so (state, event) determines the result.
+That is what lets one file be deployed, simulated, checked and memoised.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from electorate.core.effect import Effect
+from electorate.core.event import Event
+from electorate.core.member import Members, Strongest
+from electorate.core.rule import Rules
+from electorate.core.standing import Standing
+from electorate.core.timing import Timing
+from electorate.core.value import Message, NodeId, Request, Stable, State, Value
+
+S = TypeVar("S", bound=State)
+Result = tuple[S, list[Effect]]
+
+
+class Timer(Value):
+    """A timer that a machine may set."""
+
+    name: str
+    periodic: bool = False
+    """Whether it is set again and again for as long as the node lives."""
+
+
+class Assumption(StrEnum):
+    """What a protocol may rely on. Its promises hold inside; dropping any one breaks a claim."""
+
+    BOUNDED_DELAY = "bounded-delay"  # a message is handled within T
+    CLOSED_BOUNDS = "closed-bounds"  # a message due at x comes before a timer due at x
+    FIFO = "fifo"  # each channel keeps the order of sending
+    NO_LOSS = "no-loss"  # a message between live nodes arrives
+    NO_PAUSE = "no-pause"  # a live node reacts at once
+    NO_CRASH = "no-crash"  # nobody fails
+    NO_RECOVERY = "no-recovery"  # who has failed stays away
+    ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
+
+
+class Growth(StrEnum):
+    """How a number that never stops growing is compared; the checker folds it accordingly."""
+
+    EQUALITY = "equality"
+    ORDER = "order"
+
+
+class Machine(ABC, Generic[S]):
+    """A protocol, configured for its members, its timing and its rules; shared by all nodes."""
+
+    state_type: type[State]
+    stable_type: type[Stable] = Stable
+    rules_type: type[Rules] = Rules
+
+    messages: tuple[type[Message], ...] = ()
+    requests: tuple[type[Request], ...] = ()
+    timers: tuple[Timer, ...] = ()
+    uses_views: bool = False
+    forms: Mapping[str, Rules] = {}
+    promises: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    growing: Mapping[str, Growth] = {}
+    strongest: Strongest = "lowest"
+
+    def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
+        self.members = members
+        self.timing = timing
+        self.rules: Any = self.rules_type() if rules is None else rules
+
+    @abstractmethod
+    def boot(self, me: NodeId, stable: Any) -> Result[S]:
+        """Start a node; `stable` is what its last life saved, None on the very first start."""
+
+    @abstractmethod
+    def step(self, state: S, event: Event) -> Result[S]:
+        """Take one event to its end."""
+
+    @abstractmethod
+    def view(self, state: S) -> Standing:
+        """What the application may see."""
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        """What the application may ask for now."""
+        return ()
+
+    @classmethod
+    def form(cls, name: str) -> Rules:
+        """The named set of rules; `sound` is the default set where a machine names no other."""
+        if name in cls.forms:
+            return cls.forms[name]
+        if name == "sound":
+            return cls.rules_type()
+        known = ", ".join(sorted({"sound", *cls.forms}))
+        raise ValueError(f"{cls.__name__} has no form {name!r}; its forms are: {known}")

@@ -1,0 +1,67 @@
+"""Members and ranks: who takes part, and who is stronger than whom.
+
+Rank is (attribute, id); whether the highest or the lowest wins is configuration, never a fork
+of the code.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, Self
+
+from electorate.core.value import NodeId, Value
+
+Strongest = Literal["lowest", "highest"]
+
+
+class Members(Value):
+    """All nodes that take part, in order of id, with their attributes."""
+
+    ids: tuple[NodeId, ...]
+    attributes: tuple[int, ...]
+    strongest: Strongest
+
+    @classmethod
+    def of(
+        cls,
+        ids: Iterable[NodeId],
+        strongest: Strongest = "lowest",
+        attributes: Mapping[NodeId, int] | None = None,
+    ) -> Self:
+        """Members with the given ids; a node without an attribute has attribute 0."""
+        given = tuple(ids)
+        ordered = tuple(sorted(set(given)))
+        if len(ordered) != len(given):
+            raise ValueError(f"node ids must differ: {given}")
+        known = attributes or {}
+        strangers = sorted(set(known) - set(ordered))
+        if strangers:
+            raise ValueError(f"attribute given for {strangers[0]}, which is not a member")
+        return cls(ordered, tuple(known.get(node, 0) for node in ordered), strongest)
+
+    def rank(self, node: NodeId) -> tuple[int, int]:
+        """A key that is larger for a stronger node."""
+        sign = 1 if self.strongest == "highest" else -1
+        return (sign * self.attributes[self.ids.index(node)], sign * node)
+
+    def is_stronger(self, one: NodeId, other: NodeId) -> bool:
+        """Whether `one` outranks `other`."""
+        return self.rank(one) > self.rank(other)
+
+    def stronger_than(self, node: NodeId) -> tuple[NodeId, ...]:
+        """All nodes that outrank `node`, in order of id."""
+        return tuple(other for other in self.ids if self.is_stronger(other, node))
+
+    def weaker_than(self, node: NodeId) -> tuple[NodeId, ...]:
+        """All nodes that `node` outranks, in order of id."""
+        return tuple(other for other in self.ids if self.is_stronger(node, other))
+
+    def others(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Everybody else, in order of id."""
+        return tuple(other for other in self.ids if other != node)
+
+    def strongest_of(self, nodes: Iterable[NodeId]) -> NodeId:
+        """The one of `nodes` that outranks the rest."""
+        return max(nodes, key=self.rank)
+
+    def after(self, node: NodeId) -> NodeId:
+        """The successor of `node` on the ring of ids."""
+        return self.ids[(self.ids.index(node) + 1) % len(self.ids)]

@@ -1,0 +1,74 @@
+"""Durations in the bounds of the literature: `2*T + P`, never "200".
+
+A protocol is built with a `Timing` and asks for a `Span` of it. The same numbers are
+milliseconds on a network and integer ticks in the checker.
+"""
+
+import re
+from typing import Self
+
+from electorate.core.value import Value
+
+
+class Timing(Value):
+    """The bounds that a deployment or a check promises, in one unit of time."""
+
+    T: int = 1
+    """A message is handled at most this long after it was sent (plus P)."""
+    P: int = 0
+    """A node answers at most this long after it received."""
+
+    def text(self, duration: int) -> str:
+        """Express a duration in T where it is a whole number of them."""
+        whole, rest = divmod(duration, self.T)
+        if not whole or not self.T:
+            return str(duration)
+        times = "T" if whole == 1 else f"{whole}T"
+        return f"{times}+{rest}" if rest else times
+
+
+class Span(Value):
+    """A length of time: so many T, so many P, and single ticks on top."""
+
+    T: int = 0
+    P: int = 0
+    ticks: int = 0
+
+    def of(self, timing: Timing) -> int:
+        """This span in the unit of `timing`, never below zero."""
+        return max(0, self.T * timing.T + self.P * timing.P + self.ticks)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2T+P-1`; a plain number counts ticks."""
+        compact = text.replace(" ", "").replace("*", "")
+        if not re.fullmatch(r"[+-]?(\d*[TP]|\d+)([+-](\d*[TP]|\d+))*", compact):
+            raise ValueError(f"{text!r} is not a span: write it like 2T, 2T+P or 2T+1")
+        parts = {"T": 0, "P": 0, "": 0}
+        for sign, count, unit in re.findall(r"([+-]?)(\d*)([TP]?)", compact):
+            if count or unit:
+                parts[unit] += int(sign + (count or "1"))
+        return cls(parts["T"], parts["P"], parts[""])
+
+    def __add__(self, other: "Span | int") -> "Span":
+        if isinstance(other, int):
+            other = Span(ticks=other)
+        return Span(self.T + other.T, self.P + other.P, self.ticks + other.ticks)
+
+    def __sub__(self, other: "Span | int") -> "Span":
+        return self + -1 * (Span(ticks=other) if isinstance(other, int) else other)
+
+    def __rmul__(self, times: int) -> "Span":
+        return Span(times * self.T, times * self.P, times * self.ticks)
+
+    def __str__(self) -> str:
+        text = ""
+        for count, unit in ((self.T, "T"), (self.P, "P"), (self.ticks, "")):
+            if count:
+                number = str(count) if not unit or abs(count) != 1 else "-" if count < 0 else ""
+                text += ("+" if text and count > 0 else "") + number + unit
+        return text or "0"
+
+
+T = Span(T=1)
+P = Span(P=1)

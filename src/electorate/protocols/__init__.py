@@ -1,0 +1,1 @@
+"""The protocols, one file each, and the registry that names them."""

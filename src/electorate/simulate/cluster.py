@@ -1,0 +1,258 @@
+"""A cluster: the world, and everything that can be done to it, one step at a time.
+
+Every operation first asks the laws whether it may happen; those named `hand_over`, `run_out` and
+`pass_time` do not, for a driver that keeps the laws by construction.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from electorate.core import Machine, NodeId, Request, text_of
+from electorate.simulate import law
+from electorate.simulate.law import IllegalStep
+from electorate.simulate.local import Locals
+from electorate.simulate.reaction import Reactions, Torn
+from electorate.simulate.world import Envelope, Node
+from electorate.trace import (
+    Clock,
+    Crashed,
+    Cut,
+    Delivered,
+    Doubled,
+    Fired,
+    Happening,
+    Healed,
+    Lost,
+    Paused,
+    Phased,
+    Pressed,
+    Recovered,
+    Resumed,
+    Saw,
+    Setting,
+    Step,
+    Ticked,
+    Trace,
+    TurnRecord,
+)
+
+
+class Cluster(Reactions):
+    """All nodes of one run and the network between them."""
+
+    def __init__(
+        self, setting: Setting, machine: Machine[Any], locals_: Locals | None = None
+    ) -> None:
+        super().__init__(setting, machine, locals_)
+        self.recording = True
+        self.steps: list[Step] = []
+
+    def copy(self) -> "Cluster":
+        """The same world once more, to go another way from here; its record begins anew."""
+        twin = Cluster(self.setting, self.machine, self.locals)
+        twin.now, twin.numbered = self.now, self.numbered
+        for node in self.nodes.values():
+            timers = {name: structs.replace(armed) for name, armed in node.timers.items()}
+            twin.nodes[node.id] = structs.replace(node, timers=timers)
+        for key, channel in self.channels.items():
+            waiting = [structs.replace(envelope) for envelope in channel.waiting]
+            twin.channels[key] = structs.replace(channel, waiting=waiting)
+        return twin
+
+    def trace(self) -> Trace:
+        """The run so far."""
+        return Trace(self.setting, tuple(self.steps))
+
+    # --- messages ---
+
+    def waiting(self, sender: NodeId, to: NodeId, place: int = 0) -> Envelope:
+        """The message at this place of its channel, counted from the oldest."""
+        channel = self.channels.get((sender, to))
+        on_the_way = channel.waiting if channel else []
+        if place >= len(on_the_way):
+            many = len(on_the_way) or "nothing"
+            raise IllegalStep(f"{sender}->{to} #{place} is not on its way: {many} is")
+        return on_the_way[place]
+
+    def deliver(self, sender: NodeId, to: NodeId, place: int = 0, torn: Torn | None = None) -> None:
+        """Hand over a message."""
+        envelope = self.waiting(sender, to, place)
+        law.may_deliver(self, envelope)
+        self.hand_over(envelope, torn)
+
+    def double(self, sender: NodeId, to: NodeId, place: int = 0, torn: Torn | None = None) -> None:
+        """Hand over a message, of which a copy stays on its way."""
+        envelope = self.waiting(sender, to, place)
+        law.may_deliver(self, envelope)
+        self.hand_over(envelope, torn, copy_stays=True)
+
+    def hand_over(
+        self, envelope: Envelope, torn: Torn | None = None, *, copy_stays: bool = False
+    ) -> None:
+        """Hand over a message that is known to be allowed to arrive."""
+        waiting = self.channels[envelope.sender, envelope.to].waiting
+        place = waiting.index(envelope)
+        if not copy_stays:
+            del waiting[place]
+            envelope.gone = True
+        node = self.nodes[envelope.to]
+        assert node.local is not None
+        outcome = self.locals.received(node.local, envelope.sender, envelope.message)
+        if self.recording:
+            kind = Doubled if copy_stays else Delivered
+            self._record(
+                kind(envelope.sender, envelope.to, envelope.message, place),
+                self.react(node, (outcome,), torn),
+            )
+        elif torn is None and not outcome.memories:
+            self.apply(node, outcome)
+        else:
+            self.react(node, (outcome,), torn)
+
+    def lose(self, sender: NodeId, to: NodeId, place: int = 0) -> None:
+        """Lose a message."""
+        self.drop(self.waiting(sender, to, place))
+
+    def drop(self, envelope: Envelope) -> None:
+        """Lose this message; the reason is whatever keeps it from arriving, if anything does."""
+        waiting = self.channels[envelope.sender, envelope.to].waiting
+        place = waiting.index(envelope)
+        del waiting[place]
+        envelope.gone = True
+        if self.recording:
+            why = self.obstacle(envelope) or "lost"
+            what = Lost(envelope.sender, envelope.to, envelope.message, why, place)
+            self._record(what)
+
+    # --- events at one node ---
+
+    def fire(self, node: NodeId, timer: str, torn: Torn | None = None) -> None:
+        """Let a timer run out."""
+        law.may_fire(self, self.node(node), timer)
+        self.run_out(node, timer, torn)
+
+    def run_out(self, node: NodeId, timer: str, torn: Torn | None = None) -> None:
+        """Fire a timer that is known to be due."""
+        here = self.nodes[node]
+        assert here.local is not None
+        del here.timers[timer]
+        outcome = self.locals.timed_out(here.local, timer)
+        self._record(Fired(node, timer), self.react(here, (outcome,), torn))
+
+    def view(self, node: NodeId, alive: Iterable[NodeId], torn: Torn | None = None) -> None:
+        """Let a node's failure detector change its mind."""
+        here, now = self.node(node), frozenset(alive)
+        law.may_see(self, here, now)
+        before, here.view = here.view, now
+        assert here.local is not None
+        outcome = self.locals.viewed(here.local, now)
+        self._record(Saw(node, now, before), self.react(here, (outcome,), torn))
+
+    def ask(self, node: NodeId, request: Request, torn: Torn | None = None) -> None:
+        """Let the application ask for something."""
+        here = self.node(node)
+        law.may_take(self, here)
+        assert here.local is not None
+        offered = self.machine.may_ask(here.local.standing)
+        if request not in offered:
+            may = ", ".join(map(text_of, offered)) or "nothing"
+            raise IllegalStep(f"{node} may be asked for {may} now, not {text_of(request)}")
+        outcome = self.locals.asked(here.local, request)
+        self._record(Pressed(node, request), self.react(here, (outcome,), torn))
+
+    # --- faults ---
+
+    def crash(self, node: NodeId) -> None:
+        """Stop a node between two turns."""
+        here = self.node(node)
+        if here.local is None:
+            raise IllegalStep(f"{node} is down already")
+        self.stop(here)
+        self._record(Crashed(node))
+
+    def recover(self, node: NodeId, torn: Torn | None = None) -> None:
+        """Start a node, for the first time or anew with what its last life saved."""
+        here = self.node(node)
+        if here.local is not None:
+            raise IllegalStep(f"{node} is up already")
+        first = here.stable is None
+        if self._dies:
+            self.doom((node, to) for to in self.members.others(node))
+        here.view = self.everybody
+        turns = self.react(here, self.locals.life(node, here.stable), torn)
+        self._record(Recovered(node, first), turns)
+
+    def pause(self, node: NodeId) -> None:
+        """Let a node stop reacting; its timers run on."""
+        here = self.node(node)
+        if not here.reacts:
+            raise IllegalStep(f"{node} is {'down' if here.local is None else 'paused already'}")
+        here.paused = True
+        self._record(Paused(node))
+
+    def resume(self, node: NodeId) -> None:
+        """Let a paused node react again."""
+        here = self.node(node)
+        if not here.paused:
+            raise IllegalStep(f"{node} is not paused")
+        here.paused = False
+        self._record(Resumed(node))
+
+    def cut(self, sender: NodeId, to: NodeId) -> None:
+        """Cut a link, one way."""
+        self._set_cut(sender, to, True)
+        self._record(Cut(sender, to))
+
+    def heal(self, sender: NodeId, to: NodeId) -> None:
+        """Heal a link, one way."""
+        self._set_cut(sender, to, False)
+        self._record(Healed(sender, to))
+
+    def _set_cut(self, sender: NodeId, to: NodeId, cut: bool) -> None:
+        if self.node(sender) is self.node(to):
+            raise IllegalStep(f"{sender} has no link to itself")
+        channel = self.channel(sender, to)
+        if channel.cut == cut:
+            raise IllegalStep(f"{sender}->{to} is {'cut already' if cut else 'not cut'}")
+        channel.cut = cut
+
+    # --- time ---
+
+    def tick(self, by: int = 1) -> None:
+        """Let time pass. What cannot arrive within its bound is lost."""
+        law.may_tick(self, by)
+        bounded = self.setting.clock is Clock.BOUNDED
+        for envelope in list(self.in_flight()):
+            overdue = bounded and envelope.sent_at + self.delay_max < self.now + by
+            if envelope.doom or (overdue and self.obstacle(envelope)):
+                self.drop(envelope)
+        self.pass_time(by)
+
+    def pass_time(self, by: int) -> None:
+        """Let time pass, knowing that nothing is due."""
+        self.now += by
+        if self.recording:
+            self._record(Ticked(by))
+
+    def phase(self, node: NodeId, timer: str, left: int) -> None:
+        """Shift the start: let this timer have so much left."""
+        here = self.node(node)
+        if timer not in here.timers:
+            raise IllegalStep(f"{node} {timer} is not armed")
+        self.arm(here, timer, left, 0)
+        self._record(Phased(node, timer, left))
+
+    # --- what the operations have in common ---
+
+    def node(self, node: NodeId) -> Node:
+        """The member with this id."""
+        known = self.nodes.get(node)
+        if known is None:
+            raise IllegalStep(f"{node} is not a member")
+        return known
+
+    def _record(self, happening: Happening, turns: tuple[TurnRecord, ...] = ()) -> None:
+        if self.recording:
+            self.steps.append(Step(self.now, happening, turns))

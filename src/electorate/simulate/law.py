@@ -1,0 +1,114 @@
+"""What may happen when: the model of time and network that a cluster keeps to.
+
+With bounded clocks these laws are strict, so that a run found by any other driver, an exhaustive
+one above all, can be held against them. With unbounded clocks only the order of events counts.
+"""
+
+from electorate.core import NodeId
+from electorate.simulate.world import Envelope, Node, World
+from electorate.trace import Clock, Order, Ties
+
+
+class IllegalStep(Exception):
+    """A step that the setting of this run does not allow."""
+
+
+def may_deliver(world: World, envelope: Envelope) -> None:
+    """A message is handed over in the network's order, within its bounds, to a node that reacts."""
+    what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
+    obstacle = world.obstacle(envelope)
+    if obstacle is not None:
+        raise IllegalStep(f"{what} cannot arrive: {obstacle}")
+    may_take(world, world.nodes[envelope.to])
+    earlier = overtaken(world, envelope)
+    if earlier is not None:
+        order = world.setting.order
+        name = f"{earlier.sender}->{earlier.to} {type(earlier.message).__name__}"
+        raise IllegalStep(f"{what} would overtake {name}, and the order is {order}")
+    age = world.now - envelope.sent_at
+    if _bounded(world) and age < world.setting.delay_min:
+        raise IllegalStep(f"{what} is {age} old, and takes at least {world.setting.delay_min}")
+
+
+def overtaken(world: World, envelope: Envelope) -> Envelope | None:
+    """The message that the network's order puts before this one."""
+    if world.setting.order is Order.BAG:
+        return None
+    if world.setting.order is Order.FIFO:
+        rivals = iter(world.channel(envelope.sender, envelope.to).waiting)
+    else:
+        rivals = (rival for rival in world.in_flight() if rival.to == envelope.to)
+    before = (r for r in rivals if r.number < envelope.number and world.obstacle(r) is None)
+    return min(before, key=lambda rival: rival.number, default=None)
+
+
+def may_take(world: World, node: Node, timer: str | None = None) -> None:
+    """A node takes an event if it is up, not paused, and has no ended office to notice first."""
+    if node.local is None:
+        raise IllegalStep(f"{node.id} is down")
+    if node.paused:
+        raise IllegalStep(f"{node.id} is paused")
+    ended = world.ended_office(node)
+    if ended is not None and ended.timer != timer:
+        raise IllegalStep(f"{node.id} {ended.timer} has ended its office and must fire first")
+
+
+def may_fire(world: World, node: Node, timer: str) -> None:
+    """A timer fires when its time has come, after the messages whose bound is used up."""
+    may_take(world, node, timer)
+    armed = node.timers.get(timer)
+    if armed is None:
+        raise IllegalStep(f"{node.id} {timer} is not armed")
+    if not _bounded(world):
+        return
+    if world.now < armed.earliest:
+        left = armed.earliest - world.now
+        raise IllegalStep(f"{node.id} {timer} has {left} left")
+    # The end of an office waits for nothing: it comes before any other event of its node.
+    if world.setting.ties is Ties.MESSAGES_FIRST and world.ended_office(node) is not armed:
+        for envelope in world.in_flight():
+            if envelope.sent_at + world.delay_max <= world.now and world.is_awaited(envelope):
+                what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
+                raise IllegalStep(f"{node.id} {timer} cannot fire before {what}, which is due")
+
+
+def may_tick(world: World, by: int) -> None:
+    """Time does not pass over anything that is due at a node that reacts."""
+    if by < 1:
+        raise IllegalStep(f"time passes by at least 1, not {by}")
+    if not _bounded(world):
+        return
+    then = world.now + by
+    for envelope in world.in_flight():
+        if envelope.sent_at + world.delay_max < then and world.is_awaited(envelope):
+            due = envelope.sent_at + world.delay_max - world.now
+            what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
+            raise IllegalStep(f"time cannot pass by {by}: {what} is due {_in(due)}")
+    for node in world.nodes.values():
+        if node.reacts:
+            for armed in node.timers.values():
+                if armed.latest < then:
+                    due = _in(armed.latest - world.now)
+                    raise IllegalStep(
+                        f"time cannot pass by {by}: {node.id} {armed.timer} is due {due}"
+                    )
+
+
+def may_see(world: World, node: Node, alive: frozenset[NodeId]) -> None:
+    """A detector speaks of members, of its own node too, and only to machines that listen."""
+    if not world.machine.uses_views:
+        raise IllegalStep(f"{type(world.machine).__name__} uses no views")
+    strangers = sorted(alive - world.everybody)
+    if strangers:
+        raise IllegalStep(f"{strangers[0]} is not a member")
+    if node.id not in alive:
+        raise IllegalStep(f"{node.id} must be in its own view")
+    may_take(world, node)
+
+
+def _bounded(world: World) -> bool:
+    return world.setting.clock is Clock.BOUNDED
+
+
+def _in(time: int) -> str:
+    return "now" if time <= 0 else f"in {time}"

@@ -1,0 +1,124 @@
+"""Local states and what comes of each event in them, every pair worked out once.
+
+A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it;
+here the results are linked to each other, so that a turn of a known pair is one look-up and the
+state itself is never hashed.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+import msgspec
+
+from electorate.core import (
+    Asked,
+    Event,
+    Machine,
+    Message,
+    NodeId,
+    Received,
+    Request,
+    Send,
+    SetTimer,
+    Stable,
+    Standing,
+    State,
+    TimedOut,
+    Turn,
+    Turns,
+    Viewed,
+)
+
+OUTCOMES_MAX = 1_000_000
+"""A table that has grown this large is started afresh: it saves time, nothing depends on it."""
+
+
+class Local(msgspec.Struct, eq=False):
+    """A state that some node has been in, what it lets be seen, and what came of events in it."""
+
+    state: State
+    standing: Standing
+    outcomes: dict[Hashable, "Outcome"]
+
+
+class Outcome(msgspec.Struct, eq=False):
+    """What comes of one event in one state, its orders sorted by what a driver does with them."""
+
+    turn: Turn
+    local: Local
+    sends: tuple[tuple[NodeId, Message], ...]
+    memories: tuple[Message, ...]
+    """The messages that the node sends to itself."""
+    timers: tuple[tuple[str, int | None, int], ...]
+    """Timer, after, jitter; an `after` of None cancels."""
+
+
+class Locals:
+    """All local states of one machine that have been met so far."""
+
+    def __init__(self, machine: Machine[Any]) -> None:
+        self.turns = Turns(machine)
+        self._locals: dict[State, Local] = {}
+        self._lives: dict[tuple[NodeId, Stable | None], tuple[Outcome, ...]] = {}
+        self._everybody = frozenset(machine.members.ids)
+        self._known = 0
+
+    def life(self, me: NodeId, stable: Stable | None) -> tuple[Outcome, ...]:
+        """What a node does first: it boots, and its detector begins by trusting everybody."""
+        known = self._lives.get((me, stable))
+        if known is None:
+            turns = self.turns.life(me, stable, self._everybody)
+            known = tuple(self._outcome(me, turn) for turn in turns)
+            self._lives[me, stable] = known
+        return known
+
+    def received(self, local: Local, sender: NodeId, message: Message) -> Outcome:
+        """What comes of a message."""
+        known = local.outcomes.get((sender, message))
+        return known or self._work_out(local, (sender, message), Received(sender, message))
+
+    def timed_out(self, local: Local, timer: str) -> Outcome:
+        """What comes of a timer."""
+        return local.outcomes.get(timer) or self._work_out(local, timer, TimedOut(timer))
+
+    def viewed(self, local: Local, alive: frozenset[NodeId]) -> Outcome:
+        """What comes of the failure detector's word."""
+        return local.outcomes.get(alive) or self._work_out(local, alive, Viewed(alive))
+
+    def asked(self, local: Local, request: Request) -> Outcome:
+        """What comes of the application's word."""
+        return local.outcomes.get(request) or self._work_out(local, request, Asked(request))
+
+    def _work_out(self, local: Local, key: Hashable, event: Event) -> Outcome:
+        outcome = self._outcome(local.state.me, self.turns.step(local.state, event))
+        self._known += 1
+        if self._known > OUTCOMES_MAX:
+            self._locals.clear()
+            self._lives.clear()
+            self._known = 0
+        local.outcomes[key] = outcome
+        return outcome
+
+    def _outcome(self, me: NodeId, turn: Turn) -> Outcome:
+        sends: list[tuple[NodeId, Message]] = []
+        memories: list[Message] = []
+        timers: list[tuple[str, int | None, int]] = []
+        for effect in turn.effects:
+            if isinstance(effect, Send):
+                if effect.to == me:
+                    memories.append(effect.message)
+                else:
+                    sends.append((effect.to, effect.message))
+            elif isinstance(effect, SetTimer):
+                timers.append((effect.timer, effect.after, effect.jitter))
+            else:
+                timers.append((effect.timer, None, 0))
+        local = self._local(turn.state)
+        return Outcome(turn, local, tuple(sends), tuple(memories), tuple(timers))
+
+    def _local(self, state: State) -> Local:
+        known = self._locals.get(state)
+        if known is None:
+            known = Local(state, self.turns.view(state), {})
+            self._locals[state] = known
+        return known

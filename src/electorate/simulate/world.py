@@ -1,0 +1,132 @@
+"""The world at one instant: who is up and in what state, what is on its way, what is armed.
+
+Time is a whole number. In the simulator T is usually 1000 units, which is fine enough to pass
+for continuous; in a script that tells a story T is 1.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from electorate.claims import Row
+from electorate.core import Machine, Message, NodeId, Stable, Standing
+from electorate.simulate.local import Local, Locals
+from electorate.trace import Setting
+
+
+class Armed(msgspec.Struct, eq=False):
+    """One setting of a timer: it fires at `earliest` at the soonest and `latest` at the latest."""
+
+    node: NodeId
+    timer: str
+    earliest: int
+    latest: int
+
+
+class Envelope(msgspec.Struct, eq=False):
+    """One message on its way."""
+
+    sender: NodeId
+    to: NodeId
+    message: Message
+    sent_at: int
+    number: int
+    """Counts all messages of the run in the order of sending."""
+    ordinal: int
+    """Counts the messages of this channel."""
+    doom: str | None = None
+    """Why it can no longer arrive."""
+    gone: bool = False
+    """Whether it has been handed over or lost."""
+
+
+class Channel(msgspec.Struct, eq=False):
+    """What is on its way from one node to another, oldest first."""
+
+    sender: NodeId
+    to: NodeId
+    waiting: list[Envelope] = []
+    posted: int = 0
+    cut: bool = False
+
+
+class Node(msgspec.Struct, eq=False):
+    """One member; it is down while it has no local state."""
+
+    id: NodeId
+    local: Local | None = None
+    stable: Stable | None = None
+    """What it saved last; None if it never lived."""
+    timers: dict[str, Armed] = {}
+    view: frozenset[NodeId] = frozenset()
+    paused: bool = False
+
+    @property
+    def reacts(self) -> bool:
+        """Whether it is up and not paused."""
+        return self.local is not None and not self.paused
+
+
+class World:
+    """Everything that a run's next step may depend on."""
+
+    def __init__(self, setting: Setting, machine: Machine[Any], locals_: Locals | None) -> None:
+        self.setting = setting
+        self.machine = machine
+        self.members = machine.members
+        self.locals = locals_ or Locals(machine)
+        self.everybody = frozenset(self.members.ids)
+        self.now = 0
+        self.numbered = 0
+        self.nodes = {node: Node(node) for node in self.members.ids}
+        self.channels: dict[tuple[NodeId, NodeId], Channel] = {}
+        self.delay_max = setting.delay_max
+
+    def channel(self, sender: NodeId, to: NodeId) -> Channel:
+        """The channel from one node to the other."""
+        known = self.channels.get((sender, to))
+        if known is None:
+            known = Channel(sender, to)
+            self.channels[sender, to] = known
+        return known
+
+    def in_flight(self) -> Iterator[Envelope]:
+        """Every message on its way, channel by channel in the order of first use."""
+        for channel in self.channels.values():
+            yield from channel.waiting
+
+    def obstacle(self, envelope: Envelope) -> str | None:
+        """Why this message cannot be handed over now, but for pauses; None if it can."""
+        if envelope.doom is not None:
+            return envelope.doom
+        if self.nodes[envelope.to].local is None:
+            return f"{envelope.to} is down"
+        if self.channel(envelope.sender, envelope.to).cut:
+            return f"{envelope.sender}->{envelope.to} is cut"
+        return None
+
+    def is_awaited(self, envelope: Envelope) -> bool:
+        """Whether a node that is up and not paused must take this message within its bound."""
+        return self.nodes[envelope.to].reacts and self.obstacle(envelope) is None
+
+    def ended_office(self, node: Node) -> Armed | None:
+        """The timer that has ended this node's office and that it has not taken notice of yet."""
+        if node.local is None or node.local.standing.until is None:
+            return None
+        armed = node.timers.get(node.local.standing.until)
+        return armed if armed is not None and armed.earliest <= self.now else None
+
+    def standing(self, node: Node) -> Standing | None:
+        """What to go by: what the node believes, unless its office has run out."""
+        if node.local is None:
+            return None
+        standing = node.local.standing
+        if standing.until is None:
+            return standing
+        armed = (name for name, armed in node.timers.items() if armed.earliest > self.now)
+        return standing.expired(frozenset(armed))
+
+    def row(self) -> Row:
+        """What claims may see."""
+        return Row(self.members, tuple(self.standing(node) for node in self.nodes.values()))

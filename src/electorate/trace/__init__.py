@@ -1,0 +1,57 @@
+"""One record of a run, from any driver, and its text, JSON and script forms."""
+
+from electorate.trace.jsonl import to_json_lines
+from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace.step import (
+    Crashed,
+    Cut,
+    Delivered,
+    Doubled,
+    Fired,
+    Happening,
+    Healed,
+    Lost,
+    Paused,
+    Phased,
+    Pressed,
+    Recovered,
+    Resumed,
+    Saw,
+    Step,
+    Ticked,
+    Trace,
+    TurnRecord,
+)
+from electorate.trace.text import command_of, is_consequence, lines_of, script_of
+
+__all__ = [
+    "Clock",
+    "Connections",
+    "Crashed",
+    "Cut",
+    "Delivered",
+    "Doubled",
+    "Fired",
+    "Happening",
+    "Healed",
+    "Lost",
+    "Order",
+    "Paused",
+    "Phased",
+    "Pressed",
+    "Recovered",
+    "Resumed",
+    "Saw",
+    "Setting",
+    "Start",
+    "Step",
+    "Ticked",
+    "Ties",
+    "Trace",
+    "TurnRecord",
+    "command_of",
+    "is_consequence",
+    "lines_of",
+    "script_of",
+    "to_json_lines",
+]

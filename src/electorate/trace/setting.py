@@ -1,0 +1,126 @@
+"""The setting of a run: everything that its steps do not say themselves.
+
+It is the first line of a script: `cluster bully 1 2 3 T=2 delay=0..2 rule:guard=T`.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from electorate.core import Machine, Members, NodeId, Strongest, Timing, Value
+
+
+class Clock(StrEnum):
+    """What is known about time."""
+
+    BOUNDED = "bounded"  # messages and timers keep their bounds
+    UNBOUNDED = "unbounded"  # a message or a timer may take any time at all
+
+
+class Ties(StrEnum):
+    """What happens first when a message and a timer are due at the same moment."""
+
+    MESSAGES_FIRST = "messages-first"
+    BOTH = "both"  # either
+
+
+class Order(StrEnum):
+    """In what order a network hands over its messages."""
+
+    FIFO = "fifo"  # in the order of sending, on each channel
+    GLOBAL = "global"  # in the order of sending, at each receiver
+    BAG = "bag"  # in any order
+
+
+class Connections(StrEnum):
+    """What becomes of messages that are on their way to a node that is down."""
+
+    OUTLIVE = "outlive"  # one that is not due yet may reach the next life
+    DIE = "die"  # they are lost, and so are those of the node's own last life
+
+
+class Start(StrEnum):
+    """Where a run begins."""
+
+    NORMAL = "normal"  # where the fault-free run ends up
+    BOOT = "boot"  # all nodes have just booted for the first time
+
+
+class Setting(Value):
+    """Protocol, members and model of one run."""
+
+    protocol: str
+    ids: tuple[NodeId, ...]
+    rules: tuple[str, ...] = ()
+    """Changes to the form that the protocol's name means, as `name=value`."""
+    strongest: Strongest = "lowest"
+    timing: Timing = Timing()
+    delay_min: int = 0
+    clock: Clock = Clock.BOUNDED
+    ties: Ties = Ties.MESSAGES_FIRST
+    order: Order = Order.FIFO
+    connections: Connections = Connections.OUTLIVE
+    start: Start = Start.NORMAL
+
+    @property
+    def delay_max(self) -> int:
+        """The longest time from sending to handling."""
+        return self.timing.T + self.timing.P
+
+    def members(self) -> Members:
+        """The members, ranked."""
+        return Members.of(self.ids, self.strongest)
+
+    def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
+        """The machine that all nodes of this run share."""
+        rules = kind.form(form).with_texts(self.rules)
+        return kind(self.members(), self.timing, rules)
+
+    def text(self) -> str:
+        """The `cluster` line; what has its usual value is left out."""
+        usual = Setting(self.protocol, self.ids)
+        words = ["cluster", self.protocol, *map(str, self.ids)]
+        if self.timing.T != 1:
+            words.append(f"T={self.timing.T}")
+        if self.timing.P:
+            words.append(f"P={self.timing.P}")
+        if self.delay_min:
+            words.append(f"min={self.delay_min}")
+        for name in ("strongest", "clock", "ties", "order", "connections", "start"):
+            if getattr(self, name) != getattr(usual, name):
+                words.append(f"{name}={getattr(self, name)}")
+        return " ".join([*words, *(f"rule:{rule}" for rule in self.rules)])
+
+    @classmethod
+    def parse(cls, line: str) -> "Setting":
+        """Read a `cluster` line; raises ValueError with what is wrong in it."""
+        verb, *words = line.split()
+        if verb != "cluster" or not words:
+            raise ValueError(f"a run begins with `cluster PROTOCOL ID…`, not {line!r}")
+        fields: dict[str, Any] = {"protocol": words.pop(0), "ids": [], "rules": []}
+        timing: dict[str, int] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            if not equals:
+                fields["ids"].append(_number(word, "a node id"))
+            elif name.startswith("rule:"):
+                fields["rules"].append(f"{name.removeprefix('rule:')}={text}")
+            elif name in ("T", "P"):
+                timing[name] = _number(text, name)
+            elif name == "min":
+                fields["delay_min"] = _number(text, name)
+            elif name in ("strongest", "clock", "ties", "order", "connections", "start"):
+                fields[name] = text
+            else:
+                raise ValueError(f"unknown key {name!r} in {line!r}")
+        try:
+            return msgspec.convert({**fields, "timing": timing}, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{line!r}: {error}") from None
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"{what} is a whole number, not {text!r}")
+    return int(text)

@@ -1,0 +1,30 @@
+"""Settings of the whole test suite: how hard Hypothesis looks, and the option --rewrite."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# "ci" draws the same examples on every run, so that a red build stays red until it is mended.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile(
+    "deep",
+    deadline=None,
+    max_examples=5_000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite",
+        action="store_true",
+        help="rewrite the golden files to say what the code does now; then read the diff",
+    )
+
+
+@pytest.fixture(scope="session")
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Whether a golden test writes its file anew instead of comparing with it."""
+    return bool(request.config.getoption("--rewrite"))
