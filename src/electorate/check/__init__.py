@@ -2,6 +2,16 @@
 
 from electorate.check.model import Bounds, Budget, Detector, Model
 from electorate.check.search import check
-from electorate.check.verdict import Liveness, Verdict, Violation
+from electorate.check.verdict import Liveness, Result, Verdict, Violation
 
-__all__ = ["Bounds", "Budget", "Detector", "Liveness", "Model", "Verdict", "Violation", "check"]
+__all__ = [
+    "Bounds",
+    "Budget",
+    "Detector",
+    "Liveness",
+    "Model",
+    "Result",
+    "Verdict",
+    "Violation",
+    "check",
+]

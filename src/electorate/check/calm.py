@@ -1,10 +1,12 @@
 """The stable graph: all that can happen after the last fault, from wherever the faults led."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
+from electorate.check.board import Row
 from electorate.check.graph import Graph
 from electorate.check.judge import Judge
-from electorate.check.world import Move, Row, World
+from electorate.check.world import Move, World
 
 Path = list[tuple[Row, Move]]
 
@@ -63,7 +65,11 @@ class Calm:
     def moves(self, states: list[int]) -> Path:
         """The moves along states that follow one another."""
         path: Path = []
-        for state, after in zip(states, states[1:], strict=False):
+        cuts = self.world.cuts.copy()
+        for state, after in pairwise(states):
             row, wanted = self.rows[state], self.rows[after]
-            path.append((row, next(m for m, r in self.world.successors(row) if r == wanted)))
+            moves = [move for move, found in self.world.successors(row) if found == wanted]
+            # Where time may pass or not on the same way, a slowest run lets it pass.
+            path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
+        self.world.cuts = cuts  # To look again is no new cut.
         return path

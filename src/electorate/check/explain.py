@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from electorate.check.board import Row
 from electorate.check.turning import Torn
-from electorate.check.world import Move, Row, World
+from electorate.check.world import Move, World
 from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
     Crashed,

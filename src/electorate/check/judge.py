@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from electorate.check.board import Row as Codes
 from electorate.check.part import LocalCard
 from electorate.check.world import Move, World
-from electorate.check.world import Row as Codes
 from electorate.claims import Claim, Kind, Row, Witness
 from electorate.core import Standing, Status
 

@@ -13,6 +13,8 @@ from electorate.check.verdict import Liveness, Result, Violation
 from electorate.claims import Claim, Witness
 from electorate.trace import Trace
 
+STANDSTILL = "time stands still, in a loop that takes none and has no way out"
+
 
 class Finding(NamedTuple):
     """What became of one goal."""
@@ -85,13 +87,17 @@ class Goal:
 
     def judge(self) -> Finding:
         """The grade, with τ and the slowest run, or with a run that never gets there."""
-        stuck = self._first(lambda c: c.lacking and not c.exits and not c.open_ended)
+        timed = self.calm.world.model.bounded
+        stuck = self._first(
+            lambda c: (c.lacking or (timed and not c.ticking)) and not (c.exits or c.open_ended)
+        )
         if stuck is not None:
             return self._violated(Liveness.STUCK, stuck)
-        timed = self.calm.world.model.bounded
         bad = self._first(
-            lambda c: (c.ticking if timed else c.cyclic)
-            and (c.lacking or not self.settled[self.member[c.states[0]]])
+            lambda c: (
+                (c.ticking if timed else c.cyclic)
+                and (c.lacking or not self.settled[self.member[c.states[0]]])
+            )
         )
         if bad is not None:
             return self._violated(Liveness.PREVENTABLE, bad)
@@ -108,17 +114,21 @@ class Goal:
         lacking = [state for state in component.states if self.lacks[state]]
         entry = min(lacking or component.states)
         path, states = self.calm.stem(entry)
-        loop = self._round(entry, component) if component.cyclic else []
-        if not lacking:
-            # The goal is held here for any time, and then lost without a fault.
-            loop = self.calm.graph.way(entry, self.lacks.__getitem__, lambda _: True)
         moves = [*path, *self.calm.moves(states)]
-        begins = len(moves) if component.cyclic else None
-        moves += self.calm.moves(loop)
-        witness = self._lack(loop[-1] if not lacking else entry)
+        loop_after: int | None = None
+        witness = self._lack(entry)
+        if lacking or not component.exits:
+            rest = self._round(entry, component) if component.cyclic else []
+            loop_after = len(moves) if component.cyclic else None
+            if self.calm.world.model.bounded and not (component.exits or component.ticking):
+                witness = Witness((), STANDSTILL)
+        else:
+            # The goal is held here for any time, and then lost without a fault.
+            rest = self.calm.graph.way(entry, self.lacks.__getitem__, lambda _: True)
+            witness = self._lack(rest[-1])
         assert witness is not None
-        trace = trace_of(self.calm.world, moves)
-        violation = Violation(self.claim.name, witness, trace, begins)
+        trace = trace_of(self.calm.world, [*moves, *self.calm.moves(rest)])
+        violation = Violation(self.claim.name, witness, trace, len(path), loop_after)
         return Finding(self.claim.name, liveness, violation=violation)
 
     def _round(self, entry: int, component: Component) -> list[int]:

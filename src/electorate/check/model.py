@@ -99,10 +99,13 @@ class Model(Value):
         setting = self.setting
         texts = [f"N={len(setting.ids)}", f"{setting.clock} timing"]
         if self.bounded:
-            texts += [f"T={setting.timing.T}", f"delay {setting.delay_min}..{setting.delay_max}"]
-            texts += [f"ties {setting.ties}"]
+            texts.append(f"T={setting.timing.T}")
+            texts += [f"P={setting.timing.P}"] if setting.timing.P else []
+            texts += [f"delay {setting.delay_min}..{setting.delay_max}", f"ties {setting.ties}"]
         texts += [f"order {setting.order}", f"connections {setting.connections}"]
         texts += [f"from {setting.start}"]
+        if setting.strongest != machine.strongest:
+            texts.append(f"{setting.strongest} rank wins")
         if machine.uses_views:
             kind = self.detector if self.first_budget().lies else "perfect"
             within = f" within {self.detection_ticks}" if self.bounded else ""

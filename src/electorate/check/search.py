@@ -7,14 +7,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from electorate.check.board import Row
+from electorate.check.calm import Calm
 from electorate.check.explain import trace_of
 from electorate.check.judge import Judge
-from electorate.check.calm import Calm
 from electorate.check.liveness import Finding, judge_goal
 from electorate.check.model import Model
 from electorate.check.start import Beginning, beginnings
 from electorate.check.verdict import Result, Verdict, Violation
-from electorate.check.world import Move, Row, World
+from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
 
@@ -162,6 +163,9 @@ def check(
                 findings = [judge_goal(calm, goal) for goal in goals]
                 results |= {finding.goal: finding.result for finding in findings}
             reason = search.judge.vacuous()
+            if reason is not None:
+                held = [name for name, result in results.items() if result is Result.HOLDS]
+                results |= dict.fromkeys(held, Result.UNKNOWN)
     except LimitReached as limit:
         reason = str(limit)
     except KeyboardInterrupt:

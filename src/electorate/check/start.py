@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from electorate.check.board import Row
 from electorate.check.explain import trace_of
 from electorate.check.model import Budget, Detector, Model
 from electorate.check.part import Armed
-from electorate.check.world import Move, Row, World
+from electorate.check.world import Move, World
 from electorate.trace import Clock, Start, Trace
 
 STEPS_MAX = 100_000
@@ -37,16 +38,17 @@ def beginnings(world: World, goal: Callable[[World, Row], str | None]) -> list[B
     calm = _fault_free_twin(world)
     loop = _fault_free_loop(calm, goal)
     return [
-        Beginning(_translated(calm, row, world), tuple(path))
+        Beginning(
+            _translated(calm, row, world),
+            tuple((_translated(calm, passed, world), move) for passed, move in path),
+        )
         for row, path in _every_phase(calm, loop)
     ]
 
 
 def _fault_free_twin(world: World) -> World:
     """The same machine with bounded timing and without faults."""
-    setting = msgspec.structs.replace(
-        world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT
-    )
+    setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
     model = Model(setting, Budget(), world.model.bounds, Detector.EVENTUALLY_PERFECT)
     return World(world.turns, model)
 
@@ -62,7 +64,10 @@ def _fault_free_loop(
         if len(path) >= STEPS_MAX:
             raise StartError("the fault-free run never repeats itself", trace_of(world, path))
         seen[row] = len(path)
-        move, after = _calm_move(world, row)
+        found = _calm_move(world, row)
+        if found is None:
+            raise StartError("the fault-free run cannot go on", trace_of(world, path))
+        move, after = found
         path.append((row, move))
         row = after
     loop = path[seen[row] :]
@@ -75,21 +80,19 @@ def _fault_free_loop(
     return loop
 
 
-def _calm_move(world: World, row: Row) -> tuple[Move, Row]:
-    """The one move of the fault-free run: messages take T, and go before timers."""
-    later: list[tuple[Move, Row]] = []
-    for move, after in world.successors(row):
-        if move.kind == "deliver" and world.channels.cards[row[move.where]].due:
-            return move, after
-        if move.kind == "fire":
-            timers = world.locals.cards[row[move.where]].value.timers
-            if any(t.timer == move.what and t.latest == 0 for t in timers):
-                later.insert(0, (move, after))
-        if move.kind == "tick":
-            later.append((move, after))
-    if not later:
-        raise StartError("the fault-free run stops for ever", trace_of(world, [(row, Move("tick"))]))
-    return later[0]
+def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
+    """The one move of the fault-free run; None if a bound cuts it.
+
+    Messages take T and go before timers, timers fire as soon as they may, the first node first.
+    """
+    successors = world.successors(row)
+    for kind in ("deliver", "fire", "tick"):
+        for move, after in successors:
+            if move.kind != kind:
+                continue
+            if kind != "deliver" or world.channels.cards[row[move.where]].due:
+                return move, after
+    return None
 
 
 def _every_phase(

@@ -125,13 +125,12 @@ class Turning:
             return
         down = Local(None, turn.state.stable, (), Pulse.AWAKE)
         receivers = sorted(wanted)
+        whole = tuple(len(wanted[to]) for to in receivers)
         if self._model.atomic_turns:
-            choices = [tuple(0 for _ in receivers)]
-            if not last:
-                choices.append(tuple(len(wanted[to]) for to in receivers))
+            none = tuple(0 for _ in receivers)
+            choices = [none] if last or none == whole else [none, whole]
         else:
             choices = list(product(*(range(len(wanted[to]) + 1) for to in receivers)))
-        whole = tuple(len(wanted[to]) for to in receivers)
         for counts in choices:
             if last and counts == whole:
                 continue  # The turn went well and a crash came after it: a move of its own.

@@ -6,7 +6,7 @@ from typing import Any
 from electorate.check.model import BUDGETS, Model
 from electorate.claims import Witness
 from electorate.core import Machine, Value
-from electorate.trace import Trace
+from electorate.trace import Trace, is_consequence
 
 
 class Result(StrEnum):
@@ -31,8 +31,15 @@ class Violation(Value):
     claim: str
     witness: Witness
     trace: Trace
-    loop: int | None = None
-    """The number of the step at which a loop begins that the run can go round for ever."""
+    calm_after: int | None = None
+    """For a goal that is not reached: the number of moves after which nothing fails any more."""
+    loop_after: int | None = None
+    """The number of moves after which the rest of the run can be repeated for ever."""
+
+    @property
+    def length(self) -> int:
+        """How many moves the run takes."""
+        return sum(not is_consequence(step) for step in self.trace.steps)
 
 
 class Verdict(Value):
@@ -45,7 +52,7 @@ class Verdict(Value):
     slowest: Trace | None
     """The run that takes τ ticks to the goal after the last fault."""
     slowest_from: int | None
-    """The number of the step in it after which nothing fails any more."""
+    """The number of moves in it after which nothing fails any more."""
     violations: tuple[Violation, ...]
     states: int
     transitions: int
@@ -70,9 +77,10 @@ class Verdict(Value):
             verb = {"holds": "hold", "violated": "are violated", "unknown": "are unknown"}[result]
             single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
             parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
-        rules = _rule_texts(machine)
-        constants = ", ".join([*model.constants(machine), *rules])
-        return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}."
+        constants = ", ".join(model.constants(machine))
+        rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
+        under = f", under the rules {rules}" if rules else ""
+        return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."
 
     def _cut_text(self, model: Model) -> str:
         if not self.cuts:
@@ -82,10 +90,6 @@ class Verdict(Value):
             for name, count in sorted(self.cuts.items())
         ]
         return ", up to " + ", ".join(bounds)
-
-
-def _rule_texts(machine: Machine[Any]) -> list[str]:
-    return [f"{name}={text}" for name, text in machine.rules.texts().items()]
 
 
 def _listed(names: list[str]) -> str:

@@ -33,7 +33,8 @@ class Watching:
 
     def _fact(self, entry: Entry, up: bool) -> Entry:
         if entry.trusted is not up:
-            return entry._replace(left=self._within if entry.left == RIGHT else entry.left)
+            # A change that is still unseen keeps its bound; a restart before it is past noticing.
+            return Entry(entry.trusted, self._within if entry.left == RIGHT else entry.left)
         if up and entry.left != RIGHT and self._notices_restarts:
             return entry._replace(restarted=True)
         return Entry(entry.trusted)

@@ -1,4 +1,4 @@
-"""Finding a protocol: a registry name, an installed entry point, `module:Class` or `path.py:Class`."""
+"""Finding a protocol: by registry name, entry point, `module:Class` or `path.py:Class`."""
 
 import argparse
 import difflib
@@ -26,6 +26,12 @@ class Protocol(NamedTuple):
     kind: type[Machine[Any]]
     form: str
 
+    def spelled(self) -> str:
+        """The name that scripts use: it finds this protocol in this form again."""
+        if self.form == (REGISTRY[self.name].form if self.name in REGISTRY else "sound"):
+            return self.name
+        return f"{self.name}/{self.form}"
+
     def rules(self, assignments: list[str]) -> Rules:
         """The rules of this form, changed by `--rule` arguments."""
         try:
@@ -35,19 +41,30 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
+        rules = self.rules(list(setting.rules))
         try:
-            return self.kind(setting.members(), setting.timing, self.rules(list(setting.rules)))
+            return self.kind(setting.members(), setting.timing, rules)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
+        except Exception as error:
+            raise _failed(f"{self.name} cannot be built", error) from error
 
 
 def find(name: str, form: str | None = None) -> Protocol:
-    """The protocol of that name; a UsageError says what is wrong with it."""
+    """The protocol of that name (`name/form` names a form too); a UsageError says what is wrong."""
+    if form is None and "/" in name:
+        stem, _, last = name.rpartition("/")
+        if stem in REGISTRY or ":" in stem:
+            name, form = stem, last
     if name in REGISTRY:
         entry = REGISTRY[name]
         return _in_form(name, entry.machine, form or entry.form)
     for installed in entry_points(group=GROUP, name=name):
-        return _in_form(name, _machine_class(name, installed.load()), form or "sound")
+        try:
+            loaded = installed.load()
+        except Exception as error:
+            raise _failed(f"{installed.value} cannot be loaded", error) from error
+        return _in_form(name, _machine_class(name, loaded), form or "sound")
     source, colon, class_name = name.rpartition(":")
     if not colon:
         near = difflib.get_close_matches(name, REGISTRY, 1)
@@ -90,22 +107,32 @@ def _load_file(source: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise UsageError(f"{source} fails to load: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _failed(f"{source} fails to load", error) from error
     return module
 
 
 def _load_module(source: str) -> ModuleType:
     try:
         return importlib.import_module(source)
-    except ImportError as error:
-        raise UsageError(f"module {source} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _failed(f"module {source} cannot be imported", error) from error
+
+
+def _failed(what: str, error: BaseException) -> UsageError:
+    """Somebody else's file went wrong: said in one line."""
+    return UsageError(f"{what}: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that every command about one protocol takes."""
     parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
     parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help="default 3")
+    add_rule_arguments(parser)
+
+
+def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that choose a form of the protocol."""
     parser.add_argument("--form", help="a named set of rules, e.g. printed")
     parser.add_argument(
         "--rule",
@@ -115,12 +142,16 @@ def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
         help="change one rule; may be repeated",
     )
     parser.add_argument(
-        "--strongest", choices=("lowest", "highest"), help="which rank wins; default: the protocol's"
+        "--strongest",
+        choices=("lowest", "highest"),
+        help="which rank wins; default: the protocol's",
     )
 
 
 def node_count(text: str) -> int:
     """A number of nodes that a command can work with."""
     if not text.isdecimal() or not 1 <= int(text) <= NODES_MAX:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {NODES_MAX}, not {text}")
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 1 to {NODES_MAX}, not {text}"
+        )
     return int(text)

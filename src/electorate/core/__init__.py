@@ -2,6 +2,7 @@
 
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
+from electorate.core.lift import Lift
 from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
 from electorate.core.member import Members, Strongest
 from electorate.core.rule import Rules
@@ -17,6 +18,7 @@ __all__ = [
     "Effect",
     "Event",
     "Growth",
+    "Lift",
     "Machine",
     "Members",
     "Message",

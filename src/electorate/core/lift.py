@@ -1,14 +1,22 @@
 """One machine inside another: the mandate over any election, recovery over any election.
 
-The outer machine keeps the inner state in a field of its own state and hands over the events
-that are meant for it. The lift wraps the inner messages, requests and timers so that the two
-never mix, also the timer that an inner Standing names in `until`; a `Viewed` is for both.
+The outer machine keeps the inner state in a field of its own state, and the inner stable part
+in a field of its own stable part. The lift moves events in and effects out, and wraps the inner
+messages, requests and timers so that the two machines never mix them up, also the timer that an
+inner Standing names in `until`. A `Viewed` is for both.
+
+    class OuterStable(Stable, Generic[Kept]):
+        inner: Kept
+
+    class OuterState(State, Generic[Inner, Kept]):
+        stable: OuterStable[Kept]
+        inner: Inner
 """
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,62 +26,93 @@ from electorate.core.machine import Machine, Result, Timer
 from electorate.core.standing import Standing
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
+S = TypeVar("S", bound=State)
+
 
 class Lift:
-    """Carries an inner machine across the border to the outer one."""
+    """Carries an inner machine across the border to the outer one.
+
+    `name` is the field that holds the inner state and the inner stable part, and the prefix of
+    the inner rules and timers.
+    """
 
     def __init__(self, inner: Machine[Any], name: str = "inner") -> None:
         self.inner = inner
-        self.prefix = f"{name}."
-        self.messages: tuple[type[Message], ...] = ()
-        self.requests: tuple[type[Request], ...] = ()
-        if inner.messages:
-            self.messages = (_wrapper(f"{name}.message", Message, "message", inner.messages),)
-        if inner.requests:
-            self.requests = (_wrapper(f"{name}.request", Request, "request", inner.requests),)
-        self.timers = tuple(Timer(self.prefix + t.name, t.periodic) for t in inner.timers)
+        self.name = name
+        self.messages = _wrapped(f"{name}.message", Message, "message", inner.messages)
+        self.requests = _wrapped(f"{name}.request", Request, "request", inner.requests)
+        self.timers = tuple(Timer(self._outside(t.name), t.periodic) for t in inner.timers)
+
+    def declare(self, outer: Machine[Any]) -> None:
+        """Add what the inner machine declares to what the outer one does, in its constructor."""
+        outer.messages = (*outer.messages, *self.messages)
+        outer.requests = (*outer.requests, *self.requests)
+        outer.timers = (*outer.timers, *self.timers)
+        outer.uses_views = outer.uses_views or self.inner.uses_views
+        inner_growing = {f"{self.name}.{name}": kind for name, kind in self.inner.growing.items()}
+        outer.growing = {**outer.growing, **inner_growing}
+        state_type: Any = outer.state_type
+        stable_type: Any = outer.stable_type
+        outer.state_type = state_type[self.inner.state_type, self.inner.stable_type]
+        outer.stable_type = stable_type[self.inner.stable_type]
 
     def boot(self, me: NodeId, stable: Stable | None) -> Result[Any]:
-        """Boot the inner machine; its effects are lifted."""
-        state, effects = self.inner.boot(me, stable)
-        return state, self.raised(effects)
+        """Boot the inner machine from the outer stable part; returns the *inner* state."""
+        kept = None if stable is None else getattr(stable, self.name)
+        state, effects = self.inner.boot(me, kept)
+        return state, self._raised(effects)
 
-    def step(self, state: State, event: Event) -> Result[Any]:
+    def step(self, s: S, event: Event) -> Result[S]:
         """Let the inner machine take the event, if it is meant for it."""
-        lowered = self.lowered(event)
+        lowered = self._lowered(event)
         if lowered is None:
-            return state, []
-        state, effects = self.inner.step(state, lowered)
-        return state, self.raised(effects)
+            return s, []
+        inner, effects = self.inner.step(getattr(s, self.name), lowered)
+        return self.into(s, inner), self._raised(effects)
 
-    def view(self, state: State) -> Standing:
+    def into(self, s: S, inner: State) -> S:
+        """The outer state with this inner state in it, and what that one keeps."""
+        stable = msgspec.structs.replace(s.stable, **{self.name: inner.stable})
+        return msgspec.structs.replace(s, stable=stable, **{self.name: inner})
+
+    def view(self, s: State) -> Standing:
         """What the inner machine lets be seen; `until` names the lifted timer."""
-        view = self.inner.view(state)
+        view = self.inner.view(getattr(s, self.name))
         if view.until is None:
             return view
-        return msgspec.structs.replace(view, until=self.prefix + view.until)
+        return msgspec.structs.replace(view, until=self._outside(view.until))
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
-        """The inner machine's open requests, wrapped."""
+        """The inner machine's open requests, wrapped; `view` is what `view` returned."""
         if view.until is not None:
-            view = msgspec.structs.replace(view, until=view.until.removeprefix(self.prefix))
+            view = msgspec.structs.replace(view, until=self._inside(view.until))
         return tuple(self.requests[0](request) for request in self.inner.may_ask(view))
 
-    def lowered(self, event: Event) -> Event | None:
+    def silenced(self) -> list[Effect]:
+        """Orders that stop the inner machine: all its timers are cancelled."""
+        return [CancelTimer(timer.name) for timer in self.timers]
+
+    def _outside(self, timer: str) -> str:
+        return f"{self.name}.{timer}"
+
+    def _inside(self, timer: str) -> str:
+        return timer.removeprefix(f"{self.name}.")
+
+    def _lowered(self, event: Event) -> Event | None:
         """The event as the inner machine knows it; None if it is the outer machine's own."""
         match event:
             case Received(sender, message) if isinstance(message, self.messages):
-                return Received(sender, message.message)  # type: ignore[attr-defined]
+                return Received(sender, message.message)
             case Asked(request) if isinstance(request, self.requests):
-                return Asked(request.request)  # type: ignore[attr-defined]
-            case TimedOut(timer) if timer.startswith(self.prefix):
-                return TimedOut(timer.removeprefix(self.prefix))
-            case Viewed():
+                return Asked(request.request)
+            case TimedOut(timer) if self._inside(timer) != timer:
+                return TimedOut(self._inside(timer))
+            case Viewed() if self.inner.uses_views:
                 return event
             case _:
                 return None
 
-    def raised(self, effects: Iterable[Effect]) -> list[Effect]:
+    def _raised(self, effects: Iterable[Effect]) -> list[Effect]:
         """The inner machine's orders as the driver will know them."""
         return [self._raise(effect) for effect in effects]
 
@@ -82,16 +121,19 @@ class Lift:
             case Send(to, message):
                 return Send(to, self.messages[0](message))
             case SetTimer(timer, after, jitter):
-                return SetTimer(self.prefix + timer, after, jitter)
+                return SetTimer(self._outside(timer), after, jitter)
             case CancelTimer(timer):
-                return CancelTimer(self.prefix + timer)
-
-    def silenced(self) -> list[Effect]:
-        """Orders that stop the inner machine: all its timers are cancelled."""
-        return [CancelTimer(timer.name) for timer in self.timers]
+                return CancelTimer(self._outside(timer))
 
 
-def _wrapper(name: str, kind: type[Any], field: str, inside: tuple[type[Any], ...]) -> type[Any]:
-    """A message or request type that carries one of the inner ones, strictly decoded."""
-    union = reduce(or_, inside)
-    return msgspec.defstruct(name, [(field, union)], bases=(kind,), tag=name)
+@cache
+def _wrapped(
+    name: str, kind: type[Any], field: str, inside: tuple[type[Any], ...]
+) -> tuple[type[Any], ...]:
+    """A type that carries one of the inner ones, strictly decoded; none where there are none.
+
+    It is made once: values of two machines that are built alike must be equal.
+    """
+    if not inside:
+        return ()
+    return (msgspec.defstruct(name, [(field, reduce(or_, inside))], bases=(kind,), tag=name),)

@@ -31,6 +31,8 @@ class Members(Value):
         ordered = tuple(sorted(set(given)))
         if len(ordered) != len(given):
             raise ValueError(f"node ids must differ: {given}")
+        if not ordered:
+            raise ValueError("there must be at least one node")
         known = attributes or {}
         strangers = sorted(set(known) - set(ordered))
         if strangers:
@@ -40,7 +42,7 @@ class Members(Value):
     def rank(self, node: NodeId) -> tuple[int, int]:
         """A key that is larger for a stronger node."""
         sign = 1 if self.strongest == "highest" else -1
-        return (sign * self.attributes[self.ids.index(node)], sign * node)
+        return (sign * self.attributes[self._place(node)], sign * node)
 
     def is_stronger(self, one: NodeId, other: NodeId) -> bool:
         """Whether `one` outranks `other`."""
@@ -64,4 +66,9 @@ class Members(Value):
 
     def after(self, node: NodeId) -> NodeId:
         """The successor of `node` on the ring of ids."""
-        return self.ids[(self.ids.index(node) + 1) % len(self.ids)]
+        return self.ids[(self._place(node) + 1) % len(self.ids)]
+
+    def _place(self, node: NodeId) -> int:
+        if node not in self.ids:
+            raise ValueError(f"{node} is not a member")
+        return self.ids.index(node)

@@ -6,7 +6,7 @@ The rules of a machine inside another are nested, and named `inner.guard`.
 """
 
 from collections.abc import Iterable
-from typing import Any, Self, get_type_hints
+from typing import Literal, Self, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,30 +24,29 @@ class Rules(Value):
             name, equals, text = assignment.partition("=")
             if not equals:
                 raise ValueError(f"rule {assignment!r} has no value: write name=value")
-            changed = changed._with(name, text)
+            if name not in self.texts():
+                known = ", ".join(self.texts()) or "none"
+                raise ValueError(f"unknown rule {name!r}; the rules are: {known}")
+            try:
+                changed = changed._with(name, text)
+            except ValueError as error:
+                raise ValueError(f"rule {assignment}: {error}") from None
         return changed
 
     def _with(self, name: str, text: str) -> Self:
-        outer, dot, inner = name.partition(".")
-        nested = getattr(self, outer, None)
-        value: Any
-        if dot and isinstance(nested, Rules):
-            name, value = outer, nested._with(inner, text)
-        elif name in self.__struct_fields__ and not isinstance(nested, Rules):
-            value = self._read(name, text)
-        else:
-            known = ", ".join(self.texts()) or "none"
-            raise ValueError(f"unknown rule {name!r}; the rules are: {known}")
-        return msgspec.structs.replace(self, **{name: value})
+        outer, _, inner = name.partition(".")
+        nested = getattr(self, outer)
+        value = nested._with(inner, text) if isinstance(nested, Rules) else self._read(name, text)
+        return msgspec.structs.replace(self, **{outer: value})
 
     def _read(self, name: str, text: str) -> object:
         kind = get_type_hints(type(self))[name]
         if kind is Span:
             return Span.parse(text)
-        try:
-            return msgspec.convert(text, kind, strict=False)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"rule {name}={text}: {error}") from None
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        if choices and text not in choices:
+            raise ValueError(f"must be one of {', '.join(map(str, choices))}")
+        return msgspec.convert(text, kind, strict=False)
 
     def texts(self) -> dict[str, str]:
         """Every rule with its value, as `--rule` takes them."""

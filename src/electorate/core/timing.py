@@ -18,10 +18,14 @@ class Timing(Value):
     P: int = 0
     """A node answers at most this long after it received."""
 
+    def __post_init__(self) -> None:
+        if self.T < 1 or self.P < 0:
+            raise ValueError(f"T is at least 1 and P at least 0, not T={self.T}, P={self.P}")
+
     def text(self, duration: int) -> str:
         """Express a duration in T where it is a whole number of them."""
         whole, rest = divmod(duration, self.T)
-        if not whole or not self.T:
+        if whole < 1:
             return str(duration)
         times = "T" if whole == 1 else f"{whole}T"
         return f"{times}+{rest}" if rest else times
@@ -41,7 +45,10 @@ class Span(Value):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read `2T+P-1`; a plain number counts ticks."""
-        compact = text.replace(" ", "").replace("*", "")
+        # Blanks around a sign and the star before a unit say nothing; "2 3" is not 23.
+        compact = re.sub(
+            r"\s*([+-])\s*", r"\1", re.sub(r"(\d)\s*\*\s*([TP])", r"\1\2", text.strip())
+        )
         if not re.fullmatch(r"[+-]?(\d*[TP]|\d+)([+-](\d*[TP]|\d+))*", compact):
             raise ValueError(f"{text!r} is not a span: write it like 2T, 2T+P or 2T+1")
         parts = {"T": 0, "P": 0, "": 0}
@@ -58,8 +65,10 @@ class Span(Value):
     def __sub__(self, other: "Span | int") -> "Span":
         return self + -1 * (Span(ticks=other) if isinstance(other, int) else other)
 
-    def __rmul__(self, times: int) -> "Span":
+    def __mul__(self, times: int) -> "Span":
         return Span(times * self.T, times * self.P, times * self.ticks)
+
+    __rmul__ = __mul__
 
     def __str__(self) -> str:
         text = ""

@@ -6,23 +6,33 @@ rolls dice or writes to strangers, and the error names the protocol, the state a
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.contract import Breach, Contract
+from electorate.core.effect import Effect
 from electorate.core.event import Event, Viewed
 from electorate.core.machine import Machine
+from electorate.core.memory import Memory
 from electorate.core.standing import Standing
-from electorate.core.value import NodeId, Stable, State, Value, text_of
+from electorate.core.value import NodeId, Request, Stable, State, Value, text_of
 
 TURNS_MAX = 1_000_000
 """A memo that has grown this large is started afresh: it saves time, nothing depends on it."""
+
+R = TypeVar("R")
 
 
 class ProtocolError(Exception):
     """A protocol file broke the contract."""
 
-    def __init__(self, machine: Machine[Any], where: str, problem: str) -> None:
-        super().__init__(f"{type(machine).__name__}: {problem} ({where})")
+    def __init__(self, machine: Machine[Any] | str, where: str, problem: str) -> None:
+        # Only texts are kept: the error must survive the way out of a worker process.
+        name = machine if isinstance(machine, str) else type(machine).__name__
+        super().__init__(name, where, problem)
+
+    def __str__(self) -> str:
+        name, where, problem = self.args
+        return f"{name}: {' '.join(problem.split())} ({where})"
 
 
 class Turn(Value):
@@ -40,21 +50,30 @@ class Turns:
         self.calls = 0
         self._steps: dict[tuple[State, Event], Turn] = {}
         self._views: dict[State, Standing] = {}
-        self._timers = frozenset(timer.name for timer in machine.timers)
+        try:
+            self._contract = Contract(machine)
+        except Breach as breach:
+            raise ProtocolError(machine, "its declarations", str(breach)) from breach
+        self._memory = Memory(machine)
+        self._remembered = self._memory.snapshot()
 
     def boot(self, me: NodeId, stable: Stable | None) -> Turn:
         """The first turn of a life."""
-        where = f"boot of node {me} with stable {text_of(stable)}"
-        return self._verified(where, stable, lambda: self.machine.boot(me, stable))
+        self.calls += 1
+        where = "boot of node {} with stable {}"
+        return self._twice(where, (me, stable), self.machine.boot, lambda r: self._turn(me, r))
 
     def step(self, state: State, event: Event) -> Turn:
         """The turn that `event` leads to in `state`."""
         known = self._steps.get((state, event))
         if known is None:
+            self.calls += 1
+            where, me = "state {}, event {}", state.me
+            known = self._twice(
+                where, (state, event), self.machine.step, lambda r: self._turn(me, r)
+            )
             if len(self._steps) >= TURNS_MAX:
                 self._steps.clear()
-            where = f"state {text_of(state)}, event {text_of(event)}"
-            known = self._verified(where, state, lambda: self.machine.step(state, event))
             self._steps[state, event] = known
         return known
 
@@ -62,17 +81,19 @@ class Turns:
         """What the application sees in `state`."""
         known = self._views.get(state)
         if known is None:
-            where = f"state {text_of(state)}, view"
-            try:
-                known = self.machine.view(state)
-            except Exception as error:
-                raise self._fault(where, _raised("view", error)) from error
-            if not isinstance(known, Standing):
-                raise self._fault(where, f"view returned {known!r} instead of a Standing")
+            known = self._twice(
+                "state {}, view", (state,), self.machine.view, self._contract.standing
+            )
             if len(self._views) >= TURNS_MAX:
                 self._views.clear()
             self._views[state] = known
         return known
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        """What the application may ask for when it sees `view`."""
+        return self._twice(
+            "view {}, may_ask", (view,), self.machine.may_ask, self._contract.requests
+        )
 
     def life(self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]) -> list[Turn]:
         """A boot and, where the machine uses views, the view that follows it."""
@@ -81,64 +102,36 @@ class Turns:
             return [booted]
         return [booted, self.step(booted.state, Viewed(alive))]
 
-    def _verified(self, where: str, given: object, run: Callable[[], object]) -> Turn:
+    def _turn(self, me: NodeId, result: object) -> Turn:
+        return Turn(*self._contract.turn(me, result))
+
+    def _twice(
+        self,
+        where: str,
+        given: tuple[object, ...],
+        run: Callable[..., object],
+        verified: Callable[[object], R],
+    ) -> R:
         """Run a handler twice and hold both results against the contract."""
-        self.calls += 1
-        before = text_of(given)
-        results: list[Turn] = []
-        for _ in range(2):
-            try:
-                result = run()
-            except Exception as error:
-                raise self._fault(where, _raised("the handler", error)) from error
-            if text_of(given) != before:
-                raise self._fault(where, f"the handler changed its input, now {text_of(given)}")
-            results.append(self._shaped(where, result))
-        if results[0] != results[1]:
-            raise self._fault(where, "called twice, the handler answered differently")
+        before = repr(given)
+        try:
+            results = [verified(_result_of(run, given)) for _ in range(2)]
+            if repr(given) != before:
+                raise Breach(f"the handler changed its input, which was {before}")
+            if self._memory.snapshot() != self._remembered:
+                raise Breach("the handler changed the machine, which all nodes share")
+            if results[0] != results[1]:
+                raise Breach("called twice, the handler answered differently")
+        except Breach as breach:
+            place = where.format(*map(text_of, given))
+            raise ProtocolError(self.machine, place, str(breach)) from breach
         return results[0]
 
-    def _shaped(self, where: str, result: object) -> Turn:
-        match result:
-            case (state, list() | tuple() as effects):
-                pass
-            case _:
-                raise self._fault(where, f"returned {result!r} instead of (state, effects)")
-        if not isinstance(state, self.machine.state_type):
-            wanted = self.machine.state_type.__qualname__
-            raise self._fault(where, f"returned the state {state!r}, which is not a {wanted}")
-        if not isinstance(state.stable, self.machine.stable_type):
-            raise self._fault(where, f"state.stable is {state.stable!r}")
-        for effect in effects:
-            self._verify_effect(where, effect)
-        try:
-            hash((state, *effects))
-        except TypeError as error:
-            raise self._fault(where, f"returned something that can change: {error}") from None
-        return Turn(state, tuple(effects))
 
-    def _verify_effect(self, where: str, effect: object) -> None:
-        match effect:
-            case Send(to, _) if to not in self.machine.members.ids:
-                raise self._fault(where, f"sends to {to!r}, which is not a member")
-            case Send(_, message) if type(message) not in self.machine.messages:
-                raise self._fault(where, f"sends {message!r}, which is not a declared message")
-            case SetTimer(timer) | CancelTimer(timer) if timer not in self._timers:
-                raise self._fault(where, f"uses the timer {timer!r}, which is not declared")
-            case SetTimer(timer, after, jitter) if not _is_duration(after, jitter):
-                raise self._fault(where, f"sets {timer} to {after!r} with jitter {jitter!r}")
-            case Send() | SetTimer() | CancelTimer():
-                return
-            case _:
-                raise self._fault(where, f"returned the effect {effect!r}")
-
-    def _fault(self, where: str, problem: str) -> ProtocolError:
-        return ProtocolError(self.machine, where, problem)
-
-
-def _is_duration(*numbers: object) -> bool:
-    return all(isinstance(number, int) and number >= 0 for number in numbers)
-
-
-def _raised(what: str, error: Exception) -> str:
-    return f"{what} raised {type(error).__name__}: {error}"
+def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:
+    try:
+        return run(*given)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # A SystemExit too: it would end the run as if all was well.
+        raise Breach(f"the handler raised {type(error).__name__}: {error}") from error

@@ -12,8 +12,8 @@ NodeId = int
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Value(Struct, frozen=True):
-    """A frozen, hashable record."""
+class Value(Struct, frozen=True, forbid_unknown_fields=True):
+    """A frozen, hashable record; decoded strictly, so that nothing gets lost on the way."""
 
 
 class Message(Value, tag=True):
@@ -45,7 +45,7 @@ def text_of(value: object) -> str:
         case str():
             return str(value)
         case frozenset() | set():
-            return "{" + ", ".join(sorted(map(text_of, value))) + "}"
+            return "{" + ", ".join(map(text_of, sorted(value, key=_place))) + "}"
         case tuple() | list():
             return "(" + ", ".join(map(text_of, value)) + ")"
         case Struct():
@@ -55,3 +55,8 @@ def text_of(value: object) -> str:
             return f"{name}({inside})" if inside else name
         case _:
             return repr(value)
+
+
+def _place(member: object) -> tuple[int, str]:
+    """Where a member of a set is printed: numbers by size, all else by its text."""
+    return (member if isinstance(member, int) else 0, text_of(member))

@@ -84,6 +84,8 @@ class BullyRules(Rules):
     """Which of two halters is remembered."""
     guard: Span = 2 * T
     """How long after its own recovery a node takes no announcement."""
+    appearing: Literal["challenge", "ignore"] = "challenge"
+    """What a leader or candidate does when a stronger node comes into view."""
     while_probing: Reaction = "yes"
     """What a probing or answered node does when it is probed itself."""
     while_halting: Reaction = "yes"
@@ -100,13 +102,15 @@ class BullyState(State):
     phase: Phase
     leader: NodeId | None = None
     halter: NodeId | None = None
+    again: bool = False
+    """Whether a stronger node has come into view since I asked: ask again before leading."""
     fresh: bool = False
     """Whether I recovered so lately that announcements to my last life may still arrive."""
     alive: frozenset[NodeId] = frozenset()
 
 
 class Bully(Machine[BullyState]):
-    """The message version; the printed form lacks the three repairs accept, halt and guard."""
+    """The message version; the printed form lacks accept, halt, guard and appearing."""
 
     state_type = BullyState
     rules_type = BullyRules
@@ -115,7 +119,7 @@ class Bully(Machine[BullyState]):
     uses_views = True
     forms = {
         "sound": BullyRules(),
-        "printed": BullyRules(accept="anyone", halt="latest", guard=0 * T),
+        "printed": BullyRules(accept="anyone", halt="latest", guard=0 * T, appearing="ignore"),
     }
     promises = ("A1", "A2")
     assumptions = (Assumption.BOUNDED_DELAY, Assumption.CLOSED_BOUNDS, Assumption.NO_LOSS)
@@ -135,7 +139,7 @@ class Bully(Machine[BullyState]):
             case Received(j, _), _ if j not in self.members.ids:
                 return s, []
             case Viewed(alive), _:
-                return self._watch(replace(s, alive=alive))
+                return self._look(s, alive)
 
             case Received(j, AreYouThere()), Phase.NORMAL:
                 return self._answer(s, j, "restart")
@@ -147,14 +151,14 @@ class Bully(Machine[BullyState]):
                 return self._answer(s, j, self.rules.while_halted)
 
             case Received(_, Yes()), Phase.PROBING:
-                return replace(s, phase=Phase.ANSWERED), [CancelTimer(Wait.PROBE)]
+                return replace(s, phase=Phase.ANSWERED, again=False), [CancelTimer(Wait.PROBE)]
             case TimedOut(Wait.PROBE), Phase.PROBING:
                 return self._halt_weaker(s, [CancelTimer(Wait.ANSWERED)])
             case TimedOut(Wait.ANSWERED), Phase.ANSWERED:
                 return self._start(s)
 
             case Received(j, Halt()), _ if self._yields_to(s, j):
-                halted = replace(s, phase=Phase.HALTED, leader=None, halter=j)
+                halted = replace(s, phase=Phase.HALTED, leader=None, halter=j, again=False)
                 return halted, [*_ended(s), self._set(Wait.HALTED, self.rules.halted)]
             case TimedOut(Wait.HALTED), Phase.HALTED:
                 return self._start(s)
@@ -177,7 +181,7 @@ class Bully(Machine[BullyState]):
         stronger = self.members.stronger_than(s.me)
         if not stronger:
             return self._halt_weaker(s, _ended(s))
-        probing = replace(s, phase=Phase.PROBING, leader=None, halter=None)
+        probing = replace(s, phase=Phase.PROBING, leader=None, halter=None, again=False)
         probes: list[Effect] = [Send(j, AreYouThere()) for j in stronger]
         # Both timers count from the probe: how soon an answer came says nothing about when the
         # one that answered will be done.
@@ -204,14 +208,29 @@ class Bully(Machine[BullyState]):
 
     def _announce(self, s: BullyState) -> Result[BullyState]:
         """Everybody weaker that is up has been halted: lead."""
+        if s.again:
+            return self._start(s)
         leading = replace(s, phase=Phase.NORMAL, leader=s.me)
         return leading, [Send(j, NewLeader()) for j in self.members.weaker_than(s.me)]
 
     def _follow(self, s: BullyState, j: NodeId) -> Result[BullyState]:
         """Take j for the leader, unless it is known to be dead already."""
-        following = replace(s, phase=Phase.NORMAL, leader=j, halter=None)
+        following = replace(s, phase=Phase.NORMAL, leader=j, halter=None, again=False)
         state, effects = self._watch(following)
         return state, [*_ended(s), *effects]
+
+    def _look(self, s: BullyState, alive: frozenset[NodeId]) -> Result[BullyState]:
+        """Compare the leader with who is in view now."""
+        seen = replace(s, alive=alive)
+        stronger = alive.intersection(self.members.stronger_than(s.me)) - s.alive
+        # Unlike the paper, who leads, or is about to, asks a stronger node that it could not see
+        # before: otherwise two sides of a healed partition keep a leader each.
+        if stronger and self.rules.appearing == "challenge":
+            if s.leader == s.me:
+                return self._start(seen)
+            if s.phase in (Phase.PROBING, Phase.HALTING):
+                return replace(seen, again=True), []
+        return self._watch(seen)
 
     def _watch(self, s: BullyState) -> Result[BullyState]:
         """A leader that is not in view is a leader lost."""

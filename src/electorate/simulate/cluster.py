@@ -1,10 +1,10 @@
 """A cluster: the world, and everything that can be done to it, one step at a time.
 
-Every operation first asks the laws whether it may happen; those named `hand_over`, `run_out` and
-`pass_time` do not, for a driver that keeps the laws by construction.
+Every operation first asks the laws whether it may happen; those named `hand_over`, `run_out`,
+`see` and `pass_time` do not, for a driver that keeps the laws by construction.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import structs
@@ -46,8 +46,9 @@ class Cluster(Reactions):
         self, setting: Setting, machine: Machine[Any], locals_: Locals | None = None
     ) -> None:
         super().__init__(setting, machine, locals_)
-        self.recording = True
         self.steps: list[Step] = []
+        self.watch: Callable[[Cluster], None] | None = None
+        """Called after every step that is recorded."""
 
     def copy(self) -> "Cluster":
         """The same world once more, to go another way from here; its record begins anew."""
@@ -57,8 +58,9 @@ class Cluster(Reactions):
             timers = {name: structs.replace(armed) for name, armed in node.timers.items()}
             twin.nodes[node.id] = structs.replace(node, timers=timers)
         for key, channel in self.channels.items():
-            waiting = [structs.replace(envelope) for envelope in channel.waiting]
-            twin.channels[key] = structs.replace(channel, waiting=waiting)
+            copied = structs.replace(channel, waiting=[])
+            copied.waiting += (structs.replace(e, channel=copied) for e in channel.waiting)
+            twin.channels[key] = copied
         return twin
 
     def trace(self) -> Trace:
@@ -92,7 +94,7 @@ class Cluster(Reactions):
         self, envelope: Envelope, torn: Torn | None = None, *, copy_stays: bool = False
     ) -> None:
         """Hand over a message that is known to be allowed to arrive."""
-        waiting = self.channels[envelope.sender, envelope.to].waiting
+        waiting = envelope.channel.waiting
         place = waiting.index(envelope)
         if not copy_stays:
             del waiting[place]
@@ -100,29 +102,26 @@ class Cluster(Reactions):
         node = self.nodes[envelope.to]
         assert node.local is not None
         outcome = self.locals.received(node.local, envelope.sender, envelope.message)
+        if torn is None and not self.recording and not outcome.memories:
+            if outcome.matters:
+                self.apply(node, outcome)
+            return
+        turns = self.react(node, (outcome,), torn)
         if self.recording:
             kind = Doubled if copy_stays else Delivered
-            self._record(
-                kind(envelope.sender, envelope.to, envelope.message, place),
-                self.react(node, (outcome,), torn),
-            )
-        elif torn is None and not outcome.memories:
-            self.apply(node, outcome)
-        else:
-            self.react(node, (outcome,), torn)
+            self._record(kind(envelope.sender, envelope.to, envelope.message, place), turns)
 
     def lose(self, sender: NodeId, to: NodeId, place: int = 0) -> None:
         """Lose a message."""
         self.drop(self.waiting(sender, to, place))
 
-    def drop(self, envelope: Envelope) -> None:
-        """Lose this message; the reason is whatever keeps it from arriving, if anything does."""
-        waiting = self.channels[envelope.sender, envelope.to].waiting
+    def drop(self, envelope: Envelope, why: str = "lost") -> None:
+        """Lose this message."""
+        waiting = envelope.channel.waiting
         place = waiting.index(envelope)
         del waiting[place]
         envelope.gone = True
         if self.recording:
-            why = self.obstacle(envelope) or "lost"
             what = Lost(envelope.sender, envelope.to, envelope.message, why, place)
             self._record(what)
 
@@ -138,24 +137,31 @@ class Cluster(Reactions):
         here = self.nodes[node]
         assert here.local is not None
         del here.timers[timer]
-        outcome = self.locals.timed_out(here.local, timer)
-        self._record(Fired(node, timer), self.react(here, (outcome,), torn))
+        turns = self.react(here, (self.locals.timed_out(here.local, timer),), torn)
+        if self.recording:
+            self._record(Fired(node, timer), turns)
 
     def view(self, node: NodeId, alive: Iterable[NodeId], torn: Torn | None = None) -> None:
         """Let a node's failure detector change its mind."""
-        here, now = self.node(node), frozenset(alive)
-        law.may_see(self, here, now)
-        before, here.view = here.view, now
+        seen = frozenset(alive)
+        law.may_see(self, self.node(node), seen)
+        self.see(node, seen, torn)
+
+    def see(self, node: NodeId, alive: frozenset[NodeId], torn: Torn | None = None) -> None:
+        """Let a node see something that it is known to be allowed to see."""
+        here = self.nodes[node]
+        before, here.view = here.view, alive
         assert here.local is not None
-        outcome = self.locals.viewed(here.local, now)
-        self._record(Saw(node, now, before), self.react(here, (outcome,), torn))
+        turns = self.react(here, (self.locals.viewed(here.local, alive),), torn)
+        if self.recording:
+            self._record(Saw(node, alive, before), turns)
 
     def ask(self, node: NodeId, request: Request, torn: Torn | None = None) -> None:
         """Let the application ask for something."""
         here = self.node(node)
         law.may_take(self, here)
         assert here.local is not None
-        offered = self.machine.may_ask(here.local.standing)
+        offered = self.locals.turns.may_ask(here.local.standing)
         if request not in offered:
             may = ", ".join(map(text_of, offered)) or "nothing"
             raise IllegalStep(f"{node} may be asked for {may} now, not {text_of(request)}")
@@ -178,11 +184,15 @@ class Cluster(Reactions):
         if here.local is not None:
             raise IllegalStep(f"{node} is up already")
         first = here.stable is None
-        if self._dies:
-            self.doom((node, to) for to in self.members.others(node))
-        here.view = self.everybody
-        turns = self.react(here, self.locals.life(node, here.stable), torn)
+        turns = self.react(here, self.revive(here), torn)
         self._record(Recovered(node, first), turns)
+
+    def boot(self) -> None:
+        """Start all nodes for the first time, at the same moment: nobody's first words get lost."""
+        dies, self._dies = self._dies, False
+        for node in self.members.ids:
+            self.recover(node)
+        self._dies = dies
 
     def pause(self, node: NodeId) -> None:
         """Let a node stop reacting; its timers run on."""
@@ -197,7 +207,7 @@ class Cluster(Reactions):
         here = self.node(node)
         if not here.paused:
             raise IllegalStep(f"{node} is not paused")
-        here.paused = False
+        here.paused, here.woken = False, True
         self._record(Resumed(node))
 
     def cut(self, sender: NodeId, to: NodeId) -> None:
@@ -221,20 +231,27 @@ class Cluster(Reactions):
     # --- time ---
 
     def tick(self, by: int = 1) -> None:
-        """Let time pass. What cannot arrive within its bound is lost."""
+        """Let time pass. What nobody could take within its bound is lost."""
         law.may_tick(self, by)
-        bounded = self.setting.clock is Clock.BOUNDED
-        for envelope in list(self.in_flight()):
-            overdue = bounded and envelope.sent_at + self.delay_max < self.now + by
-            if envelope.doom or (overdue and self.obstacle(envelope)):
-                self.drop(envelope)
         self.pass_time(by)
+        self.expire()
 
     def pass_time(self, by: int) -> None:
         """Let time pass, knowing that nothing is due."""
         self.now += by
-        if self.recording:
-            self._record(Ticked(by))
+        for node in self.nodes.values():
+            node.woken = False
+        self._record(Ticked(by))
+
+    def expire(self) -> None:
+        """Lose what nobody could take within its bound."""
+        if self.setting.clock is Clock.UNBOUNDED:
+            return
+        late = (e for e in self.in_flight() if e.sent_at + self.delay_max < self.now)
+        for envelope in sorted(late, key=self.place_in_line):
+            why = self.obstacle(envelope)
+            if why is not None:
+                self.drop(envelope, why)
 
     def phase(self, node: NodeId, timer: str, left: int) -> None:
         """Shift the start: let this timer have so much left."""
@@ -256,3 +273,10 @@ class Cluster(Reactions):
     def _record(self, happening: Happening, turns: tuple[TurnRecord, ...] = ()) -> None:
         if self.recording:
             self.steps.append(Step(self.now, happening, turns))
+            for envelope in self.severed:
+                sender, to = envelope.sender, envelope.to
+                what = Lost(sender, to, envelope.message, f"{sender}->{to} is cut")
+                self.steps.append(Step(self.now, what))
+            if self.watch:
+                self.watch(self)
+        self.severed.clear()

@@ -35,7 +35,7 @@ def overtaken(world: World, envelope: Envelope) -> Envelope | None:
     if world.setting.order is Order.BAG:
         return None
     if world.setting.order is Order.FIFO:
-        rivals = iter(world.channel(envelope.sender, envelope.to).waiting)
+        rivals = iter(envelope.channel.waiting)
     else:
         rivals = (rival for rival in world.in_flight() if rival.to == envelope.to)
     before = (r for r in rivals if r.number < envelope.number and world.obstacle(r) is None)
@@ -64,10 +64,13 @@ def may_fire(world: World, node: Node, timer: str) -> None:
     if world.now < armed.earliest:
         left = armed.earliest - world.now
         raise IllegalStep(f"{node.id} {timer} has {left} left")
-    # The end of an office waits for nothing: it comes before any other event of its node.
-    if world.setting.ties is Ties.MESSAGES_FIRST and world.ended_office(node) is not armed:
+    # The end of an office waits for nothing: it comes before any other event of its node. And
+    # after a pause all that is due is handled in any order.
+    is_first = world.ended_office(node) is armed or node.woken
+    if world.setting.ties is Ties.MESSAGES_FIRST and not is_first:
         for envelope in world.in_flight():
-            if envelope.sent_at + world.delay_max <= world.now and world.is_awaited(envelope):
+            is_due = envelope.sent_at + world.delay_max <= world.now
+            if is_due and world.is_awaited(envelope) and not world.nodes[envelope.to].woken:
                 what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
                 raise IllegalStep(f"{node.id} {timer} cannot fire before {what}, which is due")
 
@@ -81,17 +84,16 @@ def may_tick(world: World, by: int) -> None:
     then = world.now + by
     for envelope in world.in_flight():
         if envelope.sent_at + world.delay_max < then and world.is_awaited(envelope):
-            due = envelope.sent_at + world.delay_max - world.now
+            when = _in(envelope.sent_at + world.delay_max - world.now)
             what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
-            raise IllegalStep(f"time cannot pass by {by}: {what} is due {_in(due)}")
+            raise IllegalStep(f"time cannot pass by {by}: {what} is due {when}")
     for node in world.nodes.values():
         if node.reacts:
             for armed in node.timers.values():
                 if armed.latest < then:
-                    due = _in(armed.latest - world.now)
-                    raise IllegalStep(
-                        f"time cannot pass by {by}: {node.id} {armed.timer} is due {due}"
-                    )
+                    when = _in(armed.latest - world.now)
+                    what = f"{node.id} {armed.timer}"
+                    raise IllegalStep(f"time cannot pass by {by}: {what} is due {when}")
 
 
 def may_see(world: World, node: Node, alive: frozenset[NodeId]) -> None:

@@ -1,8 +1,9 @@
 """Local states and what comes of each event in them, every pair worked out once.
 
 A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it;
-here the results are linked to each other, so that a turn of a known pair is one look-up and the
-state itself is never hashed.
+here the results are linked to each other, so that a turn of a known pair is one look-up, and
+neither states nor standings are ever hashed. (Timers are plain texts here: the hash of an enum's
+member is a call.)
 """
 
 from collections.abc import Hashable
@@ -38,6 +39,8 @@ class Local(msgspec.Struct, eq=False):
 
     state: State
     standing: Standing
+    code: int
+    """A number for the standing, above zero."""
     outcomes: dict[Hashable, "Outcome"]
 
 
@@ -51,6 +54,8 @@ class Outcome(msgspec.Struct, eq=False):
     """The messages that the node sends to itself."""
     timers: tuple[tuple[str, int | None, int], ...]
     """Timer, after, jitter; an `after` of None cancels."""
+    matters: bool
+    """Whether anything changes or is ordered at all."""
 
 
 class Locals:
@@ -61,6 +66,7 @@ class Locals:
         self._locals: dict[State, Local] = {}
         self._lives: dict[tuple[NodeId, Stable | None], tuple[Outcome, ...]] = {}
         self._everybody = frozenset(machine.members.ids)
+        self._codes: dict[Standing | None, int] = {None: 0}
         self._known = 0
 
     def life(self, me: NodeId, stable: Stable | None) -> tuple[Outcome, ...]:
@@ -68,7 +74,7 @@ class Locals:
         known = self._lives.get((me, stable))
         if known is None:
             turns = self.turns.life(me, stable, self._everybody)
-            known = tuple(self._outcome(me, turn) for turn in turns)
+            known = tuple(self._outcome(None, turn) for turn in turns)
             self._lives[me, stable] = known
         return known
 
@@ -89,8 +95,12 @@ class Locals:
         """What comes of the application's word."""
         return local.outcomes.get(request) or self._work_out(local, request, Asked(request))
 
+    def code(self, standing: Standing | None) -> int:
+        """A number for a standing, the same for equal ones; zero if there is none."""
+        return self._codes.setdefault(standing, len(self._codes))
+
     def _work_out(self, local: Local, key: Hashable, event: Event) -> Outcome:
-        outcome = self._outcome(local.state.me, self.turns.step(local.state, event))
+        outcome = self._outcome(local, self.turns.step(local.state, event))
         self._known += 1
         if self._known > OUTCOMES_MAX:
             self._locals.clear()
@@ -99,26 +109,28 @@ class Locals:
         local.outcomes[key] = outcome
         return outcome
 
-    def _outcome(self, me: NodeId, turn: Turn) -> Outcome:
+    def _outcome(self, before: Local | None, turn: Turn) -> Outcome:
         sends: list[tuple[NodeId, Message]] = []
         memories: list[Message] = []
         timers: list[tuple[str, int | None, int]] = []
         for effect in turn.effects:
             if isinstance(effect, Send):
-                if effect.to == me:
+                if effect.to == turn.state.me:
                     memories.append(effect.message)
                 else:
                     sends.append((effect.to, effect.message))
             elif isinstance(effect, SetTimer):
-                timers.append((effect.timer, effect.after, effect.jitter))
+                timers.append((str(effect.timer), effect.after, effect.jitter))
             else:
-                timers.append((effect.timer, None, 0))
+                timers.append((str(effect.timer), None, 0))
         local = self._local(turn.state)
-        return Outcome(turn, local, tuple(sends), tuple(memories), tuple(timers))
+        matters = local is not before or bool(turn.effects)
+        return Outcome(turn, local, tuple(sends), tuple(memories), tuple(timers), matters)
 
     def _local(self, state: State) -> Local:
         known = self._locals.get(state)
         if known is None:
-            known = Local(state, self.turns.view(state), {})
+            standing = self.turns.view(state)
+            known = Local(state, standing, self.code(standing), {})
             self._locals[state] = known
         return known

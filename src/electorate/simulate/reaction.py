@@ -5,8 +5,8 @@ step lets, on each channel, only the first few of its messages leave.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from electorate.core import Machine, Message, NodeId, ProtocolError, text_of
 from electorate.simulate.law import IllegalStep
@@ -17,8 +17,13 @@ from electorate.trace import Connections, Setting, TurnRecord
 CHAIN_MAX = 1000
 """A node that answers itself this often within one step is taken never to end."""
 
-Torn = Mapping[NodeId, int]
-"""How many of a step's messages to each node leave before the sender crashes."""
+
+class Torn(NamedTuple):
+    """A crash in the middle of a turn: how many of its messages to each node leave."""
+
+    sent: Mapping[NodeId, int]
+    turn: int = 0
+    """Which turn of the step it is; those before it are whole, and none comes after it."""
 
 
 class Reactions(World):
@@ -26,59 +31,73 @@ class Reactions(World):
 
     def __init__(self, setting: Setting, machine: Machine[Any], locals_: Locals | None) -> None:
         super().__init__(setting, machine, locals_)
+        self.recording = True
         self.posted: list[Envelope] = []
         """Messages sent since a driver last emptied this list."""
         self.armed: list[Armed] = []
         """Timers set since a driver last emptied this list."""
+        self.severed: list[Envelope] = []
+        """Messages sent on a cut link in this step."""
         self._dies = setting.connections is Connections.DIE
 
     def react(
         self, node: Node, outcomes: tuple[Outcome, ...], torn: Torn | None = None
     ) -> tuple[TurnRecord, ...]:
-        """Take all turns of one step; the record of each."""
+        """Take all turns of one step; the record of each, while the run is being recorded."""
+        if torn is None and not self.recording and len(outcomes) == 1 and not outcomes[0].memories:
+            self.apply(node, outcomes[0])
+            return ()
         coming, memories = deque(outcomes), deque[Message]()
         records: list[TurnRecord] = []
-        left = None if torn is None else Counter(torn)
-        crashes = False
-        while (coming or memories) and not crashes:
+        while coming or memories:
             if not coming:
                 assert node.local is not None
                 coming.append(self.locals.received(node.local, node.id, memories.popleft()))
             outcome = coming.popleft()
             memories.extend(outcome.memories)
-            sends = Counter(to for to, _ in outcome.sends)
-            sent = None
-            if left is not None and (not sends <= left or not (coming or memories)):
-                crashes = True
-                sent = tuple((to, min(sends[to], left[to])) for to in sorted(sends))
             before = None if node.local is None else node.local.state
             turn = outcome.turn
-            records.append(TurnRecord(node.id, before, turn.state, turn.effects, sent))
-            self.apply(node, outcome, left)
+            if torn is not None and torn.turn == len(records):
+                sent = self._tear(node, outcome, torn)
+                records.append(TurnRecord(node.id, before, turn.state, turn.effects, sent))
+                return tuple(records)
+            self.apply(node, outcome)
+            records.append(TurnRecord(node.id, before, turn.state, turn.effects))
             if len(records) > CHAIN_MAX:
                 where = f"state {text_of(turn.state)}"
                 raise ProtocolError(self.machine, where, "a node never stops answering itself")
-        if left is not None:
-            for to in sorted(+left):
-                raise IllegalStep(f"{node.id} does not send so many messages to {to}")
-            self.stop(node)
+        if torn is not None:
+            raise IllegalStep(f"this step of {node.id} has no turn #{torn.turn}")
         return tuple(records)
 
-    def apply(self, node: Node, outcome: Outcome, left: Counter[NodeId] | None = None) -> None:
+    def _tear(self, node: Node, outcome: Outcome, torn: Torn) -> tuple[tuple[NodeId, int], ...]:
+        """Crash in the middle of this turn: what is stable is saved, some messages leave."""
+        sends = Counter(to for to, _ in outcome.sends)
+        for to, count in torn.sent.items():
+            if count > sends[to]:
+                raise IllegalStep(f"{node.id} sends {sends[to]} messages to {to}, not {count}")
+        node.stable = outcome.turn.state.stable
+        sent = {to: torn.sent.get(to, 0) for to in sorted(sends)}
+        left = Counter(sent)
+        for to, message in outcome.sends:
+            if left[to]:
+                left[to] -= 1
+                self._post(node.id, to, message)
+        self.stop(node)
+        return tuple(sent.items())
+
+    def apply(self, node: Node, outcome: Outcome) -> None:
         """Carry out one turn: what is stable is saved, then the orders follow."""
         node.local = outcome.local
         node.stable = outcome.turn.state.stable
         for timer, after, jitter in outcome.timers:
-            if after is None:
-                node.timers.pop(timer, None)
-            else:
+            if after is not None:
                 self.arm(node, timer, after, jitter)
+            elif timer in node.timers:
+                del node.timers[timer]
+        me = node.id
         for to, message in outcome.sends:
-            if left is None:
-                self._post(node.id, to, message)
-            elif left[to]:
-                left[to] -= 1
-                self._post(node.id, to, message)
+            self._post(me, to, message)
 
     def arm(self, node: Node, timer: str, after: int, jitter: int) -> None:
         """Set a timer; an earlier setting is forgotten."""
@@ -89,24 +108,36 @@ class Reactions(World):
 
     def _post(self, sender: NodeId, to: NodeId, message: Message) -> None:
         channel = self.channels.get((sender, to)) or self.channel(sender, to)
-        self.numbered += 1
-        envelope = Envelope(sender, to, message, self.now, self.numbered, channel.posted)
-        channel.posted += 1
-        channel.waiting.append(envelope)
-        self.posted.append(envelope)
-        if channel.cut or (self._dies and self.nodes[to].local is None):
-            envelope.doom = self.obstacle(envelope)
+        ordinal = channel.posted
+        channel.posted = ordinal + 1
+        self.numbered = number = self.numbered + 1
+        envelope = Envelope(channel, sender, to, message, self.now, number, ordinal)
+        if channel.cut:
+            self.severed.append(envelope)
+        elif not (self._dies and self.nodes[to].local is None):
+            channel.waiting.append(envelope)
+            self.posted.append(envelope)
 
     def stop(self, node: Node) -> None:
         """Take a node down: its timers and its memory are gone."""
         node.local = None
         node.timers = {}
-        node.paused = False
+        node.paused = node.woken = False
         if self._dies:
-            self.doom((other, node.id) for other in self.members.others(node.id))
+            for other in self.members.others(node.id):
+                self.clear(other, node.id)
 
-    def doom(self, channels: Iterable[tuple[NodeId, NodeId]]) -> None:
-        """Connections die: what is on its way on these channels will not arrive."""
-        for sender, to in channels:
-            for envelope in self.channel(sender, to).waiting:
-                envelope.doom = envelope.doom or f"the connection {sender}->{to} has died"
+    def revive(self, node: Node) -> tuple[Outcome, ...]:
+        """Get a node ready to boot; what it does first."""
+        node.view = self.everybody
+        if self._dies:
+            for other in self.members.others(node.id):
+                self.clear(node.id, other)
+        return self.locals.life(node.id, node.stable)
+
+    def clear(self, sender: NodeId, to: NodeId) -> None:
+        """A connection dies, and with it all that is on its way there."""
+        channel = self.channel(sender, to)
+        for envelope in channel.waiting:
+            envelope.gone = True
+        channel.waiting = []

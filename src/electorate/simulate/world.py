@@ -12,7 +12,7 @@ import msgspec
 from electorate.claims import Row
 from electorate.core import Machine, Message, NodeId, Stable, Standing
 from electorate.simulate.local import Local, Locals
-from electorate.trace import Setting
+from electorate.trace import Order, Setting
 
 
 class Armed(msgspec.Struct, eq=False):
@@ -24,9 +24,20 @@ class Armed(msgspec.Struct, eq=False):
     latest: int
 
 
+class Channel(msgspec.Struct, eq=False):
+    """What is on its way from one node to another, oldest first."""
+
+    sender: NodeId
+    to: NodeId
+    waiting: list["Envelope"] = []
+    posted: int = 0
+    cut: bool = False
+
+
 class Envelope(msgspec.Struct, eq=False):
     """One message on its way."""
 
+    channel: Channel
     sender: NodeId
     to: NodeId
     message: Message
@@ -35,20 +46,8 @@ class Envelope(msgspec.Struct, eq=False):
     """Counts all messages of the run in the order of sending."""
     ordinal: int
     """Counts the messages of this channel."""
-    doom: str | None = None
-    """Why it can no longer arrive."""
     gone: bool = False
     """Whether it has been handed over or lost."""
-
-
-class Channel(msgspec.Struct, eq=False):
-    """What is on its way from one node to another, oldest first."""
-
-    sender: NodeId
-    to: NodeId
-    waiting: list[Envelope] = []
-    posted: int = 0
-    cut: bool = False
 
 
 class Node(msgspec.Struct, eq=False):
@@ -61,6 +60,8 @@ class Node(msgspec.Struct, eq=False):
     timers: dict[str, Armed] = {}
     view: frozenset[NodeId] = frozenset()
     paused: bool = False
+    woken: bool = False
+    """Whether it was resumed at this very time: what is due by now comes in any order."""
 
     @property
     def reacts(self) -> bool:
@@ -92,17 +93,20 @@ class World:
         return known
 
     def in_flight(self) -> Iterator[Envelope]:
-        """Every message on its way, channel by channel in the order of first use."""
+        """Every message on its way, channel by channel."""
         for channel in self.channels.values():
             yield from channel.waiting
 
+    def place_in_line(self, envelope: Envelope) -> tuple[int, int, int]:
+        """The order in which messages are taken where nothing else decides."""
+        sender = 0 if self.setting.order is Order.GLOBAL else envelope.sender
+        return envelope.to, sender, envelope.number
+
     def obstacle(self, envelope: Envelope) -> str | None:
-        """Why this message cannot be handed over now, but for pauses; None if it can."""
-        if envelope.doom is not None:
-            return envelope.doom
+        """Why nobody could take this message now, paused or not; None if somebody could."""
         if self.nodes[envelope.to].local is None:
             return f"{envelope.to} is down"
-        if self.channel(envelope.sender, envelope.to).cut:
+        if envelope.channel.cut:
             return f"{envelope.sender}->{envelope.to} is cut"
         return None
 
@@ -115,7 +119,7 @@ class World:
         if node.local is None or node.local.standing.until is None:
             return None
         armed = node.timers.get(node.local.standing.until)
-        return armed if armed is not None and armed.earliest <= self.now else None
+        return armed if armed is not None and armed.latest <= self.now else None
 
     def standing(self, node: Node) -> Standing | None:
         """What to go by: what the node believes, unless its office has run out."""
@@ -124,7 +128,7 @@ class World:
         standing = node.local.standing
         if standing.until is None:
             return standing
-        armed = (name for name, armed in node.timers.items() if armed.earliest > self.now)
+        armed = (name for name, armed in node.timers.items() if armed.latest > self.now)
         return standing.expired(frozenset(armed))
 
     def row(self) -> Row:

@@ -22,6 +22,7 @@ from electorate.trace.step import (
     Trace,
     TurnRecord,
 )
+from electorate.trace.svg import svg_of
 from electorate.trace.text import command_of, is_consequence, lines_of, script_of
 
 __all__ = [
@@ -53,5 +54,6 @@ __all__ = [
     "is_consequence",
     "lines_of",
     "script_of",
+    "svg_of",
     "to_json_lines",
 ]

@@ -7,14 +7,14 @@ import msgspec
 
 from electorate.core import text_of
 from electorate.trace.step import Step, Trace, TurnRecord
-from electorate.trace.text import command_of, lines_of
+from electorate.trace.text import changes_of, command_of, is_consequence, lines_of
 
 
 def step_object(step: Step, trace: Trace) -> dict[str, Any]:
     """One step as plain data: when, the command for it, what happened, what it changed."""
     return {
         "at": step.at,
-        "command": command_of(step),
+        "command": None if is_consequence(step) else command_of(step),
         "text": list(lines_of(step, trace.setting.timing)),
         "turns": [_turn_object(turn) for turn in step.turns],
     }
@@ -24,9 +24,8 @@ def _turn_object(turn: TurnRecord) -> dict[str, Any]:
     return {
         "node": turn.node,
         "changes": {
-            name: [text_of(getattr(turn.before, name, None)), text_of(getattr(turn.after, name))]
-            for name in turn.after.__struct_fields__
-            if getattr(turn.before, name, None) != getattr(turn.after, name)
+            name: [None if turn.before is None else text_of(old), text_of(new)]
+            for name, old, new in changes_of(turn)
         },
         "effects": [text_of(effect) for effect in turn.effects],
         "sent": None if turn.sent is None else {str(to): count for to, count in turn.sent},

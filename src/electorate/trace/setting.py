@@ -1,8 +1,9 @@
 """The setting of a run: everything that its steps do not say themselves.
 
-It is the first line of a script: `cluster bully 1 2 3 T=2 delay=0..2 rule:guard=T`.
+It is the first line of a script: `cluster bully 1 2 3 T=2 min=1 rule:guard=T`.
 """
 
+import shlex
 from enum import StrEnum
 from typing import Any
 
@@ -63,6 +64,11 @@ class Setting(Value):
     connections: Connections = Connections.OUTLIVE
     start: Start = Start.NORMAL
 
+    def __post_init__(self) -> None:
+        self.members()  # It says what is wrong with the ids.
+        if not 0 <= self.delay_min <= self.delay_max:
+            raise ValueError(f"min={self.delay_min} is not within 0..{self.delay_max}")
+
     @property
     def delay_max(self) -> int:
         """The longest time from sending to handling."""
@@ -90,22 +96,22 @@ class Setting(Value):
         for name in ("strongest", "clock", "ties", "order", "connections", "start"):
             if getattr(self, name) != getattr(usual, name):
                 words.append(f"{name}={getattr(self, name)}")
-        return " ".join([*words, *(f"rule:{rule}" for rule in self.rules)])
+        return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])
 
     @classmethod
     def parse(cls, line: str) -> "Setting":
         """Read a `cluster` line; raises ValueError with what is wrong in it."""
-        verb, *words = line.split()
+        verb, *words = shlex.split(line) or [""]
         if verb != "cluster" or not words:
             raise ValueError(f"a run begins with `cluster PROTOCOL ID…`, not {line!r}")
         fields: dict[str, Any] = {"protocol": words.pop(0), "ids": [], "rules": []}
         timing: dict[str, int] = {}
         for word in words:
             name, equals, text = word.partition("=")
-            if not equals:
+            if name.startswith("rule:"):
+                fields["rules"].append(word.removeprefix("rule:"))
+            elif not equals:
                 fields["ids"].append(_number(word, "a node id"))
-            elif name.startswith("rule:"):
-                fields["rules"].append(f"{name.removeprefix('rule:')}={text}")
             elif name in ("T", "P"):
                 timing[name] = _number(text, name)
             elif name == "min":
@@ -117,7 +123,7 @@ class Setting(Value):
         try:
             return msgspec.convert({**fields, "timing": timing}, cls)
         except msgspec.ValidationError as error:
-            raise ValueError(f"{line!r}: {error}") from None
+            raise ValueError(f"{line!r}: {str(error).split(' - at')[0]}") from None
 
 
 def _number(text: str, what: str) -> int:

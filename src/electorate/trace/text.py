@@ -5,6 +5,9 @@ pasted as a regression test. Texts name states and effects, never log lines.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
 
 from electorate.core import CancelTimer, NodeId, Send, SetTimer, Timing, text_of
 from electorate.trace.step import (
@@ -30,12 +33,13 @@ from electorate.trace.step import (
 
 def command_of(step: Step) -> str:
     """The command that makes this step happen again."""
-    torn = next((turn.sent for turn in step.turns if turn.sent is not None), None)
-    return _cause(step) + ("" if torn is None else _torn(torn))
+    torn = (_torn(n, turn.sent) for n, turn in enumerate(step.turns) if turn.sent is not None)
+    return _cause(step) + next(torn, "")
 
 
-def _torn(sent: Iterable[tuple[NodeId, int]]) -> str:
-    return " torn" + "".join(f" {to}:{count}" for to, count in sent)
+def _torn(number: int, sent: Iterable[tuple[NodeId, int]]) -> str:
+    """Which turn of the step the crash fell into, unless the first, and what had left by then."""
+    return f" torn{_placed(number)}" + "".join(f" {to}:{count}" for to, count in sent)
 
 
 def _cause(step: Step) -> str:
@@ -123,15 +127,27 @@ def _opinion(alive: frozenset[NodeId], before: frozenset[NodeId]) -> str:
     return " and ".join(texts) or f"sees {' '.join(map(str, sorted(alive)))}"
 
 
+def changes_of(turn: TurnRecord) -> Iterator[tuple[str, object, object]]:
+    """The name of each field that the turn changed, with its old and new value."""
+    for name, old, new in _differences(turn.before, turn.after):
+        if name != "me":
+            yield name, old, new
+
+
+def _differences(before: object, after: Any) -> Iterator[tuple[str, object, object]]:
+    for name in after.__struct_fields__:
+        old, new = getattr(before, name, None), getattr(after, name)
+        if isinstance(new, Struct) and type(old) is type(new):
+            for inner, was, now in _differences(old, new):
+                yield f"{name}.{inner}", was, now
+        elif old != new:
+            yield name, old, new
+
+
 def _turn_lines(turn: TurnRecord, timing: Timing) -> Iterator[str]:
-    for name in turn.after.__struct_fields__:
-        old = getattr(turn.before, name, None)
-        new = getattr(turn.after, name)
-        if turn.before is None and name == "me":
-            continue
-        if old != new:
-            change = text_of(new) if turn.before is None else f"{text_of(old)} => {text_of(new)}"
-            yield f"  {turn.node} {name}: {change}"
+    for name, old, new in changes_of(turn):
+        change = text_of(new) if turn.before is None else f"{text_of(old)} => {text_of(new)}"
+        yield f"  {turn.node} {name}: {change}"
     left = None if turn.sent is None else dict(turn.sent)
     for effect in turn.effects:
         match effect:

@@ -1,0 +1,247 @@
+"""Rows of small integers, and what crashes, messages and time make of them.
+
+A row has one column per node, per channel, per failure detector, and one for the budget that is
+left. Each column holds the code of a part (check/part.py); what an event does to a part is worked
+out once and looked up ever after.
+"""
+
+from collections import Counter
+from operator import attrgetter
+from typing import NamedTuple
+
+from electorate.check.model import Budget, Model
+from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
+from electorate.check.turning import Outcome, Sends, Torn, Turning
+from electorate.check.watching import Watching
+from electorate.core import Event, Message, NodeId, Request, Standing, Turns
+from electorate.trace import Connections, Order
+
+Row = tuple[int, ...]
+
+
+class Coded(NamedTuple):
+    """An outcome in codes: the node's new code, and per receiver the code of its messages."""
+
+    outcome: Outcome
+    local: int
+    sends: tuple[tuple[int, int], ...]
+    torn: tuple[tuple[Torn, int, tuple[tuple[int, int], ...]], ...]
+    cut: str | None
+
+
+class Board:
+    """The columns of one machine's rows under one model, and every change to them."""
+
+    def __init__(self, turns: Turns, model: Model) -> None:
+        self.model = model
+        self.turns = turns
+        self.machine = turns.machine
+        self.ids = self.machine.members.ids
+        self.n = len(self.ids)
+        self.cuts: Counter[str] = Counter()
+        self.turning = Turning(turns, model)
+        bounded, setting = model.bounded, model.setting
+        age_max = setting.delay_max if bounded else None
+        age_min = setting.delay_min if bounded else 0
+        order = setting.order
+        self.locals: Pool[Local, LocalCard] = Pool(self._local_card)
+        self.channels: Pool[Channel, ChannelCard] = Pool(
+            lambda value: ChannelCard(value, order, age_min, age_max)
+        )
+        self.watching = Watching(self.ids, model)
+        self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
+        self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
+        self.empty = self.channels.code(())
+        self._lay_out()
+        self._outcomes: dict[tuple[int, Event | int], Coded] = {}
+        self._appended: dict[tuple[int, int], int | None] = {}
+        self._offers: dict[Standing, tuple[Request, ...]] = {}
+        self._growing = [attrgetter(name) for name in self.machine.growing]
+
+    def _local_card(self, value: Local) -> LocalCard:
+        standing = None if value.state is None else self.turns.view(value.state)
+        return LocalCard(value, standing, self.model.bounded)
+
+    def _lay_out(self) -> None:
+        """Decide which column holds what."""
+        every = range(self.n)
+        if self.model.setting.order is Order.GLOBAL:
+            self.channel_columns = [(self.n + to, to) for to in every]
+            self.column = {(a, b): self.n + b for a in every for b in every if a != b}
+        else:
+            pairs = [(a, b) for b in every for a in every if a != b]
+            self.column = {pair: self.n + k for k, pair in enumerate(pairs)}
+            self.channel_columns = [(column, b) for (_, b), column in self.column.items()]
+        self.watch_column = self.n + len(self.channel_columns)
+        self.width = self.watch_column + self.n + 1
+
+    def revived(self, row: Row, place: int) -> Row:
+        """The row in which a node is about to boot again: its detector and connections are new."""
+        changed = list(self.with_columns(row, (-1, self.spent(row, "recoveries"))))
+        if self.model.setting.connections is Connections.DIE:
+            for (sender, _), column in self.column.items():
+                if sender == place:
+                    changed[column] = self._without_sender(changed[column], self.ids[place])
+        if self.machine.uses_views:
+            ups = [self.locals.cards[row[other]].up or other == place for other in range(self.n)]
+            changed[self.watch_column + place] = self.watching.first(ups)
+            for other in range(self.n):
+                if ups[other] and other != place:
+                    column = self.watch_column + other
+                    changed[column] = self.watching.note(changed[column], place, up=True)
+        return tuple(changed)
+
+    def fallen(self, row: Row, place: int, down: int) -> Row:
+        """The row after the node has crashed."""
+        changed = list(row)
+        changed[place] = down
+        changed[-1] = self.spent(row, "crashes")
+        if self.machine.uses_views:
+            changed[self.watch_column + place] = self.watching.blind
+            for other in range(self.n):
+                if other != place and self.locals.cards[row[other]].up:
+                    column = self.watch_column + other
+                    changed[column] = self.watching.note(row[column], place, up=False)
+        if self.model.setting.connections is Connections.DIE:
+            for column, to in self.channel_columns:
+                if to == place:
+                    changed[column] = self.empty
+        return tuple(changed)
+
+    def coded(self, local: int, place: int, event: Event | None) -> Coded:
+        """The outcome of an event (None: a boot) in codes; worked out once."""
+        key = (local, place if event is None else event)
+        known = self._outcomes.get(key)
+        if known is None:
+            value = self.locals.cards[local].value
+            if event is None:
+                outcome = self.turning.boot(self.ids[place], value.stable)
+            else:
+                outcome = self.turning.step(value, event)
+            known = self._outcomes[key] = Coded(
+                outcome,
+                self.locals.code(outcome.local),
+                self._sends_code(place, outcome.sends),
+                tuple(
+                    (torn, self.locals.code(torn.local), self._sends_code(place, torn.sends))
+                    for torn in outcome.torn
+                ),
+                self._cut(outcome.local),
+            )
+        return known
+
+    def _cut(self, local: Local) -> str | None:
+        """The bound that this node exceeds, if any."""
+        bounds = self.model.bounds
+        if local.firings > bounds.firings:
+            return "firings"
+        grown = any(number(local.state) > bounds.counter for number in self._growing)
+        return "counter" if grown else None
+
+    def offers(self, standing: Standing) -> tuple[Request, ...]:
+        """What the application may ask of a node with this standing."""
+        if standing not in self._offers:
+            self._offers[standing] = self.turns.may_ask(standing)
+        return self._offers[standing]
+
+    def _sends_code(self, place: int, sends: Sends) -> tuple[tuple[int, int], ...]:
+        return tuple(
+            (self.ids.index(to), self.messages.code(self._items(place, messages)))
+            for to, messages in sorted(sends.items())
+        )
+
+    def _items(self, place: int, messages: tuple[Message, ...]) -> tuple[Item, ...]:
+        return tuple(Item(self.ids[place], message, 0) for message in messages)
+
+    def sent(self, row: Row, place: int, sends: tuple[tuple[int, int], ...]) -> Row | None:
+        """The row with these messages on their channels; None if that exceeds their capacity."""
+        if not sends:
+            return row
+        changed = list(row)
+        dies = self.model.setting.connections is Connections.DIE
+        for to, items in sends:
+            if dies and not self.locals.cards[row[to]].up:
+                continue
+            column = self.column[place, to]
+            code = self._append(row[column], items)
+            if code is None:
+                self.cuts["capacity"] += 1
+                return None
+            changed[column] = code
+        return tuple(changed)
+
+    def _append(self, channel: int, items: int) -> int | None:
+        key = (channel, items)
+        if key not in self._appended:
+            value = self.channels.cards[channel].value + self.messages.cards[items]
+            fits = len(value) <= self.model.bounds.capacity
+            self._appended[key] = self.channels.code(value) if fits else None
+        return self._appended[key]
+
+    def _without_sender(self, channel: int, sender: NodeId) -> int:
+        items = self.channels.cards[channel].value
+        return self.channels.code(tuple(item for item in items if item.sender != sender))
+
+    def ticked(self, row: Row) -> Row:
+        """The row one tick later."""
+        changed = list(row)
+        nodes = [self.locals.cards[code] for code in row[: self.n]]
+        for place, node in enumerate(nodes):
+            if node.aged is None:
+                node.aged = self.locals.code(node.value.aged())
+            changed[place] = node.aged
+            if self.machine.uses_views:
+                column = self.watch_column + place
+                changed[column] = self.watching.aged(row[column])
+        for column, to in self.channel_columns:
+            if row[column] != self.empty:
+                channel = self.channels.cards[row[column]]
+                up = nodes[to].up
+                if up not in channel.aged:
+                    channel.aged[up] = self.channels.code(channel.aged_value(up))
+                changed[column] = channel.aged[up]
+        return tuple(changed)
+
+    def with_columns(self, row: Row, *changes: tuple[int, int]) -> Row:
+        """The row with these columns changed."""
+        changed = list(row)
+        for column, code in changes:
+            changed[column] = code
+        return tuple(changed)
+
+    def spent(self, row: Row, kind: str) -> int:
+        """The budget column after one more fault of this kind."""
+        left = self.budgets.cards[row[-1]].spent(kind)
+        assert left is not None
+        return self.budgets.code(left)
+
+    def booted(self) -> Row:
+        """The row in which all nodes have just booted for the first time."""
+        row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
+        row += (self.watching.first([True] * self.n),) * self.n
+        row += (self.budgets.code(self.model.first_budget()),)
+        unborn = self.locals.code(Local(None, None))
+        first = [self.coded(unborn, place, None) for place in range(self.n)]
+        # All are up before anybody speaks: nobody's first words get lost.
+        row = self.with_columns(row, *((place, coded.local) for place, coded in enumerate(first)))
+        for place, coded in enumerate(first):
+            sent = self.sent(row, place, coded.sends)
+            if sent is None:
+                raise ValueError("the first messages exceed the capacity of a channel")
+            row = sent
+        return row
+
+    def resumed(self, value: Local) -> int:
+        """The code of a node that was paused; without bounds nothing is ever due by now."""
+        pulse = Pulse.WOKEN if self.model.bounded else Pulse.AWAKE
+        return self.locals.code(value._replace(pulse=pulse))
+
+    def stabilised(self, row: Row) -> Row:
+        """The row from which nothing fails any more: no budget is left, everybody is resumed."""
+        changed = list(row)
+        for place in range(self.n):
+            value = self.locals.cards[row[place]].value
+            if value.pulse is Pulse.PAUSED:
+                changed[place] = self.resumed(value)
+        changed[-1] = self.budgets.code(self.model.last_budget())
+        return tuple(changed)

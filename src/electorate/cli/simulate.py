@@ -1,0 +1,13 @@
+"""stub"""
+
+NAME = "simulate"
+SUMMARY = ""
+EXAMPLES = ""
+
+
+def add_arguments(p):
+    pass
+
+
+def run(o):
+    return 0

@@ -1,0 +1,182 @@
+"""`electorate up`: a whole cluster of real processes on this machine, to watch and to hurt."""
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
+from electorate.cli.fleet import Fleet, Member, News
+from electorate.cli.keyboard import Keyboard
+from electorate.cli.node import add_timing_arguments
+from electorate.cli.protocol import add_rule_arguments, find, node_count
+
+NAME = "up"
+SUMMARY = "Run a cluster of node processes on this machine, to watch and to hurt."
+EXAMPLES = """examples:
+  electorate up                        five nodes running bully, until q or Ctrl-C
+  electorate up --nodes 3 --for 10 --json
+  electorate up --record runs/         keep what every node went through
+
+Meanwhile, in another terminal: kill -9 any of the pids in the table."""
+
+KEYS = "←/→ choose · k kill · r restart · p pause · u resume · c cut off · h heal · q quit"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be chosen."""
+    parser.add_argument("--protocol", default="bully", metavar="P")
+    parser.add_argument("--nodes", type=node_count, default=5, metavar="N", help="default 5")
+    add_rule_arguments(parser)
+    parser.add_argument("--for", dest="seconds", type=float, metavar="SECONDS")
+    add_timing_arguments(parser)
+    parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep records and data here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cluster until its time is over or somebody ends it."""
+    protocol = find(options.protocol, options.form)
+    protocol.rules(options.rule)
+    if options.timeout <= options.beat:
+        raise UsageError("--timeout must be longer than --beat")
+    with tempfile.TemporaryDirectory(prefix="electorate-") as spare:
+        folder = options.record or Path(spare)
+        folder.mkdir(parents=True, exist_ok=True)
+        record = options.record is not None
+        with Fleet(_command(options), options.nodes, folder, record=record) as fleet:
+            show = _print_changes if options.json else _show_table
+            with contextlib.suppress(KeyboardInterrupt):
+                show(fleet, options.seconds or float("inf"))
+            outcome = _outcome(fleet)
+    if options.json:
+        print(json.dumps(outcome), flush=True)
+    else:
+        words = f"all follow node {outcome['leader']}" if outcome["agreed"] else "no agreement"
+        print(f"After {outcome['seconds']} s: {words}; {outcome['changes']} changes.")
+    return EXIT_DONE if outcome["agreed"] else EXIT_BROKEN
+
+
+def _command(options: argparse.Namespace) -> list[str]:
+    words = [options.protocol, "--T", str(options.T), "--beat", str(options.beat)]
+    words += ["--timeout", str(options.timeout), "--detector", options.detector]
+    for rule in options.rule:
+        words += ["--rule", rule]
+    if options.form:
+        words += ["--form", options.form]
+    if options.strongest:
+        words += ["--strongest", options.strongest]
+    return words
+
+
+def _outcome(fleet: Fleet) -> dict[str, Any]:
+    leader = fleet.agreed()
+    return {
+        "agreed": leader is not None,
+        "leader": leader,
+        "nodes": {
+            str(member.node): {"status": member.status, "leader": member.leader}
+            for member in fleet.members.values()
+        },
+        "changes": fleet.changes,
+        "seconds": round(fleet.seconds, 1),
+    }
+
+
+def _print_changes(fleet: Fleet, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        news = fleet.hear(min(left, 1.0))
+        if news is not None:
+            print(json.dumps(_change(fleet, news)), flush=True)
+
+
+def _change(fleet: Fleet, news: News) -> dict[str, Any]:
+    member = fleet.members[news.node]
+    return {
+        "at": round(news.at_s, 3),
+        "node": news.node,
+        "pid": None if member.process is None else member.process.pid,
+        "what": news.what,
+        "status": member.status if news.what != "standing" else news.told.get("status"),
+        "leader": news.told.get("leader") if news.what == "standing" else member.leader,
+    }
+
+
+def _show_table(fleet: Fleet, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    console = Console()
+    chosen = 1
+    with (
+        Keyboard(sys.stdin) as keyboard,
+        Live(console=console, auto_refresh=False, transient=False) as live,
+    ):
+        while time.monotonic() < deadline:
+            live.update(_table(fleet, chosen), refresh=True)
+            fleet.hear(0.1)
+            for key in keyboard.pressed():
+                if key == "q":
+                    return
+                chosen = _act(fleet, chosen, key)
+
+
+def _act(fleet: Fleet, chosen: int, key: str) -> int:
+    """Do what a key says; the node that is chosen afterwards."""
+    count = len(fleet.members)
+    match key:
+        case "left" | "up":
+            return (chosen - 2) % count + 1
+        case "right" | "down" | "\t":
+            return chosen % count + 1
+        case _ if key.isdecimal() and int(key) in fleet.members:
+            return int(key)
+        case "k":
+            fleet.kill(chosen)
+        case "r":
+            fleet.start(chosen)
+        case "p":
+            fleet.pause(chosen)
+        case "u":
+            fleet.resume(chosen)
+        case "c":
+            fleet.cut(chosen, off=True)
+        case "h":
+            fleet.cut(chosen, off=False)
+    return chosen
+
+
+def _table(fleet: Fleet, chosen: int) -> Table:
+    leader = fleet.agreed()
+    head = f"all follow node {leader}" if leader is not None else "no agreement"
+    table = Table(title=f"electorate · {head} · {fleet.seconds:.0f} s", caption=KEYS)
+    for column in ("node", "pid", "status", "leader", "group", "in", "out", "since"):
+        table.add_column(column, justify="left" if column == "status" else "right")
+    for member in fleet.members.values():
+        style = "reverse" if member.node == chosen else None
+        table.add_row(*_cells(fleet, member), style=style)
+    return table
+
+
+def _cells(fleet: Fleet, member: Member) -> list[str]:
+    counters = member.told.get("counters", {})
+    colour = {"normal": "green", "election": "yellow", "down": "red", "paused": "magenta"}
+    shade = colour.get(member.status, "white")
+    group = member.told.get("group")
+    cut = " (cut off)" if member.cut else ""
+    return [
+        str(member.node),
+        str(member.process.pid) if member.process is not None and member.running else "-",
+        f"[{shade}]{member.status}{cut}[/]",
+        "-" if member.leader is None else str(member.leader),
+        "-" if group is None else ".".join(map(str, group)),
+        str(counters.get("in", 0)),
+        str(counters.get("out", 0)),
+        f"{fleet.seconds - member.since_s:.0f} s",
+    ]

@@ -1,0 +1,173 @@
+"""The contract as checks: what a machine may declare, and what its handlers may return.
+
+Each check raises a Breach whose text says what is wrong; the driver's port adds where it was.
+"""
+
+from typing import Any, get_origin
+
+from msgspec import Struct
+
+from electorate.core.codec import Codec
+from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.machine import Machine, Timer
+from electorate.core.standing import Standing, Status
+from electorate.core.value import Message, NodeId, Request, Stable, State
+
+
+class Breach(Exception):
+    """The contract is broken; the text says how."""
+
+
+class Contract:
+    """What one machine has declared, held against what it does."""
+
+    def __init__(self, machine: Machine[Any]) -> None:
+        self._machine = machine
+        self._verify_declarations()
+        self._members = frozenset(machine.members.ids)
+        self._timers = frozenset(timer.name for timer in machine.timers)
+        try:
+            self._codec = Codec(machine)
+        except Exception as error:
+            raise Breach(f"its values do not fit the wire: {error}") from error
+
+    def turn(self, me: NodeId, result: object) -> tuple[State, tuple[Effect, ...]]:
+        """The state and the effects in what `boot` or `step` returned."""
+        match result:
+            case (state, list() | tuple() as effects):
+                verified = self._verified_state(me, state)
+            case _:
+                raise Breach(f"returned {result!r} instead of (state, effects)")
+        for effect in effects:
+            self._verify_effect(effect)
+        return verified, tuple(effects)
+
+    def standing(self, result: object) -> Standing:
+        """The standing in what `view` returned."""
+        match result:
+            case Standing(status) if not isinstance(status, Status):
+                raise Breach(f"view returned the status {status!r}, which is not a Status")
+            case Standing(_, leader) if leader is not None and not self._is_member(leader):
+                raise Breach(f"view returned the leader {leader!r}, which is not a member")
+            case Standing(_, _, group) if not (group is None or _is_row(group)):
+                raise Breach(f"view returned the group {group!r}, which is no tuple of numbers")
+            case Standing(until=until) if until is not None and not self._is_timer(until):
+                raise Breach(f"view names the timer {until!r}, which is not declared")
+            case Standing():
+                return result
+        raise Breach(f"view returned {result!r} instead of a Standing")
+
+    def requests(self, result: object) -> tuple[Request, ...]:
+        """The requests in what `may_ask` returned."""
+        if not isinstance(result, tuple):
+            raise Breach(f"may_ask returned {result!r} instead of a tuple of requests")
+        for request in result:
+            if type(request) not in self._machine.requests:
+                raise Breach(f"may_ask returned {request!r}, which is not a declared request")
+            _verify_hash(request)
+        return result
+
+    def _verify_declarations(self) -> None:
+        machine = self._machine
+        if not hasattr(machine, "members"):
+            raise Breach("its constructor does not call that of Machine")
+        kinds: dict[str, type[Any]] = {"state_type": State, "stable_type": Stable}
+        for name, kind in kinds.items():
+            declared = getattr(machine, name, None)
+            if not _is_subclass(_plain(declared), kind):
+                raise Breach(f"{name} is {declared!r}, which is not a kind of {kind.__name__}")
+        kinds = {"messages": Message, "requests": Request}
+        for name, kind in kinds.items():
+            types = getattr(machine, name)
+            if not (isinstance(types, tuple) and all(_is_subclass(t, kind) for t in types)):
+                raise Breach(f"{name} is {types!r}, not a tuple of kinds of {kind.__name__}")
+        timers = machine.timers
+        if not (isinstance(timers, tuple) and all(isinstance(t, Timer) for t in timers)):
+            raise Breach(f"timers is {timers!r}, not a tuple of Timers")
+        if len({timer.name for timer in timers}) != len(timers):
+            raise Breach(f"two timers have the same name in {timers!r}")
+        if not isinstance(machine.rules, machine.rules_type):
+            raise Breach(f"rules is {machine.rules!r}, not a {machine.rules_type.__name__}")
+
+    def _verified_state(self, me: NodeId, state: object) -> State:
+        kind = _plain(self._machine.state_type)
+        if not isinstance(state, State) or type(state) is not kind:
+            raise Breach(f"returned the state {state!r}, which is not a {kind.__name__}")
+        kind = _plain(self._machine.stable_type)
+        if type(state.stable) is not kind:
+            raise Breach(f"state.stable is {state.stable!r}, which is not a {kind.__name__}")
+        if state.me != me:
+            raise Breach(f"returned a state of node {state.me!r} for node {me}")
+        _verify_hash(state)
+        self._verify_wire(state, self._codec.state)
+        return state
+
+    def _verify_effect(self, effect: object) -> None:
+        match effect:
+            case Send(to, _) if not self._is_member(to):
+                raise Breach(f"sends to {to!r}, which is not a member")
+            case Send(_, message) if type(message) not in self._machine.messages:
+                raise Breach(f"sends {message!r}, which is not a declared message")
+            case Send(_, message):
+                _verify_hash(message)
+                self._verify_wire(message, self._codec.message)
+            case SetTimer(timer) | CancelTimer(timer) if not self._is_timer(timer):
+                raise Breach(f"uses the timer {timer!r}, which is not declared")
+            case SetTimer(timer, after, jitter) if not _are_durations(after, jitter):
+                raise Breach(f"sets {timer} to {after!r} with jitter {jitter!r}")
+            case SetTimer() | CancelTimer():
+                return
+            case _:
+                raise Breach(f"returned the effect {effect!r}")
+
+    def _verify_wire(self, value: Any, decode: Any) -> None:
+        try:
+            arrived = decode(self._codec.encode(value))
+        except Exception as error:
+            raise Breach(f"returned {value!r}, which the wire refuses: {error}") from error
+        if arrived != value or _kinds(arrived) != _kinds(value):
+            raise Breach(f"returned {value!r}, which comes off the wire as {arrived!r}")
+
+    def _is_member(self, node: object) -> bool:
+        return type(node) is int and node in self._members
+
+    def _is_timer(self, timer: object) -> bool:
+        return isinstance(timer, str) and timer in self._timers
+
+
+def _kinds(value: object) -> object:
+    """The types all through a value: "normal" equals Status.NORMAL, and is not the same."""
+    match value:
+        case Struct():
+            fields = (getattr(value, name) for name in value.__struct_fields__)
+            return (type(value), *map(_kinds, fields))
+        case tuple():
+            return (tuple, *map(_kinds, value))
+        case frozenset():
+            return (frozenset, frozenset(map(_kinds, value)))
+        case _:
+            return type(value)
+
+
+def _verify_hash(value: object) -> None:
+    try:
+        hash(value)
+    except Exception as error:
+        raise Breach(f"returned {value!r}, which can change: {error}") from error
+
+
+def _are_durations(*numbers: object) -> bool:
+    return all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _is_row(group: object) -> bool:
+    return isinstance(group, tuple) and all(type(number) is int for number in group)
+
+
+def _is_subclass(found: object, kind: type[Any]) -> bool:
+    return isinstance(found, type) and issubclass(found, kind)
+
+
+def _plain(kind: Any) -> Any:
+    """The class itself, where a declaration fills in its parameters."""
+    return get_origin(kind) or kind

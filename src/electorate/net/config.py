@@ -1,0 +1,29 @@
+"""How one node is run."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from electorate.core import Machine, NodeId
+from electorate.net.link import Address
+from electorate.trace import Setting
+
+
+class NodeConfig(msgspec.Struct, frozen=True):
+    """Everything that one node is told. Durations are in milliseconds."""
+
+    me: NodeId
+    setting: Setting
+    addresses: dict[NodeId, Address]
+    data: Path
+    record: Path | None = None
+    beat_ms: float = 50.0
+    timeout_ms: float = 400.0
+    detector: str = "heartbeat"
+
+    def cluster(self, machine: Machine[Any]) -> str:
+        """What nodes must have in common to talk to one another."""
+        common = [self.setting.text(), str(sorted(machine.rules.texts().items()))]
+        return hashlib.sha256("\n".join(common).encode()).hexdigest()[:16]

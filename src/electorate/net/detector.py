@@ -1,0 +1,101 @@
+"""Failure detectors: who is alive and linked to me, as far as can be told.
+
+Silence is the only evidence. A closed or refused connection is a hint to ask at once, never a
+verdict. A node that was paused itself gives everybody time before it accuses anybody.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable
+
+from electorate.core import NodeId
+
+
+class Detector(ABC):
+    """Keeps, for every other node, the time at which it becomes suspect."""
+
+    def __init__(self, others: Iterable[NodeId], timeout_ms: float, probe_ms: float) -> None:
+        self.timeout_ms = timeout_ms
+        self.probe_ms = probe_ms
+        self._others = tuple(others)
+        self._suspect_at: dict[NodeId, float] = {}
+
+    def begin(self, now: float) -> None:
+        """Trust everybody for a while: at the start, and after a pause of our own."""
+        self._suspect_at = dict.fromkeys(self._others, now + self.timeout_ms)
+
+    def heard(self, node: NodeId, now: float) -> None:
+        """A sign of life that also shows that the node hears us."""
+        self._suspect_at[node] = now + self.patience(node, now)
+
+    def hint(self, node: NodeId, now: float) -> None:
+        """Its connection broke: it has the time of one probe left to show that it lives."""
+        self._suspect_at[node] = min(self._suspect_at[node], now + self.probe_ms)
+
+    def alive(self, now: float) -> frozenset[NodeId]:
+        """The other nodes that are not suspect."""
+        return frozenset(node for node, at in self._suspect_at.items() if now < at)
+
+    @abstractmethod
+    def patience(self, node: NodeId, now: float) -> float:
+        """How long this node may be silent from now on."""
+
+
+class HeartbeatDetector(Detector):
+    """Suspects whoever is silent for a fixed time."""
+
+    def patience(self, node: NodeId, now: float) -> float:
+        """The fixed time."""
+        return self.timeout_ms
+
+
+class PhiDetector(Detector):
+    """Suspects whoever is silent for unusually long, by its own habits.
+
+    The phi-accrual detector of Hayashibara et al. (2004): intervals are taken for normally
+    distributed, and `threshold` is minus the decimal logarithm of the odds of being wrong.
+    """
+
+    def __init__(
+        self,
+        others: Iterable[NodeId],
+        timeout_ms: float,
+        probe_ms: float,
+        threshold: float = 8.0,
+        window: int = 100,
+    ) -> None:
+        super().__init__(others, timeout_ms, probe_ms)
+        self._deviations = _deviations_for(threshold)
+        self._last: dict[NodeId, float] = {}
+        self._intervals = {node: deque[float](maxlen=window) for node in self._others}
+
+    def begin(self, now: float) -> None:
+        """Trust everybody for a while, and forget when each was heard last."""
+        super().begin(now)
+        self._last = {}
+
+    def patience(self, node: NodeId, now: float) -> float:
+        """Mean interval and so many deviations; the fixed time until there is enough to go by."""
+        intervals = self._intervals[node]
+        last = self._last.get(node)
+        if last is not None:
+            intervals.append(now - last)
+        self._last[node] = now
+        if len(intervals) < 10:
+            return self.timeout_ms
+        mean = sum(intervals) / len(intervals)
+        variance = sum((interval - mean) ** 2 for interval in intervals) / len(intervals)
+        # A floor keeps a very regular sender from being suspected over one late beat.
+        spread = max(math.sqrt(variance), mean / 4)
+        return mean + self._deviations * spread
+
+
+def _deviations_for(threshold: float) -> float:
+    """How many deviations above the mean have odds of 10^-threshold, by bisection."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        odds = math.erfc(middle / math.sqrt(2)) / 2
+        low, high = (middle, high) if odds > 10**-threshold else (low, middle)
+    return low

@@ -1,0 +1,164 @@
+"""The way out to one other node: a connection that is opened again and again, and never late.
+
+What could not be written within T is dropped; what an old connection had not written is
+forgotten when a new one opens.
+"""
+
+import asyncio
+import random
+import socket
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from electorate.core import NodeId
+from electorate.net.clock import now_ms
+from electorate.net.frame import BadFrame, Frame, Hello, Refusal, Welcome, pack, read_frame
+
+CONNECT_S = 2.0
+BACKOFF_FIRST_S = 0.02
+BACKOFF_MAX_S = 1.0
+
+Address = tuple[str, int]
+
+
+class Link:
+    """Sends frames to one node, in order, while they are fresh."""
+
+    def __init__(
+        self,
+        to: NodeId,
+        address: Address,
+        fresh_ms: float,
+        on_broken: Callable[[NodeId, str], None],
+    ) -> None:
+        self.to = to
+        self.counters: Counter[str] = Counter()
+        self.connected = False
+        self.tried = False
+        """Whether connecting under the present name has succeeded or failed by now."""
+        self._address = address
+        self._hello: Hello | None = None
+        self._fresh_ms = fresh_ms
+        self._on_broken = on_broken
+        self._outbox: deque[tuple[float, bytes]] = deque()
+        self._stirred = asyncio.Event()
+        self._retry = asyncio.Event()
+        self._writer: asyncio.StreamWriter | None = None
+
+    def send(self, frame: Frame) -> None:
+        """Queue a frame; without a connection it is lost, as on any network."""
+        if not self.connected:
+            self.counters["dropped: not connected"] += 1
+            return
+        self._outbox.append((now_ms() + self._fresh_ms, pack(frame)))
+        self._stirred.set()
+
+    def introduce(self, hello: Hello) -> None:
+        """Speak under this name from now on, on a new connection."""
+        self._hello = hello
+        self.tried = False
+        self.reset()
+        self.retry()
+
+    def retry(self) -> None:
+        """The other node shows signs of life: do not wait any longer to connect."""
+        self._retry.set()
+
+    def reset(self) -> None:
+        """Break the connection; nothing that it had not delivered will be delivered."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+    async def run(self) -> None:
+        """Keep connecting, with growing pauses, until cancelled."""
+        pause = BACKOFF_FIRST_S
+        while True:
+            self._retry.clear()
+            hello = self._hello
+            try:
+                began = now_ms()
+                await self._converse()
+            except (OSError, BadFrame, TimeoutError, EOFError) as error:
+                reason = str(error) or type(error).__name__
+                self.counters["broken connections"] += 1
+                self._on_broken(self.to, reason)
+                if now_ms() - began > 1000 * BACKOFF_MAX_S:
+                    pause = BACKOFF_FIRST_S
+            finally:
+                self._close()
+            if hello is self._hello is not None:
+                self.tried = True
+            try:
+                # Jitter keeps nodes that lost each other at one moment from meeting in step.
+                async with asyncio.timeout(pause * random.uniform(0.5, 1.5)):
+                    await self._retry.wait()
+            except TimeoutError:
+                pause = min(2 * pause, BACKOFF_MAX_S)
+
+    async def _converse(self) -> None:
+        if self._hello is None:
+            raise EOFError("not introduced yet")
+        async with asyncio.timeout(CONNECT_S):
+            reader, writer = await asyncio.open_connection(*self._address)
+            self._writer = writer
+            _tune(writer, self._fresh_ms)
+            writer.write(pack(self._hello))
+            answer = await read_frame(reader, CONNECT_S)
+        match answer:
+            case Welcome():
+                pass
+            case Refusal(reason):
+                raise BadFrame(f"refused by node {self.to}: {reason}")
+            case _:
+                raise BadFrame("no welcome")
+        self._outbox.clear()
+        self.connected = self.tried = True
+        ending = asyncio.ensure_future(_until_closed(reader))
+        try:
+            await self._pump(writer, ending)
+        finally:
+            ending.cancel()
+
+    async def _pump(self, writer: asyncio.StreamWriter, ending: asyncio.Future[None]) -> None:
+        while True:
+            self._stirred.clear()
+            while self._outbox:
+                deadline, data = self._outbox.popleft()
+                if now_ms() > deadline:
+                    self.counters["dropped: too late"] += 1
+                    continue
+                writer.write(data)
+                async with asyncio.timeout(self._fresh_ms / 1000):
+                    await writer.drain()
+            stirred = asyncio.ensure_future(self._stirred.wait())
+            both: set[asyncio.Future[Any]] = {stirred, ending}
+            try:
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stirred.cancel()
+            if ending.done():
+                ending.result()
+                raise EOFError("closed by the other side")
+
+    def _close(self) -> None:
+        self.connected = False
+        self._outbox.clear()
+        self.reset()
+        self._writer = None
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> None:
+    """Nothing more is expected on an outgoing connection; bytes are read only to see its end."""
+    while await reader.read(4096):
+        pass
+
+
+def _tune(writer: asyncio.StreamWriter, fresh_ms: float) -> None:
+    # With no room in the process's own buffer, `drain` returns once the kernel has it all.
+    writer.transport.set_write_buffer_limits(high=0)
+    raw = writer.get_extra_info("socket")
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # Bytes that the other host does not acknowledge in time must not arrive later.
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(1, int(fresh_ms)))

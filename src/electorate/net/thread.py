@@ -1,0 +1,57 @@
+"""A node in a thread of its own, so that a blocked application costs it nothing."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from electorate.core import Machine, Standing
+from electorate.net.config import NodeConfig
+from electorate.net.node import Node
+
+
+class NodeThread:
+    """Starts, stops and speaks to a node from any other thread."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        machine: Machine[Any],
+        on_change: Callable[[Standing | None], None],
+    ) -> None:
+        self.node = Node(config, machine, on_change)
+        self.error: Exception | None = None
+        self.ended = threading.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; an address that cannot be had shows as an error soon after."""
+        self._thread.start()
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """End the node in an orderly way and wait for it."""
+        if not self.ended.is_set():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def call(self, act: Callable[..., None], *given: Any) -> None:
+        """Have something done in the node's thread."""
+        if not self.ended.is_set():
+            self._loop.call_soon_threadsafe(act, *given)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except Exception as error:
+            self.error = error
+        finally:
+            self._ready.set()
+            self.ended.set()
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._ready.set()
+        await self.node.run(self._stopping)

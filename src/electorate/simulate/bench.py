@@ -1,0 +1,61 @@
+"""A bench: one protocol under one scenario, set up once and run for any number of seeds."""
+
+from collections.abc import Callable
+from typing import Any
+
+from electorate.core import Machine, Strongest, Value
+from electorate.simulate.chance import Chance, Drawn
+from electorate.simulate.fault import Plan
+from electorate.simulate.judge import Judge, claims_of
+from electorate.simulate.plan import draw_plan
+from electorate.simulate.run import Result, Run
+from electorate.simulate.scenario import Scenario
+from electorate.simulate.start import started
+from electorate.trace import Setting
+
+Find = Callable[[str], tuple[type[Machine[Any]], str]]
+"""The machine that a protocol's name means, and the form that it means it in."""
+
+
+class Subject(Value):
+    """What is simulated: a protocol by its name, with changes to its rules, under a scenario."""
+
+    protocol: str
+    scenario: Scenario = Scenario()
+    rules: tuple[str, ...] = ()
+    strongest: Strongest | None = None
+    """Which rank wins; None means what the protocol says."""
+
+
+class Bench:
+    """A protocol that is ready to be run; turns are worked out once for all runs."""
+
+    def __init__(self, subject: Subject, find: Find, setting: Setting | None = None) -> None:
+        kind, form = find(subject.protocol)
+        scenario = subject.scenario
+        if setting is None:
+            strongest = subject.strongest or kind.strongest
+            setting = scenario.setting(subject.protocol, subject.rules, strongest)
+        self.scenario = scenario
+        self.setting = setting
+        self.machine = setting.machine(kind, form)
+        self.judge = Judge(self.machine.members, claims_of(self.machine, scenario.claims))
+        self._start, _ = started(self.setting, self.machine)
+
+    def run(self, seed: int, *, record: bool = False) -> Result:
+        """The run with this seed."""
+        plan = draw_plan(self.scenario, seed)
+        return self.rerun(plan, self.chance(seed), record=record)
+
+    def chance(self, seed: int) -> Drawn:
+        """The numbers that belong to a seed."""
+        scenario = self.scenario
+        return Drawn(seed, scenario.delay, scenario.loss, scenario.duplication)
+
+    def rerun(
+        self, plan: Plan, chance: Chance, *, record: bool = False, stop_at: str | None = None
+    ) -> Result:
+        """A run with these faults and numbers."""
+        cluster = self._start.copy()
+        run = Run(self.scenario, cluster, self.judge, plan, chance, record=record, stop_at=stop_at)
+        return run.result()

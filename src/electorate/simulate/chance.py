@@ -1,0 +1,162 @@
+"""Everything in a run that is left to chance, but for its faults.
+
+What is drawn depends only on the seed and on what it is for: the third message from 1 to 2 takes
+the same time whether or not some fault elsewhere is left out. So a failing run can be shrunk.
+"""
+
+from typing import Protocol
+
+from electorate.core import NodeId
+from electorate.simulate.delay import Delay
+from electorate.simulate.world import Channel, Envelope
+
+MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY = range(6)
+
+Key = tuple[int, NodeId, NodeId, int]
+"""What a number is for, for whom, and how many came before it."""
+
+_BITS = (1 << 64) - 1
+UNIT = 2.0**-53
+"""The upper 53 bits of a number, times this, are a share of one."""
+
+
+class Chance(Protocol):
+    """Where a run gets its numbers from."""
+
+    mishaps: bool
+    """Whether messages may be lost or doubled at all."""
+
+    def delay(self, envelope: Envelope) -> int:
+        """How long this message takes."""
+
+    def loses(self, envelope: Envelope) -> bool:
+        """Whether it is lost instead."""
+
+    def copy(self, envelope: Envelope) -> int | None:
+        """How long a copy of it takes, if there is one."""
+
+    def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
+        """How long a failure detector goes on being wrong about a node."""
+
+    def jitter(self, node: NodeId, longest: int) -> int:
+        """How much later than at its earliest a timer fires."""
+
+
+def mixed(number: int) -> int:
+    """Scatter 64 bits so that neighbours come out far apart (the finaliser of SplitMix64)."""
+    number = (number + 0x9E3779B97F4A7C15) & _BITS
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _BITS
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _BITS
+    return number ^ (number >> 31)
+
+
+class Drawn:
+    """Numbers drawn from a seed.
+
+    Each is a function of what it is for, so there is no stream that one draw more would shift.
+    """
+
+    def __init__(
+        self, seed: int, delay: Delay, loss: float = 0.0, duplication: float = 0.0
+    ) -> None:
+        self.mishaps = loss > 0 or duplication > 0
+        self._seed = mixed(seed)
+        self._delay = delay.of
+        self._loss = loss
+        self._duplication = duplication
+        self._roots: dict[Channel, int] = {}
+        self._asked: dict[tuple[int, NodeId, NodeId], int] = {}
+
+    def _root(self, what: int, one: NodeId, other: NodeId) -> int:
+        return mixed(self._seed ^ (what << 48) ^ (one << 24) ^ other)
+
+    def _share(self, what: int, one: NodeId, other: NodeId, ordinal: int) -> float:
+        return (mixed(self._root(what, one, other) ^ ordinal) >> 11) * UNIT
+
+    def delay(self, envelope: Envelope) -> int:
+        """How long this message takes."""
+        channel = envelope.channel
+        root = self._roots.get(channel)
+        if root is None:
+            root = self._root(MESSAGE, channel.sender, channel.to)
+            self._roots[channel] = root
+        return self._delay((mixed(root ^ envelope.ordinal) >> 11) * UNIT)
+
+    def loses(self, envelope: Envelope) -> bool:
+        """Whether it is lost instead."""
+        drawn = self._share(LOSS, envelope.sender, envelope.to, envelope.ordinal)
+        return drawn < self._loss
+
+    def copy(self, envelope: Envelope) -> int | None:
+        """How long a copy of it takes, if there is one."""
+        place = envelope.sender, envelope.to, envelope.ordinal
+        if self._share(COPY, *place) >= self._duplication:
+            return None
+        return self._delay(self._share(COPY_DELAY, *place))
+
+    def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
+        """How long a failure detector goes on being wrong about a node."""
+        drawn = self._share(*_next(self._asked, LAG, node, about))
+        return int(drawn * (longest + 1))
+
+    def jitter(self, node: NodeId, longest: int) -> int:
+        """How much later than at its earliest a timer fires."""
+        drawn = self._share(*_next(self._asked, JITTER, node, 0))
+        return int(drawn * (longest + 1))
+
+
+class Fixed:
+    """Numbers that are written down; others take their place where nothing is.
+
+    A source notes what it is asked for if another source answers in the first place.
+    """
+
+    def __init__(self, numbers: dict[Key, int], usual: int, source: Chance | None = None) -> None:
+        self.mishaps = True
+        self.numbers = numbers
+        self._usual = usual
+        self._source = source
+        self._asked: dict[tuple[int, NodeId, NodeId], int] = {}
+
+    def delay(self, envelope: Envelope) -> int:
+        """How long this message takes."""
+        key = (MESSAGE, envelope.sender, envelope.to, envelope.ordinal)
+        if self._source:
+            self.numbers[key] = self._source.delay(envelope)
+        return self.numbers.get(key, self._usual)
+
+    def loses(self, envelope: Envelope) -> bool:
+        """Whether it is lost instead."""
+        key = (LOSS, envelope.sender, envelope.to, envelope.ordinal)
+        if self._source and self._source.mishaps and self._source.loses(envelope):
+            self.numbers[key] = 1
+        return key in self.numbers
+
+    def copy(self, envelope: Envelope) -> int | None:
+        """How long a copy of it takes, if there is one."""
+        key = (COPY, envelope.sender, envelope.to, envelope.ordinal)
+        if self._source and self._source.mishaps:
+            delay = self._source.copy(envelope)
+            if delay is not None:
+                self.numbers[key] = delay
+        return self.numbers.get(key)
+
+    def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
+        """How long a failure detector goes on being wrong about a node."""
+        key = _next(self._asked, LAG, node, about)
+        if self._source:
+            self.numbers[key] = self._source.lag(node, about, longest)
+        return min(longest, self.numbers.get(key, 0))
+
+    def jitter(self, node: NodeId, longest: int) -> int:
+        """How much later than at its earliest a timer fires."""
+        key = _next(self._asked, JITTER, node, 0)
+        if self._source:
+            self.numbers[key] = self._source.jitter(node, longest)
+        return min(longest, self.numbers.get(key, 0))
+
+
+def _next(asked: dict[tuple[int, NodeId, NodeId], int], what: int, one: int, other: int) -> Key:
+    number = asked.get((what, one, other), 0)
+    asked[what, one, other] = number + 1
+    return what, one, other, number

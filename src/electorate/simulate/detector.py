@@ -1,0 +1,68 @@
+"""Simulated failure detectors: after every change, each is right again within a bound.
+
+The truth for a node is who is up and linked to it both ways. A node that crashes and comes back
+within the bound may go unseen.
+"""
+
+from collections import defaultdict
+
+from electorate.core import NodeId
+from electorate.simulate.chance import Chance
+from electorate.simulate.cluster import Cluster
+
+Correction = tuple[NodeId, NodeId, int]
+"""One node's detector looks again at another node, if it still is in that life."""
+
+
+class Detectors:
+    """All failure detectors of a cluster; a driver lets time pass for them."""
+
+    def __init__(self, cluster: Cluster, chance: Chance, bound: int) -> None:
+        self._cluster = cluster
+        self._chance = chance
+        self._bound = bound
+        self._lives: defaultdict[NodeId, int] = defaultdict(int)
+        self._pending: set[Correction] = set()
+        self.due: list[tuple[int, Correction]] = []
+        """Corrections since a driver last emptied this list, with their times."""
+
+    def is_wrong(self, node: NodeId, about: NodeId) -> bool:
+        """Whether a live node takes another one for dead or alive when it is not."""
+        cluster = self._cluster
+        here = cluster.nodes[node]
+        if here.local is None or node == about:
+            return False
+        channels = cluster.channels
+        out, back = channels.get((node, about)), channels.get((about, node))
+        is_linked = not ((out and out.cut) or (back and back.cut))
+        is_there = cluster.nodes[about].local is not None and is_linked
+        return (about in here.view) != is_there
+
+    def note_crash(self, node: NodeId) -> None:
+        """A node went down: its detector with it, and the others will find out."""
+        self._lives[node] += 1
+        for other in self._cluster.members.ids:
+            self.note(other, node)
+
+    def note_recovery(self, node: NodeId) -> None:
+        """A node came back; its detector begins by trusting everybody."""
+        for other in self._cluster.members.ids:
+            self.note(other, node)
+            self.note(node, other)
+
+    def note(self, node: NodeId, about: NodeId) -> None:
+        """Something between these two changed: if `node` is wrong now, it will look again."""
+        if self.is_wrong(node, about):
+            correction = (node, about, self._lives[node])
+            if correction not in self._pending:
+                self._pending.add(correction)
+                lag = self._chance.lag(node, about, self._bound)
+                self.due.append((self._cluster.now + lag, correction))
+
+    def news(self, correction: Correction) -> frozenset[NodeId] | None:
+        """What the node sees now that its detector looks again; None if nothing new."""
+        self._pending.discard(correction)
+        node, about, life = correction
+        if life != self._lives[node] or not self.is_wrong(node, about):
+            return None
+        return self._cluster.nodes[node].view ^ {about}

@@ -1,0 +1,131 @@
+"""Plans: the faults of one run, all drawn from its seed before it begins.
+
+Faults come in bursts, for it is the second one during the recovery from the first that breaks
+things. Each kind is drawn from its own stream, so that more of one kind do not change another.
+"""
+
+import random
+from collections.abc import Callable
+
+from electorate.core import NodeId
+from electorate.simulate.fault import (
+    AnyFault,
+    Ask,
+    Crash,
+    Cut,
+    Lie,
+    Partition,
+    Pause,
+    Plan,
+    Recover,
+    Tear,
+)
+from electorate.simulate.scenario import Scenario
+
+BURST = 8
+"""A burst lasts so many T."""
+BURST_FAULTS = 3
+"""There is a burst for so many faults."""
+ABSENCE = 6
+"""A node is down, paused or cut off for at most so many T; for a few T in half of the cases."""
+
+
+class _Lots:
+    """One stream of lots, and what can be drawn from it."""
+
+    def __init__(self, scenario: Scenario, seed: int, kind: str, bursts: list[int]) -> None:
+        self.random = random.Random(f"{seed} plan {kind}")
+        self.scenario = scenario
+        self.bursts = bursts
+
+    def time(self) -> int:
+        T = self.scenario.timing.T
+        at = self.random.choice(self.bursts) + self.random.randint(0, BURST * T)
+        return min(at, self.scenario.safety)
+
+    def end(self, at: int) -> int:
+        longest = ABSENCE * self.scenario.timing.T
+        if self.random.random() < 0.5:
+            longest //= 3
+        return at + self.random.randint(1, max(1, longest))
+
+    def node(self) -> NodeId:
+        return self.random.choice(self.scenario.ids)
+
+    def two_nodes(self) -> tuple[NodeId, NodeId]:
+        one, other = self.random.sample(self.scenario.ids, 2)
+        return one, other
+
+    def draw(self) -> int:
+        return self.random.getrandbits(32)
+
+
+def draw_plan(scenario: Scenario, seed: int) -> Plan:
+    """The faults of the run with this seed, in the order of their times."""
+    counts = scenario.faults
+    total = sum(getattr(counts, kind) for kind in _KINDS)
+    lots = random.Random(f"{seed} plan")
+    last = max(0, scenario.safety - BURST * scenario.timing.T)
+    bursts = [lots.randint(0, last) for _ in range(1 + total // BURST_FAULTS)]
+    faults: list[AnyFault] = list(scenario.listed)
+    for kind, draw in _KINDS.items():
+        if getattr(counts, kind):
+            faults += draw(_Lots(scenario, seed, kind, bursts))
+    return tuple(sorted(faults, key=lambda fault: fault.at))
+
+
+def _crashes(lots: _Lots) -> list[AnyFault]:
+    faults: list[AnyFault] = []
+    counts = lots.scenario.faults
+    for number in range(counts.crashes):
+        at, node, draw = lots.time(), lots.node(), lots.draw()
+        torn = lots.random.random() < counts.torn
+        faults.append(Tear(at, node, draw) if torn else Crash(at, node))
+        back = lots.end(at)
+        if number < counts.recoveries:
+            faults.append(Recover(back, node))
+    return faults
+
+
+def _pauses(lots: _Lots) -> list[AnyFault]:
+    times = [lots.time() for _ in range(lots.scenario.faults.pauses)]
+    return [Pause(at, lots.end(at), lots.node()) for at in times]
+
+
+def _asks(lots: _Lots) -> list[AnyFault]:
+    return [Ask(lots.time(), lots.node(), lots.draw()) for _ in range(lots.scenario.faults.asks)]
+
+
+def _cuts(lots: _Lots) -> list[AnyFault]:
+    faults: list[AnyFault] = []
+    for _ in range(lots.scenario.faults.cuts):
+        at, (one, other) = lots.time(), lots.two_nodes()
+        until, one_way = lots.end(at), lots.random.random() < 0.5
+        faults.append(Cut(at, until, one, other))
+        if not one_way:
+            faults.append(Cut(at, until, other, one))
+    return faults
+
+
+def _partitions(lots: _Lots) -> list[AnyFault]:
+    faults: list[AnyFault] = []
+    ids = lots.scenario.ids
+    for _ in range(lots.scenario.faults.partitions):
+        at = lots.time()
+        side = lots.random.sample(ids, lots.random.randint(1, len(ids) - 1))
+        faults.append(Partition(at, lots.end(at), tuple(sorted(side))))
+    return faults
+
+
+def _lies(lots: _Lots) -> list[AnyFault]:
+    return [Lie(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.lies)]
+
+
+_KINDS: dict[str, Callable[[_Lots], list[AnyFault]]] = {
+    "crashes": _crashes,
+    "pauses": _pauses,
+    "cuts": _cuts,
+    "partitions": _partitions,
+    "lies": _lies,
+    "asks": _asks,
+}

@@ -1,0 +1,335 @@
+"""A seeded run: faults for a while, then none, and the claims judged all along.
+
+In the safety phase everything in the plan happens, and claims of the kind `always` must hold at
+every moment. Then the stable phase begins: links are healed, paused nodes go on, messages arrive
+in time, nothing fails any more (who is down stays down), and the goals must come true and stay so.
+"""
+
+from heapq import heappop
+from typing import NamedTuple
+
+from electorate.claims import Kind, Witness
+from electorate.simulate import law
+from electorate.simulate.chance import Chance
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.detector import Correction, Detectors
+from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tear
+from electorate.simulate.judge import Judge
+from electorate.simulate.local import Local
+from electorate.simulate.scenario import Scenario
+from electorate.simulate.traffic import (
+    CORRECTION,
+    EXPIRY,
+    FAULT,
+    MESSAGE,
+    TIMER,
+    Agenda,
+    Traffic,
+)
+from electorate.simulate.turmoil import Ended, Turmoil
+from electorate.simulate.world import Armed, Envelope, Node
+from electorate.trace import Order, Trace
+
+NEVER = 1 << 62
+
+
+class Violation(NamedTuple):
+    """A claim that a run broke."""
+
+    at: int
+    witness: Witness
+    steps: int
+    """How many steps of the record lead to it."""
+
+
+class Result(NamedTuple):
+    """What came of a run."""
+
+    violations: dict[str, Violation]
+    deliveries: int
+    elected: int | None
+    """From the last fault until the goals had come true for good; None if they did not."""
+    ended_at: int
+    trace: Trace
+
+
+class _Calm(Fault):
+    """The beginning of the stable phase."""
+
+
+class Run:
+    """One run of a cluster through a plan. The cluster is used up by it."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        cluster: Cluster,
+        judge: Judge,
+        plan: Plan,
+        chance: Chance,
+        *,
+        record: bool = False,
+        stop_at: str | None = None,
+    ) -> None:
+        cluster.recording = record
+        self._scenario = scenario
+        self._cluster = cluster
+        self._nodes = cluster.nodes
+        self._judge = judge
+        self._chance = chance
+        self._stop_at = stop_at
+        self._agenda = agenda = Agenda()
+        self._traffic = Traffic(cluster, chance, agenda)
+        uses_views = cluster.machine.uses_views
+        self._detectors = Detectors(cluster, chance, scenario.detection) if uses_views else None
+        self._turmoil = Turmoil(cluster, agenda, self._traffic, self._detectors)
+        self._is_global = cluster.setting.order is Order.GLOBAL
+        self._is_fifo = cluster.setting.order is Order.FIFO
+        self._index = {node: place for place, node in enumerate(cluster.nodes)}
+        self._codes: list[int] = []
+        self._broken: dict[str, Witness] = {}
+        self._true_since: dict[str, int | None] = {claim.name: 0 for claim in judge.goals}
+        self._violations: dict[str, Violation] = {}
+        self._deadline = NEVER
+        self._is_over = False
+        self._deliveries = 0
+        cluster.posted = sorted(cluster.in_flight(), key=lambda envelope: envelope.number)
+        cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
+        for fault in plan:
+            if fault.at <= scenario.safety:
+                agenda.push(fault.at, FAULT, fault)
+        agenda.push(scenario.safety, FAULT, _Calm(scenario.safety))
+
+    def result(self) -> Result:
+        """Run to the end."""
+        self._take_in()
+        self._look()
+        heap, nodes, cluster = self._agenda.heap, self._nodes, self._cluster
+        while heap:
+            time, rank, _, what = heappop(heap)
+            if time > self._deadline or self._is_over:
+                break
+            if rank == MESSAGE:
+                if not what.gone:
+                    self._reach(time)
+                    self._arrive(what)
+            elif rank == TIMER:
+                armed: Armed = what
+                if nodes[armed.node].timers.get(armed.timer) is armed:
+                    self._reach(time)
+                    self._ring(armed)
+            elif rank == FAULT:
+                self._reach(time)
+                self._strike(what)
+            elif rank == CORRECTION:
+                self._correct(time, what)
+            elif rank == EXPIRY and not what.gone and cluster.obstacle(what):
+                self._reach(time)
+                cluster.expire()
+        return self._concluded()
+
+    def _reach(self, time: int) -> None:
+        cluster = self._cluster
+        if time > cluster.now:
+            if cluster.recording:
+                cluster.pass_time(time - cluster.now)
+            else:
+                cluster.now = time
+
+    # --- what happens ---
+
+    def _arrive(self, envelope: Envelope) -> None:
+        """A message arrives; those that were sent before it go first if the order says so."""
+        channel, node = envelope.channel, self._nodes[envelope.to]
+        while not envelope.gone:
+            local = node.local
+            if local is None or node.paused or channel.cut:
+                self._traffic.stall(envelope)
+                return
+            first = envelope
+            if self._is_fifo:
+                first = channel.waiting[0]
+            elif self._is_global:
+                first = law.overtaken(self._cluster, envelope) or envelope
+            if local.standing.until is None or not self._ends_office(node):
+                copy_at = self._hand_over(node, local, first)
+                if first is envelope and copy_at is not None:
+                    return
+
+    def _hand_over(self, node: Node, before: Local, envelope: Envelope) -> int | None:
+        """Let a node take a message; when a copy of it comes, if one does."""
+        cluster, traffic, torn, copy_at = self._cluster, self._traffic, None, None
+        self._deliveries += 1
+        if traffic.copies:
+            copy_at = traffic.copies.pop(envelope.number, None)
+        if self._turmoil.tears:
+            outcome = cluster.locals.received(before, envelope.sender, envelope.message)
+            torn = self._turmoil.torn(node, outcome)
+        cluster.hand_over(envelope, torn, copy_stays=copy_at is not None)
+        if copy_at is not None:
+            self._agenda.push(max(copy_at, cluster.now), MESSAGE, envelope)
+        if node.local is None:
+            self._turmoil.note_crash(node)
+        if cluster.posted or cluster.armed or torn:
+            self._take_in()
+        if node.local is not before:
+            self._see(node)
+        return copy_at
+
+    def _ends_office(self, node: Node) -> bool:
+        """If the node's office has run out, that is what it takes notice of first."""
+        if node.local is None or node.local.standing.until is None:
+            return False
+        ended = self._cluster.ended_office(node)
+        if ended is not None:
+            self._fire(node, ended)
+        return ended is not None
+
+    def _ring(self, armed: Armed) -> None:
+        """A timer's time has come."""
+        node = self._nodes[armed.node]
+        if node.paused:
+            self._see(node)
+        elif not self._ends_office(node) or node.timers.get(armed.timer) is armed:
+            self._fire(node, armed)
+
+    def _fire(self, node: Node, armed: Armed) -> None:
+        torn = None
+        if self._turmoil.tears and node.local is not None:
+            outcome = self._cluster.locals.timed_out(node.local, armed.timer)
+            torn = self._turmoil.torn(node, outcome)
+        self._cluster.run_out(node.id, armed.timer, torn)
+        self._after(node)
+
+    def _strike(self, what: Fault) -> None:
+        """A fault begins or ends."""
+        if isinstance(what, _Calm):
+            self._turmoil.calm()
+            self._traffic.calm()
+            self._set_deadline()
+        elif isinstance(what, Ended):
+            self._turmoil.end(what.of)
+        else:
+            if isinstance(what, Lie | Ask):
+                self._ends_office(self._nodes[what.node])
+            self._turmoil.begin(what)
+            if isinstance(what, Crash | Recover | Tear):
+                self._take_in()
+                self._see(self._nodes[what.node])
+                return
+        self._take_in()
+        self._look()
+
+    def _correct(self, time: int, correction: Correction) -> None:
+        """A failure detector looks again."""
+        assert self._detectors is not None
+        alive = self._detectors.news(correction)
+        node = self._nodes[correction[0]]
+        if alive is None or not node.reacts:
+            return  # A node that goes on after a pause looks at everybody again.
+        self._reach(time)
+        self._ends_office(node)
+        if node.local is not None:
+            torn = None
+            if self._turmoil.tears:
+                outcome = self._cluster.locals.viewed(node.local, alive)
+                torn = self._turmoil.torn(node, outcome)
+            self._cluster.see(node.id, alive, torn)
+            self._after(node)
+
+    def _after(self, node: Node) -> None:
+        """A node has taken an event."""
+        if node.local is None:
+            self._turmoil.note_crash(node)
+        self._take_in()
+        self._see(node)
+
+    def _take_in(self) -> None:
+        """Enter what was sent, set or put off into the agenda."""
+        cluster, agenda = self._cluster, self._agenda
+        if cluster.posted:
+            self._traffic.take_in()
+        if cluster.armed:
+            for armed in cluster.armed:
+                due = armed.earliest
+                if armed.latest > due:
+                    due += self._chance.jitter(armed.node, armed.latest - due)
+                agenda.push(due, TIMER, armed)
+            cluster.armed.clear()
+        if self._detectors is not None and self._detectors.due:
+            for time, correction in self._detectors.due:
+                agenda.push(time, CORRECTION, correction)
+            self._detectors.due.clear()
+
+    # --- judging ---
+
+    def _see(self, node: Node) -> None:
+        """Judge anew if this node's standing has changed."""
+        local, place = node.local, self._index[node.id]
+        simple = local is not None and local.standing.until is None
+        code = local.code if local is not None and simple else self._code(node)
+        if code != self._codes[place]:
+            self._codes[place] = code
+            self._hold_against_claims()
+
+    def _look(self) -> None:
+        """Judge anew, whoever's standing has changed."""
+        codes = [self._code(node) for node in self._nodes.values()]
+        if codes != self._codes:
+            self._codes = codes
+            self._hold_against_claims()
+
+    def _code(self, node: Node) -> int:
+        local = node.local
+        if local is None:
+            return 0
+        if local.standing.until is None:
+            return local.code
+        return self._cluster.locals.code(self._cluster.standing(node))
+
+    def _hold_against_claims(self) -> None:
+        broken = self._judge.broken(tuple(self._codes), self._cluster.row)
+        if broken or self._broken:
+            self._broken = broken
+            now = self._cluster.now
+            for claim in self._judge.claims:
+                is_broken = claim.name in broken
+                if claim.kind is Kind.GOAL:
+                    if is_broken:
+                        self._true_since[claim.name] = None
+                    elif self._true_since[claim.name] is None:
+                        self._true_since[claim.name] = now
+                elif is_broken and claim.name not in self._violations:
+                    self._blame(claim.name, broken[claim.name])
+        if self._deadline != NEVER:
+            self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        """The stable phase ends when the goals have been true for long enough."""
+        scenario, since = self._scenario, self._settled_since()
+        self._deadline = scenario.safety + scenario.stable
+        if since is not None:
+            begun = max(since, scenario.safety)
+            self._deadline = min(self._deadline, begun + scenario.stay)
+
+    def _blame(self, claim: str, witness: Witness) -> None:
+        cluster = self._cluster
+        self._violations[claim] = Violation(cluster.now, witness, len(cluster.steps))
+        if claim == self._stop_at:
+            self._is_over = True
+
+    def _settled_since(self) -> int | None:
+        """Since when all goals have been true; None if one is not."""
+        times = list(self._true_since.values())
+        known = [time for time in times if time is not None]
+        return max(known, default=0) if len(known) == len(times) else None
+
+    def _concluded(self) -> Result:
+        cluster = self._cluster
+        if self._stop_at not in self._violations:
+            for claim, since in self._true_since.items():
+                if since is None:
+                    self._blame(claim, self._broken[claim])
+        since = self._settled_since()
+        elected = None if since is None else max(0, since - self._turmoil.last)
+        return Result(self._violations, self._deliveries, elected, cluster.now, cluster.trace())

@@ -1,0 +1,128 @@
+"""Golden scripts: commands with the outcome that is expected of them.
+
+    # The leader dies and the weakest node notices.
+    cluster bully 1 2 3
+
+    crash 1
+    suspect 3
+    ----
+    1 crashes
+    3 suspects 1
+      ...
+
+Blocks are separated by blank lines; the outcome of a block's commands follows `----`. A block
+without `----` is run and not shown. The first command names the cluster.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from electorate.core import Machine, ProtocolError
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.command import run_command
+from electorate.simulate.law import IllegalStep
+from electorate.simulate.start import StartError, started
+from electorate.trace import Setting, Trace, lines_of
+
+RULE = "----"
+
+Find = Callable[[str], tuple[type[Machine[Any]], str]]
+"""The machine that a protocol's name means, and the form that it means it in."""
+
+
+class ScriptError(ValueError):
+    """A script that cannot be run: where, and what is wrong."""
+
+    def __init__(self, name: str, line: int, problem: object) -> None:
+        super().__init__(f"{name}:{line}: {problem}")
+
+
+class Replayed(NamedTuple):
+    """What came of a script."""
+
+    text: str
+    """The script with the outcomes that its commands really had."""
+    trace: Trace
+
+
+class Block(NamedTuple):
+    """Some commands and what is expected of them."""
+
+    first_line: int
+    lines: list[str]
+    """Comments and commands, as they are written."""
+    expected: list[str] | None
+    """None if the block is not to be shown."""
+
+
+def parse(text: str, name: str = "script") -> list[Block]:
+    """Take a script apart."""
+    blocks: list[Block] = []
+    lines: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if line.strip():
+            lines.append(line.rstrip())
+        elif lines:
+            first, at = number - len(lines), None
+            if RULE in lines:
+                at = lines.index(RULE)
+                if not any(_is_command(above) for above in lines[:at]):
+                    raise ScriptError(name, first + at, f"{RULE} follows a command")
+            expected = None if at is None else lines[at + 1 :]
+            blocks.append(Block(first, lines[:at], expected))
+            lines = []
+    return blocks
+
+
+def _is_command(line: str) -> bool:
+    return not line.startswith("#")
+
+
+class Player:
+    """Plays a script, command by command; `watch` sees the cluster after every step."""
+
+    def __init__(self, find: Find, watch: Callable[[Cluster], None] | None = None) -> None:
+        self._find = find
+        self._watch = watch
+        self.cluster: Cluster | None = None
+
+    def obey(self, line: str) -> list[str]:
+        """Run one command; the lines it has to say."""
+        if self.cluster is None:
+            return self._begin(line)
+        if line.split()[0] == "cluster":
+            raise ValueError("a script has one cluster")
+        return run_command(self.cluster, line)
+
+    def _begin(self, line: str) -> list[str]:
+        setting = Setting.parse(line)
+        machine = setting.machine(*self._find(setting.protocol))
+        self.cluster, boots = started(setting, machine)
+        self.cluster.watch = self._watch
+        if self._watch:
+            self._watch(self.cluster)
+        return [text for boot in boots for text in lines_of(boot, setting.timing)]
+
+
+def run_script(
+    text: str,
+    find: Find,
+    name: str = "script",
+    watch: Callable[[Cluster], None] | None = None,
+) -> Replayed:
+    """Run a script; raises ScriptError where it cannot be obeyed."""
+    player = Player(find, watch)
+    shown: list[str] = []
+    for block in parse(text, name):
+        said: list[str] = []
+        for number, line in enumerate(block.lines, start=block.first_line):
+            if _is_command(line):
+                try:
+                    said += player.obey(line)
+                except (IllegalStep, StartError, ProtocolError, ValueError) as error:
+                    raise ScriptError(name, number, error) from error
+        outcome = [] if block.expected is None else [RULE, *said]
+        shown.append("\n".join([*block.lines, *outcome]))
+    if player.cluster is None:
+        raise ScriptError(name, 1, "a script begins with `cluster PROTOCOL ID…`")
+    return Replayed("\n\n".join(shown) + "\n", player.cluster.trace())

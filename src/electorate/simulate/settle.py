@@ -1,0 +1,113 @@
+"""Running on without faults: every delay is the longest allowed, messages come before timers.
+
+So a cluster settles after a disturbance, and so it gets from the first boots to its normal state,
+where most runs begin (see start.py).
+"""
+
+import heapq
+from typing import Any
+
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.law import IllegalStep
+from electorate.simulate.world import Armed, Envelope
+from electorate.trace import Clock
+
+SETTLE_MAX = 1000
+"""How many T a cluster may take to come to rest."""
+
+MESSAGE, TIMER = range(2)
+
+
+class Calm:
+    """What is due next if nothing fails, for a cluster that is only stepped through here."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._periodic = {timer.name for timer in cluster.machine.timers if timer.periodic}
+        self._due: list[tuple[int, int, tuple[Any, ...], Envelope | Armed]] = []
+        self._stuck: list[Envelope] = []
+        """Messages that nobody can take; they are lost as time passes."""
+        self._armed = 0
+        cluster.posted = list(cluster.in_flight())
+        cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
+
+    def is_quiet(self) -> bool:
+        """Whether nothing is on its way and no timer is armed, but for those that never rest."""
+        nodes = self.cluster.nodes
+        for envelope in self.cluster.in_flight():
+            if not nodes[envelope.to].paused:
+                return False
+        return not any(
+            timer not in self._periodic
+            for node in nodes.values()
+            if node.reacts
+            for timer in node.timers
+        )
+
+    def next_time(self) -> int | None:
+        """When the next thing is due; None if nothing ever will be."""
+        self._take_in()
+        while self._due and self._is_void(self._due[0][3]):
+            heapq.heappop(self._due)
+        if self._due:
+            return max(self._due[0][0], self.cluster.now)
+        lost = [e.sent_at + self.cluster.delay_max + 1 for e in self._stuck if not e.gone]
+        return max(lost, default=None)
+
+    def step(self) -> None:
+        """Let the next thing happen, and time pass until then."""
+        cluster, time = self.cluster, self.next_time()
+        assert time is not None
+        if time > cluster.now:
+            cluster.tick(time - cluster.now)
+            return
+        what = self._due[0][3]
+        here = cluster.nodes[what.node if isinstance(what, Armed) else what.to]
+        ended = cluster.ended_office(here)
+        if ended is not None:
+            cluster.fire(ended.node, ended.timer)
+            return
+        heapq.heappop(self._due)
+        if isinstance(what, Armed):
+            cluster.fire(what.node, what.timer)
+        elif cluster.obstacle(what):
+            cluster.drop(what)
+        else:
+            place = what.channel.waiting.index(what)
+            cluster.deliver(what.sender, what.to, place)
+
+    def _take_in(self) -> None:
+        cluster = self.cluster
+        for envelope in cluster.posted:
+            due = envelope.sent_at + cluster.delay_max
+            in_line = cluster.place_in_line(envelope)
+            heapq.heappush(self._due, (due, MESSAGE, in_line, envelope))
+        for armed in cluster.armed:
+            self._armed += 1
+            by_node = (armed.node, armed.timer, self._armed)
+            heapq.heappush(self._due, (armed.earliest, TIMER, by_node, armed))
+        cluster.posted.clear()
+        cluster.armed.clear()
+
+    def _is_void(self, what: Envelope | Armed) -> bool:
+        if isinstance(what, Envelope):
+            if what.gone or self.cluster.nodes[what.to].paused:
+                return True
+            if self.cluster.obstacle(what) and self.cluster.setting.clock is Clock.BOUNDED:
+                self._stuck.append(what)
+                return True
+            return False
+        node = self.cluster.nodes[what.node]
+        return node.timers.get(what.timer) is not what or node.paused
+
+
+def settle(cluster: Cluster) -> None:
+    """Run on until nothing is on its way and nobody waits for anything."""
+    calm = Calm(cluster)
+    limit = cluster.now + SETTLE_MAX * cluster.delay_max
+    while (time := calm.next_time()) is not None:
+        if time > cluster.now and calm.is_quiet():
+            return
+        if time > limit:
+            raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T")
+        calm.step()

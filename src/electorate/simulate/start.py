@@ -1,0 +1,112 @@
+"""Where a run begins: at the first boots, or in the normal state that follows them.
+
+Normal is where the fault-free run ends up. A machine that comes to rest is normal then; one with
+periodic timers is normal where it begins to repeat itself. One whose numbers grow without end
+never does, and is taken to be normal after a long while.
+"""
+
+from typing import Any
+
+from electorate.claims import Claim, Kind
+from electorate.core import Machine
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.judge import claims_of
+from electorate.simulate.law import IllegalStep
+from electorate.simulate.local import Locals
+from electorate.simulate.settle import SETTLE_MAX, Calm, settle
+from electorate.trace import Setting, Start, Step
+
+
+class StartError(Exception):
+    """The fault-free run does not get where a run would begin."""
+
+
+def started(
+    setting: Setting, machine: Machine[Any], locals_: Locals | None = None
+) -> tuple[Cluster, tuple[Step, ...]]:
+    """A cluster where its setting says that runs begin, and the boots if that is where."""
+    cluster = Cluster(setting, machine, locals_)
+    cluster.boot()
+    boots = tuple(cluster.steps)
+    cluster.steps.clear()
+    if setting.start is Start.BOOT:
+        return cluster, boots
+    cluster.recording = False
+    _run_to_normal(cluster)
+    twin = cluster.copy()
+    _set_back(twin)
+    return twin, ()
+
+
+def _run_to_normal(cluster: Cluster) -> None:
+    """Follow the fault-free run until it is at rest or repeats itself."""
+    goals = [claim for claim in claims_of(cluster.machine) if claim.kind is Kind.GOAL]
+    try:
+        if any(timer.periodic for timer in cluster.machine.timers):
+            _run_to_loop(cluster, goals)
+        else:
+            settle(cluster)
+    except IllegalStep as error:
+        raise StartError(f"without any fault {cluster.setting.protocol} fails: {error}") from None
+    _expect(cluster, goals)
+
+
+def _run_to_loop(cluster: Cluster, goals: list[Claim]) -> None:
+    calm = Calm(cluster)
+    limit = SETTLE_MAX * cluster.delay_max
+    seen: set[object] = set()
+    while calm.next_time() is not None:
+        here = _signature(cluster)
+        if here in seen:
+            break
+        seen.add(here)
+        if cluster.now > limit and calm.is_quiet():
+            return
+        calm.step()
+    # Once round the loop: the goal has to hold all along.
+    seen.clear()
+    while calm.next_time() is not None and (here := _signature(cluster)) not in seen:
+        seen.add(here)
+        _expect(cluster, goals)
+        calm.step()
+
+
+def _expect(cluster: Cluster, goals: list[Claim]) -> None:
+    row = cluster.row()
+    for claim in goals:
+        witness = claim.judge(row)
+        if witness is not None:
+            name, end = cluster.setting.protocol, cluster.now / cluster.setting.timing.T
+            problem = f"without any fault {name} misses {claim.name} after {end:g}T"
+            raise StartError(f"{problem}: {witness.text}")
+
+
+def _signature(cluster: Cluster) -> object:
+    """Everything but the time: states, timers and messages with the time that each has left."""
+    now = cluster.now
+    nodes = tuple(
+        (
+            node.local.state if node.local else None,
+            tuple((timer, armed.earliest - now) for timer, armed in sorted(node.timers.items())),
+        )
+        for node in cluster.nodes.values()
+    )
+    flying = sorted(cluster.in_flight(), key=lambda envelope: envelope.number)
+    return nodes, tuple((e.sender, e.to, e.message, e.sent_at - now) for e in flying)
+
+
+def _set_back(cluster: Cluster) -> None:
+    """Call this moment zero, and begin to count messages."""
+    elapsed, cluster.now, cluster.numbered = cluster.now, 0, 0
+    for node in cluster.nodes.values():
+        for armed in node.timers.values():
+            armed.earliest -= elapsed
+            armed.latest -= elapsed
+    for channel in cluster.channels.values():
+        channel.posted = 0
+    for envelope in sorted(cluster.in_flight(), key=lambda envelope: envelope.number):
+        cluster.numbered += 1
+        envelope.number = cluster.numbered
+        envelope.sent_at -= elapsed
+        envelope.ordinal = envelope.channel.posted
+        envelope.channel.posted += 1

@@ -1,0 +1,42 @@
+"""The story of a failing run: a golden script that breaks the same claim when it is replayed."""
+
+from typing import NamedTuple
+
+from electorate.simulate.bench import Find, Subject
+from electorate.simulate.run import Result
+from electorate.simulate.script import run_script
+from electorate.simulate.shrink import Shrinker
+from electorate.trace import Trace, script_of
+
+
+class Story(NamedTuple):
+    """A run that breaks a claim, as short as it was made."""
+
+    claim: str
+    witness: str
+    script: str
+    trace: Trace
+
+
+def shrunk_story(subject: Subject, find: Find, seed: int, claim: str) -> Story:
+    """Shrink a failing seed and tell it."""
+    shrinker = Shrinker(subject, find, seed, claim)
+    result = shrinker.shrink()
+    faults = shrinker.faults_before, len(shrinker.case.plan)
+    made = f"Seed {seed}, shrunk from {faults[0]} faults to {faults[1]}."
+    return tell(result, find, claim, made)
+
+
+def tell(result: Result, find: Find, claim: str, made: str) -> Story:
+    """The run up to the violation as a script, and the proof that it replays."""
+    violation = result.violations[claim]
+    setting = result.trace.setting
+    trace = Trace(setting, result.trace.steps[: violation.steps])
+    witness = violation.witness.text
+    head = [f"{setting.protocol} breaks {claim}: {witness}.", made]
+    script = script_of(trace, head) + f"\nstandings\nclaims {claim}\n----\n"
+    replayed = run_script(script, find)
+    end = f"{claim} violated: {witness}\n"
+    if not replayed.text.endswith(end) or replayed.trace != trace:
+        raise RuntimeError(f"this run did not come out the same when replayed:\n{replayed.text}")
+    return Story(claim, witness, replayed.text, trace)

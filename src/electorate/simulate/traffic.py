@@ -1,0 +1,112 @@
+"""Traffic: when messages arrive, and what becomes of those that nobody can take just then."""
+
+from heapq import heappush
+from itertools import count
+from typing import Any
+
+from electorate.core import NodeId
+from electorate.simulate.chance import Chance
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.world import Channel, Envelope
+from electorate.trace import Clock, Order
+
+EXPIRY, FAULT, MESSAGE, CORRECTION, TIMER = range(5)
+"""What comes first at the same moment. Messages come before timers: bounds are closed."""
+
+
+class Agenda:
+    """What is going to happen, in the order of time."""
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[int, int, int, Any]] = []
+        self._numbers = count()
+
+    def push(self, time: int, rank: int, what: Any) -> None:
+        """Let something happen then."""
+        heappush(self.heap, (time, rank, next(self._numbers), what))
+
+
+class Traffic:
+    """The network of one run: it decides when each message arrives."""
+
+    def __init__(self, cluster: Cluster, chance: Chance, agenda: Agenda) -> None:
+        self._cluster = cluster
+        self._chance = chance
+        self._agenda = agenda
+        self._order = cluster.setting.order
+        self._bounded = cluster.setting.clock is Clock.BOUNDED
+        self._delay_max = cluster.delay_max
+        self._calm = False
+        self._floors: dict[Channel | NodeId, int] = {}
+        """Per channel or receiver: the last arrival so far."""
+        self._stalled: dict[NodeId, list[Envelope]] = {}
+        """Messages that have arrived at a node which cannot take them."""
+        self.copies: dict[int, int] = {}
+        """By number of a message that will be doubled: when the copy arrives."""
+
+    def take_in(self) -> None:
+        """Decide when the messages arrive that were sent since the last time."""
+        cluster, chance, now = self._cluster, self._chance, self._cluster.now
+        push, nodes, keeps_order = self._agenda.push, cluster.nodes, self._order is not Order.BAG
+        for envelope in cluster.posted:
+            delay = chance.delay(envelope)
+            if self._calm and delay > self._delay_max:
+                delay = self._delay_max
+            arrival = now + delay
+            if keeps_order:
+                arrival = self._in_order(envelope, arrival)
+            if chance.mishaps and not self._calm:
+                if chance.loses(envelope):
+                    cluster.drop(envelope)
+                    continue
+                copy = chance.copy(envelope)
+                if copy is not None:
+                    later = max(arrival, now + copy)
+                    self.copies[envelope.number] = self._in_order(envelope, later)
+            push(arrival, MESSAGE, envelope)
+            if nodes[envelope.to].local is None and self._bounded:
+                push(now + self._delay_max + 1, EXPIRY, envelope)
+        cluster.posted.clear()
+
+    def _in_order(self, envelope: Envelope, arrival: int) -> int:
+        """Nothing arrives before what was sent earlier, as far as the order goes."""
+        if self._order is Order.BAG:
+            return arrival
+        key = envelope.channel if self._order is Order.FIFO else envelope.to
+        floor = self._floors.get(key, 0)
+        if arrival < floor:
+            return floor
+        self._floors[key] = arrival
+        return arrival
+
+    def stall(self, envelope: Envelope) -> None:
+        """A message arrives where nobody can take it now."""
+        is_paused = self._cluster.nodes[envelope.to].paused
+        if self._bounded or (is_paused and self._cluster.obstacle(envelope) is None):
+            self._stalled.setdefault(envelope.to, []).append(envelope)
+        else:
+            self._cluster.drop(envelope)
+
+    def release(self, to: NodeId) -> None:
+        """A node may be able to take what it could not take before."""
+        for envelope in self._stalled.pop(to, ()):
+            if not envelope.gone:
+                self._agenda.push(self._cluster.now, MESSAGE, envelope)
+
+    def threaten(self, sender: NodeId, to: NodeId) -> None:
+        """What is on its way there may not find anybody, and is lost when its bound is over."""
+        channel = self._cluster.channels.get((sender, to))
+        if channel is not None and self._bounded:
+            for envelope in channel.waiting:
+                due = max(envelope.sent_at + self._delay_max, self._cluster.now)
+                self._agenda.push(due + 1, EXPIRY, envelope)
+
+    def calm(self) -> None:
+        """From now on messages are not lost or doubled, and arrive in time, old ones too."""
+        self._calm = True
+        self.copies.clear()
+        last = self._cluster.now + self._delay_max
+        self._floors = {key: min(floor, last) for key, floor in self._floors.items()}
+        if not self._bounded:
+            for envelope in sorted(self._cluster.in_flight(), key=lambda sent: sent.number):
+                self._agenda.push(last, MESSAGE, envelope)

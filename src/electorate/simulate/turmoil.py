@@ -1,0 +1,182 @@
+"""Turmoil: faults begin and end, and everybody concerned is told."""
+
+import random
+from collections import Counter
+
+from electorate.core import NodeId
+from electorate.simulate import fault
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.detector import Detectors
+from electorate.simulate.fault import Fault
+from electorate.simulate.local import Outcome
+from electorate.simulate.reaction import Torn
+from electorate.simulate.traffic import FAULT, TIMER, Agenda, Traffic
+from electorate.simulate.world import Node
+
+
+class Ended(Fault):
+    """The end of a fault that lasts for a while."""
+
+    of: Fault
+
+
+class Turmoil:
+    """Does to a cluster what its plan says."""
+
+    def __init__(
+        self, cluster: Cluster, agenda: Agenda, traffic: Traffic, detectors: Detectors | None
+    ) -> None:
+        self._cluster = cluster
+        self._agenda = agenda
+        self._traffic = traffic
+        self._detectors = detectors
+        self._cuts: Counter[tuple[NodeId, NodeId]] = Counter()
+        self._pauses: Counter[NodeId] = Counter()
+        self.tears: dict[NodeId, int] = {}
+        """Nodes that will crash in the middle of their next turn, and the lots for it."""
+        self.last = 0
+        """When something last went wrong or right again."""
+
+    def begin(self, what: Fault) -> None:
+        """Let a fault happen."""
+        cluster = self._cluster
+        match what:
+            case fault.Crash(_, node) if cluster.nodes[node].local is not None:
+                cluster.crash(node)
+                self.note_crash(cluster.nodes[node])
+            case fault.Tear(_, node, draw):
+                self.tears[node] = draw
+            case fault.Recover(_, node) if cluster.nodes[node].local is None:
+                self._recover(cluster.nodes[node])
+            case fault.Pause(_, until, node) if cluster.nodes[node].local is not None:
+                self._pause(node)
+                self._agenda.push(until, FAULT, Ended(until, what))
+            case fault.Cut(_, until) | fault.Partition(_, until):
+                for sender, to in self._links(what):
+                    self._cut(sender, to)
+                self._agenda.push(until, FAULT, Ended(until, what))
+            case fault.Lie(_, node, about):
+                self._lie(node, about)
+            case fault.Ask(_, node, draw):
+                self._ask(cluster.nodes[node], draw)
+
+    def end(self, what: Fault) -> None:
+        """Let a fault be over."""
+        match what:
+            case fault.Pause(_, _, node):
+                self._resume(node)
+            case fault.Cut() | fault.Partition():
+                for sender, to in self._links(what):
+                    self._heal(sender, to)
+
+    def calm(self) -> None:
+        """End every fault; who is down stays down."""
+        self.tears.clear()
+        for node in [node for node, count in self._pauses.items() if count]:
+            self._pauses[node] = 1
+            self._resume(node)
+        for link in [link for link, count in self._cuts.items() if count]:
+            self._cuts[link] = 1
+            self._heal(*link)
+
+    def _links(self, what: fault.Cut | fault.Partition) -> list[tuple[NodeId, NodeId]]:
+        if isinstance(what, fault.Cut):
+            return [(what.sender, what.to)]
+        ids = self._cluster.members.ids
+        rest = [node for node in ids if node not in what.side]
+        ways = [(one, other) for one in what.side for other in rest]
+        return ways + [(other, one) for one, other in ways]
+
+    def note_crash(self, node: Node) -> None:
+        """A node has gone down, in the middle of a turn or not."""
+        self.last = self._cluster.now
+        self.tears.pop(node.id, None)
+        self._pauses[node.id] = 0
+        for other in self._cluster.members.others(node.id):
+            self._traffic.threaten(other, node.id)
+        if self._detectors:
+            self._detectors.note_crash(node.id)
+
+    def _recover(self, node: Node) -> None:
+        self.last = self._cluster.now
+        outcome = self._cluster.locals.life(node.id, node.stable)[0]
+        torn = self.torn(node, outcome)
+        self._cluster.recover(node.id, torn)
+        if torn is not None:
+            self.note_crash(node)
+            return
+        self._traffic.release(node.id)
+        if self._detectors:
+            self._detectors.note_recovery(node.id)
+
+    def torn(self, node: Node, outcome: Outcome) -> Torn | None:
+        """How the node's next turn is torn, if it is to be and sends anything."""
+        if node.id not in self.tears or not outcome.sends:
+            return None
+        lots = random.Random(self.tears.pop(node.id))
+        wanted = Counter(to for to, _ in outcome.sends)
+        sent = {to: lots.randint(0, count) for to, count in sorted(wanted.items())}
+        if sent == wanted:
+            sent[lots.choice(sorted(sent))] -= 1
+        return Torn(sent)
+
+    def _pause(self, node: NodeId) -> None:
+        self.last = self._cluster.now
+        if not self._pauses[node]:
+            self._cluster.pause(node)
+        self._pauses[node] += 1
+
+    def _resume(self, node: NodeId) -> None:
+        if not self._pauses[node]:
+            return  # It crashed in its pause.
+        self._pauses[node] -= 1
+        if self._pauses[node]:
+            return
+        here = self._cluster.nodes[node]
+        self.last = self._cluster.now
+        self._cluster.resume(node)
+        self._traffic.release(node)
+        for armed in here.timers.values():
+            if armed.earliest <= self._cluster.now:
+                self._agenda.push(self._cluster.now, TIMER, armed)
+        if self._detectors:
+            for other in self._cluster.members.ids:
+                self._detectors.note(node, other)
+
+    def _cut(self, sender: NodeId, to: NodeId) -> None:
+        self.last = self._cluster.now
+        if not self._cuts[sender, to]:
+            self._cluster.cut(sender, to)
+            self._traffic.threaten(sender, to)
+            self._note_link(sender, to)
+        self._cuts[sender, to] += 1
+
+    def _heal(self, sender: NodeId, to: NodeId) -> None:
+        if not self._cuts[sender, to]:
+            return
+        self._cuts[sender, to] -= 1
+        if not self._cuts[sender, to]:
+            self.last = self._cluster.now
+            self._cluster.heal(sender, to)
+            self._traffic.release(to)
+            self._note_link(sender, to)
+
+    def _note_link(self, sender: NodeId, to: NodeId) -> None:
+        if self._detectors:
+            self._detectors.note(sender, to)
+            self._detectors.note(to, sender)
+
+    def _lie(self, node: NodeId, about: NodeId) -> None:
+        here = self._cluster.nodes[node]
+        detectors = self._detectors
+        if detectors is None or not here.reacts or detectors.is_wrong(node, about):
+            return
+        self.last = self._cluster.now
+        self._cluster.view(node, here.view ^ {about})
+        detectors.note(node, about)
+
+    def _ask(self, node: Node, draw: int) -> None:
+        if node.local is not None and not node.paused:
+            offered = self._cluster.locals.turns.may_ask(node.local.standing)
+            if offered:
+                self._cluster.ask(node.id, offered[draw % len(offered)])

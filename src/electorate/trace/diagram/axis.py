@@ -1,0 +1,174 @@
+"""The time axis: where each step stands, to scale between instants and fanned out within one.
+
+Many steps may fall on one instant: all those of a checker's tick do. Within it they are moved
+apart from left to right, but only as far as they depend on each other: steps at one node keep
+their order, a message arrives after it was sent, a suspicion follows its crash. What happened at
+different nodes for different reasons stays side by side. In the same way steps that are too close
+together to be told apart are moved apart; all that comes later moves along, and the grid with it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from electorate.core import NodeId
+from electorate.trace.diagram.flight import BEFORE, Fate, Flight
+from electorate.trace.diagram.life import node_of
+from electorate.trace.setting import Clock
+from electorate.trace.step import (
+    Cut,
+    Delivered,
+    Doubled,
+    Fired,
+    Healed,
+    Lost,
+    Resumed,
+    Saw,
+    Step,
+    Ticked,
+    Trace,
+)
+
+T_WIDTH, T_WIDTH_NODE = 110.0, 18.0
+"""The usual width of T, and how much wider it is for each node: messages should not be steep."""
+T_WIDTH_MIN = 40.0
+"""Long runs get a smaller width, down to this, so as not to be wider than WIDTH_MAX."""
+WIDTH_MAX = 9000.0
+SLOT = 34.0
+"""The distance of two steps that depend on each other, within an instant."""
+SLOT_UNBOUNDED = 64.0
+"""The same where time has no measure and order is all there is to see."""
+LEAN = 12.0
+"""How far to the right every message goes at least."""
+NEAR = 10.0
+"""The distance of two turns at one node at different instants, at least."""
+NEAR_SIGN = 20.0
+"""The same where one of the two is shown by a larger sign than a dot."""
+
+
+class Instant(NamedTuple):
+    """A moment at which something happened, and the space its steps take."""
+
+    at: int
+    left: float
+    right: float
+
+
+class Axis:
+    """Places of steps and times, from 0 at the beginning of time to the right."""
+
+    def __init__(
+        self, trace: Trace, flights: Iterable[Flight], barriers: Iterable[int] = ()
+    ) -> None:
+        self.timing = trace.setting.timing
+        self.measured = trace.setting.clock is Clock.BOUNDED
+        end = trace.steps[-1].at if trace.steps else 0
+        usual = T_WIDTH + T_WIDTH_NODE * len(trace.setting.ids)
+        t_width = max(T_WIDTH_MIN, min(usual, WIDTH_MAX * self.timing.T / max(end, 1)))
+        self.unit = t_width / self.timing.T
+        self._slot = SLOT if self.measured else SLOT_UNBOUNDED
+        self._sent: dict[int, list[int]] = {}
+        for flight in flights:
+            if BEFORE < flight.sent < flight.ended and flight.fate is not Fate.FLYING:
+                self._sent.setdefault(flight.ended, []).append(flight.sent)
+        self._barriers = frozenset(barriers)
+        self.steps: list[float] = []
+        """Where each step stands."""
+        self.instants: list[Instant] = []
+        self._last: dict[NodeId, tuple[Step, float]] = {}
+        """What happened last at each node, and where that stands."""
+        self._floor = 0.0
+        self._spread(trace.steps)
+
+    @property
+    def end(self) -> float:
+        """Where the last step stands."""
+        return self.instants[-1].right if self.instants else 0.0
+
+    def of_time(self, at: int) -> float:
+        """Where a time is; of an instant, its left side."""
+        place = bisect_right(self.instants, at, key=lambda instant: instant.at)
+        before = self.instants[place - 1] if place else Instant(0, 0.0, 0.0)
+        if before.at == at:
+            return before.left
+        if place == len(self.instants):
+            return before.right + (at - before.at) * self.unit
+        after = self.instants[place]
+        part = (at - before.at) / (after.at - before.at)
+        return before.right + part * (after.left - before.right)
+
+    def grid(self, right: float) -> Iterator[Instant]:
+        """Every whole T up to a place, with the space that its steps take."""
+        known = {instant.at: instant for instant in self.instants}
+        at = 0
+        while (x := self.of_time(at)) <= right:
+            yield known.get(at, Instant(at, x, x))
+            if not self.measured:
+                return
+            at += self.timing.T
+
+    def _spread(self, steps: tuple[Step, ...]) -> None:
+        begin = 0
+        while begin < len(steps):
+            end = begin
+            while end < len(steps) and steps[end].at == steps[begin].at:
+                end += 1
+            self._spread_instant(steps, range(begin, end))
+            begin = end
+
+    def _spread_instant(self, steps: tuple[Step, ...], numbers: range) -> None:
+        at = steps[numbers[0]].at
+        before = self.instants[-1] if self.instants else Instant(0, 0.0, 0.0)
+        start = before.right + (at - before.at) * self.unit
+        found: list[float] = []
+        for number in numbers:
+            x = start
+            if not isinstance(steps[number].happening, Ticked):
+                x = self._place(steps, number, start)
+                found.append(x)
+            self.steps.append(x)
+            if number in self._barriers:
+                self._floor = max([*found, start]) + self._slot
+        instant = Instant(at, min(found, default=start), max(found, default=start))
+        for number in numbers:
+            if isinstance(steps[number].happening, Ticked):
+                self.steps[number] = instant.left
+        self.instants.append(instant)
+
+    def _place(self, steps: tuple[Step, ...], number: int, start: float) -> float:
+        step = steps[number]
+        x = max(start, self._floor)
+        for sent in self._sent.get(number, ()):
+            lean = self._slot if steps[sent].at == step.at else LEAN
+            x = max(x, self.steps[sent] + lean)
+        held, seen = _nodes_of(step)
+        for node in held | seen:
+            if node in self._last:
+                last, there = self._last[node]
+                near = NEAR if _is_dot(last) and _is_dot(step) else NEAR_SIGN
+                x = max(x, there + (self._slot if last.at == step.at else near))
+        before = steps[number - 1] if number else None
+        if isinstance(step.happening, Cut | Healed) and before is not None:
+            # A partition cuts many links at once: it is one thing to look at.
+            if isinstance(before.happening, Cut | Healed) and before.at == step.at:
+                x = max(start, self.steps[number - 1])
+        for node in held:
+            self._last[node] = (step, x)
+        return x
+
+
+def _is_dot(step: Step) -> bool:
+    return isinstance(step.happening, Delivered | Doubled | Fired | Lost | Resumed)
+
+
+def _nodes_of(step: Step) -> tuple[set[NodeId], set[NodeId]]:
+    """The nodes that a step takes place at, and others that it follows on."""
+    match step.happening:
+        case Lost(to=node):
+            return {node}, set()
+        case Saw(node, alive, before):
+            return {node}, set(alive ^ before)
+        case Cut(sender) | Healed(sender):
+            return {sender}, set()
+    node_or_none = node_of(step)
+    return (set() if node_or_none is None else {node_or_none}), set()

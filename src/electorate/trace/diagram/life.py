@@ -1,0 +1,213 @@
+"""The lives of the nodes: what each believed and waited for, when it was down or paused."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from electorate.core import CancelTimer, NodeId, SetTimer, Standing, State
+from electorate.trace.diagram.flight import BEFORE
+from electorate.trace.step import (
+    Crashed,
+    Delivered,
+    Doubled,
+    Fired,
+    Paused,
+    Phased,
+    Pressed,
+    Recovered,
+    Resumed,
+    Saw,
+    Step,
+    Trace,
+    TurnRecord,
+)
+
+View = Callable[[State], Standing]
+
+
+class Ending(StrEnum):
+    """How a wait ended."""
+
+    FIRED = "fired"
+    CANCELLED = "cancelled"
+    RESET = "set again"
+    CRASHED = "crashed"  # it went down with its node
+    PENDING = "pending"  # the timer was still armed at the end
+
+
+class Period(NamedTuple):
+    """From one step to another."""
+
+    begin: int
+    end: int
+
+
+class Belief(NamedTuple):
+    """A time during which a node, being up, stood in one way; None if no turn tells how."""
+
+    begin: int
+    end: int
+    standing: Standing | None
+    expires: int | None = None
+    """When the timer that ends this office runs out, noticed or not."""
+
+
+class Wait(NamedTuple):
+    """One setting of a timer."""
+
+    timer: str
+    begin: int
+    end: int
+    ending: Ending
+    after: int | None = None
+    """How long it was set for; None if that was before the record began."""
+    latest: int | None = None
+    """When it runs out at the latest."""
+
+
+class Life:
+    """One node's part in a run; it may be several lives, with deaths between them."""
+
+    def __init__(self, node: NodeId, end: int) -> None:
+        self.node = node
+        self.beliefs: list[Belief] = []
+        self.waits: list[Wait] = []
+        self.downs: list[Period] = []
+        self.pauses: list[Period] = []
+        self._end = end
+        self._belief: Belief | None = Belief(BEFORE, end, None)
+        self._armed: dict[str, Wait] = {}
+        self._down: int | None = None
+        self._paused: int | None = None
+
+    def begin(self, standing: Standing | None, *, up: bool) -> None:
+        """Set the beginning: what the node believed, or that it was down."""
+        self._belief = Belief(BEFORE, self._end, standing) if up else None
+        self._down = None if up else BEFORE
+
+    def take(self, number: int, step: Step, view: View) -> None:
+        """Live through one step at this node."""
+        match step.happening:
+            case Fired(_, timer):
+                self._disarm(number, timer, Ending.FIRED)
+            case Phased(_, timer, left):
+                self._armed[timer] = Wait(
+                    timer, BEFORE, self._end, Ending.PENDING, None, step.at + left
+                )
+            case Crashed():
+                self._stop(number)
+            case Recovered() if self._down is not None:
+                self.downs.append(Period(self._down, number))
+                self._down = None
+            case Paused():
+                self._paused = number
+            case Resumed():
+                self._resume(number)
+        for turn in step.turns:
+            if turn.sent is None:
+                self._obey(number, step.at, turn)
+                self._believe(number, step.at, view(turn.after))
+            else:
+                self._stop(number)
+
+    def finish(self) -> None:
+        """Close whatever is still open."""
+        self._close_belief(self._end)
+        for timer in list(self._armed):
+            self._disarm(self._end, timer, Ending.PENDING)
+        self._resume(self._end)
+        if self._down is not None:
+            self.downs.append(Period(self._down, self._end))
+        self.waits.sort(key=lambda wait: (wait.begin, wait.end, wait.timer))
+
+    def _obey(self, number: int, at: int, turn: TurnRecord) -> None:
+        for effect in turn.effects:
+            match effect:
+                case SetTimer(timer, after, jitter):
+                    if timer in self._armed:
+                        self._disarm(number, timer, Ending.RESET)
+                    latest = at + after + jitter
+                    wait = Wait(timer, number, self._end, Ending.PENDING, after, latest)
+                    self._armed[timer] = wait
+                case CancelTimer(timer) if timer in self._armed:
+                    self._disarm(number, timer, Ending.CANCELLED)
+
+    def _disarm(self, number: int, timer: str, ending: Ending) -> None:
+        unknown = Wait(timer, BEFORE, number, ending)
+        wait = self._armed.pop(timer, unknown)._replace(end=number, ending=ending)
+        # What is set and given up within one turn was never waited for.
+        if wait.begin < wait.end:
+            self.waits.append(wait)
+
+    def _believe(self, number: int, at: int, standing: Standing) -> None:
+        expires = None
+        if standing.until is not None:
+            armed = self._armed.get(standing.until)
+            expires = at if armed is None else armed.latest
+        held = self._belief
+        is_held = held is not None and (held.expires is None or at < held.expires)
+        if held is not None and is_held and held.standing == standing:
+            self._belief = held._replace(expires=expires)
+            return
+        self._close_belief(number)
+        self._belief = Belief(number, self._end, standing, expires)
+
+    def _stop(self, number: int) -> None:
+        self._close_belief(number)
+        for timer in list(self._armed):
+            self._disarm(number, timer, Ending.CRASHED)
+        self._resume(number)
+        self._down = number
+
+    def _close_belief(self, number: int) -> None:
+        if self._belief is not None and self._belief.begin < number:
+            self.beliefs.append(self._belief._replace(end=number))
+        self._belief = None
+
+    def _resume(self, number: int) -> None:
+        if self._paused is not None:
+            self.pauses.append(Period(self._paused, number))
+            self._paused = None
+
+
+def node_of(step: Step) -> NodeId | None:
+    """The node that a step happens to, if it happens to one."""
+    match step.happening:
+        case Delivered(to=node) | Doubled(to=node):
+            return node
+        case Fired(node) | Saw(node) | Pressed(node) | Phased(node):
+            return node
+        case Crashed(node) | Recovered(node) | Paused(node) | Resumed(node):
+            return node
+    return None
+
+
+def lives_of(
+    trace: Trace, view: View, start: Mapping[NodeId, Standing] | None = None
+) -> dict[NodeId, Life]:
+    """The life of every node; `start` says how those stood that no turn tells about."""
+    lives = {node: Life(node, len(trace.steps)) for node in sorted(trace.setting.ids)}
+    known = dict(start or {})
+    told: set[NodeId] = set()
+    for step in trace.steps:
+        node = node_of(step)
+        if node is None or node in told:
+            continue
+        # The state before its first turn is the one that a node began with.
+        before = step.turns[0].before if step.turns else None
+        if before is not None:
+            known.setdefault(node, view(before))
+        if step.turns or isinstance(step.happening, Crashed):
+            told.add(node)
+        if isinstance(step.happening, Recovered):
+            lives[node].begin(None, up=False)
+            known.pop(node, None)
+    for node, standing in known.items():
+        lives[node].begin(standing, up=True)
+    for number, step in enumerate(trace.steps):
+        node = node_of(step)
+        if node is not None:
+            lives[node].take(number, step, view)
+    for life in lives.values():
+        life.finish()
+    return lives

@@ -1,0 +1,73 @@
+"""The links that were cut, grouped as people speak of them: `{1, 2} | {3}` for a partition."""
+
+from itertools import groupby
+from typing import NamedTuple
+
+from electorate.core import NodeId
+from electorate.trace.diagram.life import Period
+from electorate.trace.step import Cut, Healed, Trace
+
+LINKS_MAX = 6
+"""How many links are named one by one."""
+
+Link = tuple[NodeId, NodeId]
+
+
+class Severance(NamedTuple):
+    """Links that were cut at one instant and healed at one instant."""
+
+    period: Period
+    text: str
+
+
+def severances_of(trace: Trace) -> list[Severance]:
+    """All cuts of a run, in order."""
+    cut: dict[Link, int] = {}
+    found: list[tuple[Period, Link]] = []
+    for number, step in enumerate(trace.steps):
+        match step.happening:
+            case Cut(sender, to):
+                cut[sender, to] = _first_of_instant(trace, number)
+            case Healed(sender, to):
+                begin = cut.pop((sender, to), -1)
+                found.append((Period(begin, _first_of_instant(trace, number)), (sender, to)))
+    found += [(Period(begin, len(trace.steps)), link) for link, begin in cut.items()]
+    return [
+        Severance(period, _text({link for _, link in group}, trace.setting.ids))
+        for period, group in groupby(sorted(found), key=lambda pair: pair[0])
+    ]
+
+
+def _first_of_instant(trace: Trace, number: int) -> int:
+    """The first of the cuts and healings in a row that this one belongs to."""
+    steps = trace.steps
+    while (
+        number > 0
+        and steps[number - 1].at == steps[number].at
+        and isinstance(steps[number - 1].happening, Cut | Healed)
+    ):
+        number -= 1
+    return number
+
+
+def _text(links: set[Link], ids: tuple[NodeId, ...]) -> str:
+    for side in _sides(links, ids):
+        others = [node for node in ids if node not in side]
+        across = {(one, other) for one in side for other in others}
+        if links == across | {(to, sender) for sender, to in across}:
+            return f"{_group(side)} | {_group(others)}"
+    both = {tuple(sorted(link)) for link in links if link[::-1] in links}
+    texts = [f"{one}↔{other}" for one, other in sorted(both)]
+    texts += [f"{a}→{b}" for a, b in sorted(links) if (b, a) not in links]
+    more = len(texts) - LINKS_MAX
+    return ", ".join(texts[:LINKS_MAX]) + (f" and {more} more" if more > 0 else "") + " cut"
+
+
+def _sides(links: set[Link], ids: tuple[NodeId, ...]) -> list[list[NodeId]]:
+    """What the group around the first node would be if these links were a partition."""
+    severed = {to for sender, to in links if sender == ids[0]}
+    return [[node for node in ids if node not in severed]] if severed else []
+
+
+def _group(nodes: list[NodeId]) -> str:
+    return "{" + ", ".join(map(str, sorted(nodes))) + "}"

@@ -1,0 +1,210 @@
+"""The sheet of paper: where lanes, timers, strips and edges are, before anything is drawn."""
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from electorate.core import Message, NodeId, Standing, text_of
+from electorate.trace.diagram import (
+    BEFORE,
+    Axis,
+    Flight,
+    Life,
+    Wait,
+    flights_of,
+    lives_of,
+    severances_of,
+)
+from electorate.trace.diagram.life import View, node_of
+from electorate.trace.step import Trace
+from electorate.trace.svg.ink import Ink
+from electorate.trace.svg.palette import leader_colours, message_colours
+from electorate.trace.svg.pen import Pen, width_of
+from electorate.trace.text import lines_of
+
+MARGIN = 24.0
+HEAD = 44.0
+"""The width of the column of node numbers."""
+LEAD = 96.0
+"""How much is shown of the time before the first step."""
+TAIL = 96.0
+"""How much is shown of the time after the last step."""
+WIDTH_MIN = 720.0
+
+BAND = 16.0
+"""The height of a lane."""
+ABOVE = 34.0
+"""Free space above a lane."""
+BELOW = 22.0
+"""Free space below a lane and its timers."""
+TIMER = 14.0
+"""The height of a row of timers."""
+STRIP = 20.0
+"""The height of a row above the lanes."""
+
+NOTE_MAX = 60
+"""How many characters of a mark's text stand in one line."""
+NOTE = 17.0
+"""The height of such a line."""
+
+Mark = tuple[int, str]
+
+
+class Bar(NamedTuple):
+    """A wait, with its place below its lane."""
+
+    wait: Wait
+    row: int
+    left: float
+    right: float
+    label: str
+
+
+class Note(NamedTuple):
+    """The text of a mark, and the row below the lanes where it begins."""
+
+    x: float
+    lines: list[str]
+    row: int
+    anchor: str
+
+
+class Sheet:
+    """Everything that is to be drawn, with its place."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        view: View,
+        title: str,
+        marks: Sequence[Mark],
+        start: Mapping[NodeId, Standing] | None,
+    ) -> None:
+        self.trace = trace
+        self.title = title
+        self.pen = Pen()
+        self.flights: tuple[Flight, ...] = flights_of(trace)
+        self.lives: dict[NodeId, Life] = lives_of(trace, view, start)
+        self.severances = severances_of(trace)
+        self.axis = Axis(trace, self.flights, (step for step, _ in marks))
+        self.leader_colours = leader_colours(trace.setting.ids)
+        self.message_colours = message_colours(kind_of(f.message) for f in self.flights)
+        self.begin = MARGIN + HEAD
+        self.zero = self.begin + LEAD
+        self.right = max(self.zero + self.axis.end + TAIL, WIDTH_MIN - MARGIN)
+        self.width = self.right + MARGIN
+        self.ink = Ink(self.begin, self.right)
+        self.timer_labels: list[tuple[float, float, str]] = []
+        """Where the name of each timer begins, on its baseline."""
+        self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
+        """Where something stands on each lane."""
+        for number, step in enumerate(trace.steps):
+            node = node_of(step)
+            if node is not None:
+                self.stops[node].append(self.x(number))
+        self._lay_rows(marks)
+
+    def x(self, step: int) -> float:
+        """Where a step stands; BEFORE is the left edge, and what never comes the right one."""
+        if step == BEFORE:
+            return self.begin
+        return self.zero + self.axis.steps[step] if step < len(self.axis.steps) else self.right
+
+    def y(self, node: NodeId) -> float:
+        """The middle of a node's lane."""
+        return self._ys[node]
+
+    def told(self, step: int) -> str:
+        """What the trace says about a step."""
+        timing = self.trace.setting.timing
+        what = self.trace.steps[step]
+        return "\n".join([f"at {timing.text(what.at)}", *lines_of(what, timing)])
+
+    def _lay_rows(self, marks: Sequence[Mark]) -> None:
+        y = MARGIN + (28 if self.title else 0) + 18
+        self.title_y, self.setting_y = MARGIN + 16, y - 4
+        y += 14
+        self.axis_y = y + 12
+        y += 24
+        self.grid_top = y
+        self.links_y = y + STRIP / 2 + 2
+        self.links_rows, rows = self._lay_links()
+        y += STRIP * rows
+        self.bars: dict[NodeId, list[Bar]] = {}
+        self._ys: dict[NodeId, float] = {}
+        for node, life in self.lives.items():
+            self.bars[node], rows = self._lay_bars(life)
+            y += ABOVE + BAND / 2
+            self._ys[node] = y
+            y += BAND / 2 + TIMER * rows + BELOW
+        self.bottom = y
+        self.notes, rows = self._lay_notes(marks)
+        self.legend_y = y + NOTE * rows
+
+    def _lay_notes(self, marks: Sequence[Mark]) -> tuple[list[Note], int]:
+        """Each mark stands right of all that has happened by then; texts go down until they fit."""
+        notes: list[Note] = []
+        ends: list[float] = []
+        for step, text in sorted(marks):
+            x = self.zero + max(self.axis.steps[: step + 1], default=0.0) + 9
+            lines = wrap(text, NOTE_MAX) or [""]
+            wide = max(map(width_of, lines)) * 1.1 + 8
+            anchor = "start" if x + wide < self.right else "end"
+            left = x if anchor == "start" else x - wide
+            row = 0
+            while any(end > left for end in ends[row : row + len(lines)]):
+                row += 1
+            ends += [0.0] * (row + len(lines) - len(ends))
+            ends[row : row + len(lines)] = [left + wide] * len(lines)
+            notes.append(Note(x, lines, row, anchor))
+        return notes, len(ends)
+
+    def _lay_links(self) -> tuple[list[int], int]:
+        spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
+        return _rows(spans)
+
+    def _lay_bars(self, life: Life) -> tuple[list[Bar], int]:
+        timing = self.trace.setting.timing
+        spans = []
+        for wait in life.waits:
+            after = "" if wait.after is None else f" {timing.text(wait.after)}"
+            spans.append((self.x(wait.begin), self.x(wait.end), wait.timer + after))
+        rows, count = _rows(spans)
+        bars = [
+            Bar(wait, row, *span) for wait, row, span in zip(life.waits, rows, spans, strict=True)
+        ]
+        return bars, count
+
+
+def _rows(spans: Sequence[tuple[float, float, str]]) -> tuple[list[int], int]:
+    """A row for each span, so that none of them nor of their labels overlap; and how many."""
+    ends: list[float] = []
+    rows: list[int] = []
+    for left, right, label in spans:
+        row = next((n for n, end in enumerate(ends) if end <= left), len(ends))
+        if row == len(ends):
+            ends.append(0.0)
+        ends[row] = max(right + 8, label_left(left, right, label) + width_of(label) + 6)
+        rows.append(row)
+    return rows, len(ends)
+
+
+def label_left(left: float, right: float, label: str) -> float:
+    """Where the label of a bar begins: on the bar if there is room, otherwise behind it."""
+    return left + 8 if right - left > width_of(label) + 20 else right + 8
+
+
+def kind_of(message: Message) -> str:
+    """What a message is called; one that carries an inner machine's is called like that."""
+    return type(_inner(message)).__name__
+
+
+def short_text(message: Message) -> str:
+    """What fits beside an arrow."""
+    text = text_of(_inner(message))
+    return text if len(text) <= 22 else kind_of(message)
+
+
+def _inner(message: Message) -> Message:
+    inside = getattr(message, "message", None)
+    return _inner(inside) if isinstance(inside, Message) else message

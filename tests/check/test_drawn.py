@@ -1,0 +1,74 @@
+"""The checker and the plain explorer agree on machines and models that are drawn by lot."""
+
+import pytest
+
+from electorate.check import check
+from electorate.claims import Claim, Kind, Row, Witness
+from electorate.core import ProtocolError, Status
+from tests.check.drawn import drawn
+from tests.check.plain import EndlessTalk
+from tests.check.plain_goal import Grade, PlainGoal
+from tests.check.plain_moves import PlainMoves, Reached
+
+PLACES_MAX = 600
+SEEDS = 400
+PARTS = 8
+
+
+def all_elect(row: Row) -> Witness | None:
+    electing = [node for node, view in row.live() if view.status is Status.ELECTION]
+    return Witness(tuple(electing), "all elect") if len(electing) == len(row.standings) else None
+
+
+def somebody_elects(row: Row) -> Witness | None:
+    electing = [node for node, view in row.live() if view.status is Status.ELECTION]
+    return Witness(tuple(electing), "an election") if electing else None
+
+
+ALWAYS = Claim("not-all-elect", Kind.ALWAYS, "never are all in an election", all_elect)
+GOAL = Claim("rest", Kind.GOAL, "in the end nobody is in an election", somebody_elects)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_drawn_machines_have_the_states_and_fates_that_the_plain_explorer_finds(part: int) -> None:
+    compared = sum(compare(seed) for seed in range(part, SEEDS, PARTS))
+    assert compared > SEEDS / PARTS / 3
+
+
+def compare(seed: int) -> bool:
+    """Whether both got to an end with this seed; they then agree."""
+    machine, model = drawn(seed)
+    plain = PlainMoves(machine, model)
+    try:
+        reached = plain.reached([plain.start()], PLACES_MAX)
+    except EndlessTalk:
+        with pytest.raises(ProtocolError, match="never stops talking to itself"):
+            check(machine, model, [GOAL])
+        return True
+    if reached is None:
+        return False
+    calm = plain.reached([plain.calmed(place) for place in reached.places], PLACES_MAX)
+    if calm is None:
+        return False
+    verdict = check(machine, model, [GOAL])
+    counts = (verdict.states, verdict.transitions, verdict.stable_states)
+    assert counts == (len(reached.places), reached.transitions, len(calm.places)), seed
+    assert verdict.cuts == {name: n for name, n in plain.cuts.items() if n}, seed
+    assert verdict.depth == max(reached.depths), seed
+    assert (verdict.liveness, verdict.tau) == grade(plain, calm), seed
+    found = check(machine, model, [ALWAYS]).violations
+    assert [violation.length for violation in found] == first_violation(plain, reached), seed
+    return True
+
+
+def grade(plain: PlainMoves, calm: Reached) -> Grade:
+    rows = (Row(plain.machine.members, view) for view in plain.views(calm))
+    lacks = [somebody_elects(row) is not None for row in rows]
+    return PlainGoal(calm, lacks, plain.bounded).grade()
+
+
+def first_violation(plain: PlainMoves, reached: Reached) -> list[int]:
+    """How far the nearest violation is, if there is one."""
+    rows = (Row(plain.machine.members, view) for view in plain.views(reached))
+    broken = (d for row, d in zip(rows, reached.depths, strict=True) if all_elect(row))
+    return [*broken][:1]

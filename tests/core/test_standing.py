@@ -1,0 +1,18 @@
+"""An office ends with its timer, whether or not its holder has noticed."""
+
+from electorate.core import Standing, Status
+
+OFFICE = Standing(Status.NORMAL, 2, group=(2, 1), until="lease")
+
+
+def test_an_office_without_an_end_does_not_run_out() -> None:
+    office = Standing(Status.NORMAL, 2)
+    assert office.expired(frozenset()) is office
+
+
+def test_an_office_lasts_while_its_timer_is_armed() -> None:
+    assert OFFICE.expired(frozenset({"lease", "probe"})) is OFFICE
+
+
+def test_an_office_whose_timer_is_gone_has_ended() -> None:
+    assert OFFICE.expired(frozenset({"probe"})) == Standing(Status.ELECTION, None, (2, 1))

@@ -1,0 +1,193 @@
+"""Turns: a sound machine is memoised, and every breach of the contract is one clear error."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+from electorate.core import (
+    Machine,
+    Members,
+    NodeId,
+    ProtocolError,
+    Received,
+    Result,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Timing,
+    Turns,
+    Viewed,
+    text_of,
+)
+from electorate.protocols.bully import AreYouThere, Bully
+from tests.faulty import garbage, mutates, raises, stranger, undeclared, undetermined
+
+THREE = Members.of([1, 2, 3])
+EVERYBODY = frozenset(THREE.ids)
+
+IN_STEP: list[tuple[type[Machine[Any]], str]] = [
+    (raises.RaisesInStep, "the handler raised KeyError: 'leader'"),
+    (raises.Exits, "the handler raised SystemExit: 0"),
+    (raises.Panics, "the handler raised Panic: out of this world"),
+    (mutates.MutatesState, "the handler changed its input, which was (TallyState("),
+    (mutates.MutatesStable, "the handler changed its input, which was (TallyState("),
+    (mutates.MutatesEvent, "the handler changed its input, which was (TallyState("),
+    (mutates.RemembersInMachine, "the handler changed the machine, which all nodes share"),
+    (mutates.RemembersInAttribute, "the handler changed the machine, which all nodes share"),
+    (mutates.RemembersInClass, "the handler changed the machine, which all nodes share"),
+    (mutates.KeepsBox, "which the wire refuses: Encoding objects of type Box is unsupported"),
+    (garbage.ReturnsNone, "returned None instead of (state, effects)"),
+    (garbage.ReturnsThree, "instead of (state, effects)"),
+    (garbage.ReturnsGenerator, "instead of (state, effects)"),
+    (garbage.ReturnsText, "returned the state 'normal', which is not a State"),
+    (garbage.ReturnsSpecialState, "which is not a State"),
+    (garbage.ReturnsSpecialStable, "state.stable is SpecialStable(), which is not a Stable"),
+    (garbage.ReturnsNoStable, "state.stable is None, which is not a Stable"),
+    (garbage.ReturnsAnotherNode, "returned a state of node 3 for node 2"),
+    (garbage.ReturnsTextStatus, "status='normal'), which comes off the wire as StatusState("),
+    (garbage.UnknownEffect, "returned the effect 'halt everybody'"),
+    (garbage.UndeclaredMessage, "sends Whisper(), which is not a declared message"),
+    (garbage.UnhashableMessage, "which can change: unhashable type: 'list'"),
+    (garbage.MistypedMessage, "which the wire refuses: Expected `array`, got `str`"),
+    (garbage.UndeclaredTimer, "uses the timer 'alarm', which is not declared"),
+    (garbage.UnhashableTimer, "uses the timer ['nap'], which is not declared"),
+    (garbage.NegativeDuration, "sets nap to -1 with jitter 0"),
+    (garbage.NegativeJitter, "sets nap to 2 with jitter -1"),
+    (garbage.TrueDuration, "sets nap to True with jitter 0"),
+    (garbage.FractionDuration, "sets nap to 1.5 with jitter 0"),
+    (garbage.SpanDuration, "sets nap to Span("),
+    (undetermined.RollsDice, "called twice, the handler answered differently"),
+    (undetermined.Counts, "called twice, the handler answered differently"),
+    (stranger.WritesToStranger, "sends to 99, which is not a member"),
+    (stranger.WritesToTrue, "sends to True, which is not a member"),
+]
+
+IN_VIEW: list[tuple[type[Machine[Any]], str]] = [
+    (raises.RaisesInView, "the handler raised AttributeError: no attribute 'leader'"),
+    (mutates.MutatesInView, "the handler changed its input"),
+    (undetermined.ViewsDice, "called twice, the handler answered differently"),
+    (garbage.ViewsText, "view returned 'normal' instead of a Standing"),
+    (garbage.ViewsTextStatus, "view returned the status 'normal', which is not a Status"),
+    (garbage.ViewsStranger, "view returned the leader 99, which is not a member"),
+    (garbage.ViewsListGroup, "view returned the group [1], which is no tuple of numbers"),
+    (garbage.ViewsUndeclaredTimer, "view names the timer 'lease', which is not declared"),
+]
+
+IN_DECLARATIONS: list[tuple[type[Machine[Any]], str]] = [
+    (undeclared.ForgetsComma, "not a tuple of kinds of Message"),
+    (undeclared.NamesTimers, "timers is ('probe',), not a tuple of Timers"),
+    (undeclared.RepeatsTimer, "two timers have the same name"),
+    (undeclared.RepeatsMessage, "its values do not fit the wire"),
+    (undeclared.HasDictState, "state_type is <class 'dict'>, which is not a kind of State"),
+    (undeclared.HasOtherRules, "rules is Rules(), not a SpecialRules"),
+    (undeclared.ForgetsConstructor, "its constructor does not call that of Machine"),
+]
+
+
+def turns_of(kind: type[Machine[Any]]) -> Turns:
+    return Turns(kind(THREE, Timing()))
+
+
+def names(found: list[tuple[type[Machine[Any]], str]]) -> list[str]:
+    return [kind.__name__ for kind, _ in found]
+
+
+@pytest.mark.parametrize(("kind", "problem"), IN_STEP, ids=names(IN_STEP))
+def test_a_breach_in_step_names_protocol_state_and_event(
+    kind: type[Machine[Any]], problem: str
+) -> None:
+    turns = turns_of(kind)
+    state = turns.boot(2, None).state
+    where = f"(state {text_of(state)}, event Viewed({{1, 2, 3}}))"
+    with pytest.raises(ProtocolError) as caught:
+        turns.step(state, Viewed(EVERYBODY))
+    text = str(caught.value)
+    assert text.startswith(f"{kind.__name__}: ")
+    assert problem in text
+    if kind.__module__.endswith("mutates"):
+        assert "event Viewed(" in text  # What was changed is shown as it is now, too.
+    else:
+        assert text.endswith(where)
+
+
+@pytest.mark.parametrize(("kind", "problem"), IN_VIEW, ids=names(IN_VIEW))
+def test_a_breach_in_view_names_protocol_and_state(kind: type[Machine[Any]], problem: str) -> None:
+    turns = turns_of(kind)
+    state = turns.life(2, None, EVERYBODY)[-1].state
+    with pytest.raises(ProtocolError) as caught:
+        turns.view(state)
+    assert str(caught.value).startswith(f"{kind.__name__}: {problem}")
+    assert f"(state {text_of(state)}, view)" in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "problem"), IN_DECLARATIONS, ids=names(IN_DECLARATIONS))
+def test_a_breach_in_the_declarations_is_found_before_the_first_turn(
+    kind: type[Machine[Any]], problem: str
+) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        turns_of(kind)
+    assert problem in str(caught.value)
+    assert str(caught.value).startswith(f"{kind.__name__}: ")
+    assert str(caught.value).endswith(" (its declarations)")
+
+
+def test_a_breach_in_boot_names_the_node_and_what_it_had_kept() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        turns_of(raises.RaisesInBoot).boot(2, None)
+    assert str(caught.value) == (
+        "RaisesInBoot: the handler raised IndexError: list index out of range"
+        " (boot of node 2 with stable none)"
+    )
+
+
+def test_a_state_with_a_list_inside_is_refused_at_boot() -> None:
+    with pytest.raises(ProtocolError, match="which can change: unhashable type: 'list'"):
+        turns_of(mutates.KeepsList).boot(1, None)
+
+
+@pytest.mark.parametrize("kind", [garbage.AsksList, garbage.AsksText])
+def test_only_declared_requests_may_be_asked(kind: type[Machine[Any]]) -> None:
+    with pytest.raises(ProtocolError, match=f"{kind.__name__}: may_ask returned"):
+        turns_of(kind).may_ask(Standing(Status.ELECTION))
+
+
+def test_an_interruption_by_the_user_is_not_the_protocols_fault() -> None:
+    class Interrupted(undeclared.Quiet):
+        def boot(self, me: NodeId, stable: Stable | None) -> Result[Any]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        turns_of(Interrupted).boot(1, None)
+
+
+def test_an_error_survives_the_way_out_of_a_worker_process() -> None:
+    error = ProtocolError(Bully(THREE, Timing()), "state x", "sends\nto 99")
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, ProtocolError)
+    assert str(copy) == str(error) == "Bully: sends to 99 (state x)"
+
+
+def test_a_turn_is_computed_once() -> None:
+    turns = turns_of(Bully)
+    state = turns.boot(2, None).state
+    first = turns.step(state, Received(3, AreYouThere()))
+    calls = turns.calls
+    assert turns.step(state, Received(3, AreYouThere())) is first
+    assert turns.calls == calls == 2
+
+
+def test_a_life_begins_with_a_view_where_the_machine_uses_views() -> None:
+    assert len(turns_of(Bully).life(1, None, EVERYBODY)) == 2
+    assert len(turns_of(undeclared.Quiet).life(1, None, EVERYBODY)) == 1
+
+
+def test_a_machine_may_return_a_tuple_of_effects() -> None:
+    class Terse(undeclared.Quiet):
+        def step(self, s: State, event: Any) -> Any:
+            return s, ()
+
+    turns = turns_of(Terse)
+    state = turns.boot(1, None).state
+    assert turns.step(state, Viewed(EVERYBODY)).effects == ()

@@ -1,0 +1,51 @@
+"""Every golden script says what happens when it is run; `pytest --rewrite` writes it anew."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from electorate.core import Machine
+from electorate.protocols.registry import REGISTRY
+from electorate.simulate import run_script
+from electorate.trace import script_of
+
+GOLDEN = Path(__file__).parent / "golden"
+SCRIPTS = sorted(GOLDEN.rglob("*.txt"))
+
+
+def find(name: str) -> tuple[type[Machine[Any]], str]:
+    return REGISTRY[name]
+
+
+@pytest.mark.parametrize(
+    "script", SCRIPTS, ids=lambda script: script.relative_to(GOLDEN).as_posix()
+)
+def test_golden_script(script: Path, rewrite: bool) -> None:
+    written = script.read_text(encoding="utf-8")
+    replayed = run_script(written, find, name=script.name)
+    if rewrite:
+        script.write_text(replayed.text, encoding="utf-8")
+    else:
+        assert replayed.text == written
+
+
+@pytest.mark.parametrize(
+    "script", SCRIPTS, ids=lambda script: script.relative_to(GOLDEN).as_posix()
+)
+def test_golden_script_as_single_steps_runs_the_same(script: Path) -> None:
+    """What a trace prints is itself a script, and leads to the same trace."""
+    trace = run_script(script.read_text(encoding="utf-8"), find).trace
+    single = script_of(trace)
+    replayed = run_script(single, find)
+    assert replayed.text == single
+    assert replayed.trace == trace
+
+
+def test_every_golden_script_tells_its_story_and_ends_with_a_judgement() -> None:
+    assert SCRIPTS
+    for script in SCRIPTS:
+        blocks = script.read_text(encoding="utf-8").rstrip().split("\n\n")
+        commands = blocks[-1].split("\n----\n")[0].splitlines()
+        assert blocks[0].startswith("# "), f"{script.name} begins with its story"
+        assert commands[-2:] == ["standings", "claims"], f"{script.name} ends with a judgement"

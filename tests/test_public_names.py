@@ -1,0 +1,20 @@
+"""What a protocol file may import is promised: a change here is a change for everybody."""
+
+import electorate.core
+from electorate import claims, trace
+
+CORE = """
+Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message NodeId P
+ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing State Status
+Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
+"""
+
+
+def test_the_contract_has_these_names_and_no_others() -> None:
+    assert electorate.core.__all__ == CORE.split()
+
+
+def test_every_public_name_leads_somewhere() -> None:
+    for package in (electorate.core, claims, trace):
+        assert [name for name in package.__all__ if not hasattr(package, name)] == []
+        assert len(set(package.__all__)) == len(package.__all__)
