@@ -13,12 +13,15 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test fmt swarm mutants golden clean
+.PHONY: help setup up check test fmt swarm mutants golden clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv, with the command electorate in it
+
+up: setup ## run five nodes on this machine, to watch and to hurt (UP="--for 10")
+	$(BIN)/electorate up --nodes 5 $(UP)
 
 check: setup ## formatting, lint, types, imports, tidiness
 	$(BIN)/ruff format --check .

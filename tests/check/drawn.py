@@ -127,14 +127,16 @@ ORDERS = (
 )
 
 
-def drawn_table(lot: Random) -> Table:
+def drawn_table(lot: Random, bounded: bool) -> Table:
     """Few orders per rule; a memory never leads to another."""
     table: dict[tuple[str, int], Rule] = {}
+    # Without bounds the length of a timer means nothing, unless it makes an office of no length.
+    orders = [order for order in ORDERS if bounded or order != "set once 0"]
     for cause in CAUSES:
-        allowed = [o for o in ORDERS if cause != "memo" or not o.startswith("remember")]
+        allowed = [o for o in orders if cause != "memo" or not o.startswith("remember")]
         for mode in range(MODES):
-            orders = lot.sample(allowed, lot.choice((0, 0, 1, 1, 2)))
-            table[cause, mode] = (lot.choice((0, 0, 1, 2)), lot.random() < 0.3, tuple(orders))
+            given = lot.sample(allowed, lot.choice((0, 0, 1, 1, 2)))
+            table[cause, mode] = (lot.choice((0, 0, 1, 2)), lot.random() < 0.3, tuple(given))
     return table
 
 
@@ -170,4 +172,5 @@ def drawn(seed: int) -> tuple[Machine[Any], Model]:
     lot = Random(seed)
     model = drawn_model(lot)
     members, timing = model.setting.members(), model.setting.timing
-    return Drawn(members, timing, drawn_table(lot), views=lot.random() < 0.5), model
+    table = drawn_table(lot, model.bounded)
+    return Drawn(members, timing, table, views=lot.random() < 0.5), model

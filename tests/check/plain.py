@@ -133,12 +133,12 @@ class Plain:
         for to, message in out:
             if to != me and not (self.dies and place.nodes[to].state is None):
                 place.mail.append(Mail(me, to, message))
-        fits = all(n <= self.model.bounds.capacity for n in self.loads(place).values())
-        self.cuts["capacity"] += not fits
-        return fits
+        self.cuts["capacity"] += not self.fits(place)
+        return self.fits(place)
 
-    def loads(self, place: Place) -> Counter[Hashable]:
-        return Counter(self.lane(mail) for mail in place.mail)
+    def fits(self, place: Place) -> bool:
+        loads = Counter(self.lane(mail) for mail in place.mail)
+        return all(load <= self.model.bounds.capacity for load in loads.values())
 
     def lane(self, mail: Mail) -> Hashable:
         """The queue that a message waits in."""

@@ -193,7 +193,8 @@ class PlainMoves(Plain):
             return number
 
         for root in roots:
-            meet(root, 0)
+            if self.fits(root):
+                meet(root, 0)
         for number, place in enumerate(found.places):
             cuts = self.cuts.total()
             depth = found.depths[number] + 1

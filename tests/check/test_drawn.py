@@ -45,7 +45,7 @@ def compare(seed: int) -> bool:
         with pytest.raises(ProtocolError, match="never stops talking to itself"):
             check(machine, model, [GOAL])
         return True
-    if reached is None:
+    if reached is None or not reached.places:
         return False
     calm = plain.reached([plain.calmed(place) for place in reached.places], PLACES_MAX)
     if calm is None:

@@ -215,8 +215,8 @@ class Board:
         assert left is not None
         return self.budgets.code(left)
 
-    def booted(self) -> Row:
-        """The row in which all nodes have just booted for the first time."""
+    def booted(self) -> Row | None:
+        """The row in which all have just booted for the first time; None if a bound cuts that."""
         row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
         row += (self.watching.first([True] * self.n),) * self.n
         row += (self.budgets.code(self.model.first_budget()),)
@@ -227,7 +227,7 @@ class Board:
         for place, coded in enumerate(first):
             sent = self.sent(row, place, coded.sends)
             if sent is None:
-                raise ValueError("the first messages exceed the capacity of a channel")
+                return None
             row = sent
         return row
 

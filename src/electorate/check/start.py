@@ -34,7 +34,7 @@ class Beginning(NamedTuple):
 def beginnings(world: World, goal: Callable[[World, Row], str | None]) -> list[Beginning]:
     """The start set; `goal` says what a row lacks."""
     if world.model.setting.start is Start.BOOT:
-        return [Beginning(world.booted())]
+        return [Beginning(_booted(world))]
     calm = _fault_free_twin(world)
     loop = _fault_free_loop(calm, goal)
     return [
@@ -44,6 +44,18 @@ def beginnings(world: World, goal: Callable[[World, Row], str | None]) -> list[B
         )
         for row, path in _every_phase(calm, loop)
     ]
+
+
+def _booted(world: World) -> Row:
+    row = world.booted()
+    if row is None:
+        raise _cut(world, [])
+    return row
+
+
+def _cut(world: World, path: list[tuple[Row, Move]]) -> StartError:
+    bounds = (f"{name} {getattr(world.model.bounds, name)}" for name in world.cuts)
+    return StartError(f"the start is cut by a bound: {', '.join(bounds)}", trace_of(world, path))
 
 
 def _fault_free_twin(world: World) -> World:
@@ -57,7 +69,7 @@ def _fault_free_loop(
     world: World, goal: Callable[[World, Row], str | None]
 ) -> list[tuple[Row, Move]]:
     """Follow the run with every delay T until a row repeats; the rows from there on."""
-    row = world.booted()
+    row = _booted(world)
     path: list[tuple[Row, Move]] = []
     seen: dict[Row, int] = {}
     while row not in seen:
@@ -66,7 +78,7 @@ def _fault_free_loop(
         seen[row] = len(path)
         found = _calm_move(world, row)
         if found is None:
-            raise StartError("the fault-free run cannot go on", trace_of(world, path))
+            raise _cut(world, path)
         move, after = found
         path.append((row, move))
         row = after

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
     model.add_argument("--order", choices=list(Order), default=Order.FIFO)
     model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
-    model.add_argument("--from", dest="start", choices=list(Start), default=Start.NORMAL)
+    model.add_argument("--from", dest="start", choices=[Start.NORMAL, Start.BOOT], default="normal")
     budgets = parser.add_argument_group("faults that a run may spend (each 0 by default)")
     for name in BUDGETS:
         budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")

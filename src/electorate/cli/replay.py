@@ -1,13 +1,81 @@
-"""stub"""
+"""`electorate replay`: run a script or a recorded run again, and compare."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
+from electorate.cli.retell import kind_and_form
+from electorate.simulate.replay import Replay, replay
+from electorate.simulate.script import ScriptError
 
 NAME = "replay"
-SUMMARY = ""
-EXAMPLES = ""
+SUMMARY = "Run a script or a recorded run again and compare."
+EXAMPLES = """examples:
+  electorate replay tests/golden/bully/weakest_starts.txt
+  electorate replay run.jsonl
+  electorate replay mine.txt --rewrite
+
+exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
 
 
-def add_arguments(p):
-    pass
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is replayed."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a script, or JSON lines")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="write what happens now into the file"
+    )
 
 
-def run(o):
-    return 0
+def run(options: argparse.Namespace) -> int:
+    """Replay one file."""
+    path: Path = options.file
+    try:
+        written = path.read_text(encoding="utf-8")
+        replayed = replay(written, kind_and_form, path.name)
+        if options.rewrite and replayed.difference:
+            path.write_text(replayed.text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not a text") from None
+    except ScriptError as error:
+        raise UsageError(str(error)) from None
+    if options.json:
+        print(msgspec.json.encode(_object(path, replayed, options.rewrite)).decode())
+    else:
+        _show(path, replayed, options.rewrite)
+    return EXIT_BROKEN if replayed.difference and not options.rewrite else EXIT_DONE
+
+
+def _object(path: Path, replayed: Replay, rewrite: bool) -> dict[str, object]:
+    difference = replayed.difference
+    return {
+        "file": str(path),
+        "protocol": replayed.trace.setting.protocol,
+        "nodes": len(replayed.trace.setting.ids),
+        "steps": len(replayed.trace.steps),
+        "same": difference is None,
+        "rewritten": bool(rewrite and difference),
+        "difference": difference and difference._asdict(),
+        "claims": {
+            name: {"step": breach.step, "witness": breach.witness.text}
+            for name, breach in replayed.breaches.items()
+        },
+    }
+
+
+def _show(path: Path, replayed: Replay, rewrite: bool) -> None:
+    steps, difference = len(replayed.trace.steps), replayed.difference
+    if difference is None:
+        print(f"{path}: {steps} steps, the same as written")
+    elif rewrite:
+        print(f"{path}: {steps} steps, rewritten from line {difference.line} on")
+    else:
+        print(f"{path}:{difference.line}: this came out otherwise", file=sys.stderr)
+        for sign, text in (("-", difference.expected), ("+", difference.actual)):
+            print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
+    for name, breach in replayed.breaches.items():
+        print(f"  {name} is violated after step {breach.step}: {breach.witness.text}")

@@ -1,13 +1,318 @@
-"""stub"""
+"""`electorate simulate`: run a protocol through faults and delays that a seed decides."""
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from electorate.claims import CLAIMS
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
+from electorate.cli.protocol import add_protocol_arguments, find
+from electorate.cli.retell import kind_and_form
+from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.delay import parse_delay, parse_time
+from electorate.simulate.digest import digest_of, fault_counts, in_T
+from electorate.simulate.run import Result
+from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
+from electorate.simulate.start import StartError
+from electorate.simulate.story import Story, shrunk_story
+from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
+from electorate.trace import Connections, Order, lines_of, to_json_lines
 
 NAME = "simulate"
-SUMMARY = ""
-EXAMPLES = ""
+SUMMARY = "Run a protocol through faults and delays that a seed decides."
+EXAMPLES = """examples:
+  electorate simulate bully --nodes 5 --seed 7
+  electorate simulate bully --nodes 5 --seeds 10000
+  electorate simulate bully-as-printed --seeds 2000 --claim A1 --script found.txt
+  electorate simulate bully --delay lognormal:0.3T,0.8 --loss 0.01 --crashes 2 --recoveries 1
+  electorate simulate bully --scenario examples/scenarios/wan.toml --seeds 500 --json
+
+delays: constant:1T, uniform:0..1T (default), lognormal:MEDIAN,SIGMA, pareto:SCALE,ALPHA
+exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 interrupted"""
+
+DIGEST_MAX = 60
 
 
-def add_arguments(p):
-    pass
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `simulate` can be told. What is left out is as the scenario has it."""
+    add_protocol_arguments(parser)
+    parser.set_defaults(nodes=None)
+    parser.add_argument("--claim", action="append", metavar="NAME", help="may be repeated")
+    parser.add_argument("--seed", type=_count, default=0, metavar="S", help="default 0")
+    parser.add_argument("--seeds", type=_count, metavar="K", help="run seeds S to S+K-1")
+    parser.add_argument("--workers", type=_count, metavar="W", help="default: one per processor")
+    parser.add_argument("--scenario", type=Path, metavar="FILE", help="a TOML file")
+    network = parser.add_argument_group("the network")
+    network.add_argument("--delay", metavar="MODEL", help="default uniform:0..1T")
+    network.add_argument("--loss", type=_share, metavar="SHARE")
+    network.add_argument("--duplicate", type=_share, metavar="SHARE")
+    network.add_argument("--order", choices=list(Order))
+    network.add_argument("--connections", choices=list(Connections))
+    network.add_argument("--detection", metavar="TIME", help="how late detectors may be, e.g. 2T")
+    faults = parser.add_argument_group("faults in each run (default: 4 crashes, 4 recoveries)")
+    for name in ("crashes", "recoveries", "pauses", "cuts", "partitions", "lies", "asks"):
+        faults.add_argument(f"--{name}", type=_count, metavar="K")
+    output = parser.add_argument_group("output")
+    output.add_argument("--verbose", action="store_true", help="show every step of a single run")
+    output.add_argument("--trace", type=Path, metavar="FILE", help="write one run as JSON lines")
+    output.add_argument("--script", type=Path, metavar="FILE", help="write a shrunk failing run")
 
 
-def run(o):
-    return 0
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(f"must be from 0 up to, but not including, 1, not {text}")
+    return share
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate one seed or many, and say what came of it."""
+    try:
+        subject = _subject(options)
+        bench = Bench(subject, kind_and_form)
+        if not bench.judge.claims:
+            raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
+        if options.seeds is None:
+            return _run_one(options, subject, bench)
+        return _run_many(options, subject, bench)
+    except (StartError, ValueError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _subject(options: argparse.Namespace) -> Subject:
+    protocol = find(options.protocol, options.form)
+    protocol.rules(options.rule)
+    scenario = load_scenario(options.scenario) if options.scenario else Scenario()
+    changed: dict[str, Any] = {}
+    if options.nodes is not None:
+        changed["ids"] = tuple(range(1, options.nodes + 1))
+    if options.delay is not None:
+        changed["delay"] = parse_delay(options.delay, scenario.timing)
+    if options.detection is not None:
+        changed["detection"] = parse_time(options.detection, scenario.timing)
+    given = {
+        "loss": options.loss,
+        "duplication": options.duplicate,
+        "order": options.order and Order(options.order),
+        "connections": options.connections and Connections(options.connections),
+        "claims": options.claim and tuple(dict.fromkeys(options.claim)),
+    }
+    changed |= {name: value for name, value in given.items() if value is not None}
+    counts = {name: getattr(options, name, None) for name in Faults.__struct_fields__}
+    counts = {name: count for name, count in counts.items() if count is not None}
+    changed["faults"] = replace(scenario.faults, **counts)
+    scenario = replace(scenario, **changed)
+    verify(scenario)
+    return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest)
+
+
+# --- one seed ---
+
+
+def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
+    result = bench.run(options.seed, record=True)
+    if options.trace:
+        _write(options.trace, "".join(f"{line}\n" for line in to_json_lines(result.trace)))
+    broken = next(iter(result.violations), None)
+    story = shrunk_story(subject, kind_and_form, options.seed, broken) if broken else None
+    _keep(options, story)
+    verdicts = {claim.name: claim.name not in result.violations for claim in bench.judge.claims}
+    elected = None if result.elected is None else in_T(result.elected, bench.setting.timing)
+    if options.json:
+        found = _object(subject, bench, verdicts) | {
+            "seed": options.seed,
+            "witness": story.witness if story else None,
+            "deliveries": result.deliveries,
+            "faults": fault_counts(result.trace),
+            "elect_T": elected,
+            "script": story.script if story else None,
+        }
+        print(msgspec.json.encode(found).decode())
+    else:
+        _show_one(options, bench, result, elected)
+        _show_story(story)
+    return EXIT_BROKEN if broken else EXIT_DONE
+
+
+def _show_one(
+    options: argparse.Namespace, bench: Bench, result: Result, elected: float | None
+) -> None:
+    timing = bench.setting.timing
+    if options.verbose:
+        for step in result.trace.steps:
+            print("\n".join(lines_of(step, timing)))
+    else:
+        digest = list(digest_of(result.trace, bench.machine))
+        print("\n".join(digest[:DIGEST_MAX]))
+        if len(digest) > DIGEST_MAX:
+            print(f"          … {len(digest) - DIGEST_MAX} more lines; --verbose shows every step")
+    print()
+    faults = ", ".join(f"{n} {kind}" for kind, n in fault_counts(result.trace).items())
+    print(f"{_title(bench)}, seed {options.seed}: {faults or 'no faults'}")
+    for claim in bench.judge.claims:
+        found = result.violations.get(claim.name)
+        at = f" at {in_T(found.at, timing)}T: {found.witness.text}" if found else f": {claim.text}"
+        print(f"  {claim.name} {'violated' if found else 'holds'}{at}")
+    print(
+        f"  {result.deliveries:,} messages delivered"
+        + (f", goals reached {elected}T after the last fault" if elected is not None else "")
+    )
+
+
+# --- many seeds ---
+
+
+def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
+    seeds = range(options.seed, options.seed + options.seeds)
+    if not seeds:
+        raise UsageError("--seeds must be at least 1")
+    begun, interrupted = time.monotonic(), False
+    try:
+        with _progress(len(seeds)) as report:
+            swarmed = run_swarm(
+                subject, kind_and_form, seeds, progress=report, workers=options.workers
+            )
+    except Interrupted as error:
+        swarmed, interrupted = error.swarmed, True
+    seconds = time.monotonic() - begun
+    story: Story | None = None
+    for claim, first in swarmed.first.items():
+        if not interrupted:
+            story = shrunk_story(subject, kind_and_form, first.seed, claim)
+            _keep(options, story)
+            break
+    if options.json:
+        found = _swarm_object(subject, bench, swarmed, seconds)
+        found |= {"interrupted": interrupted, "script": story.script if story else None}
+        if interrupted:
+            found["verdict"] = "unknown"
+        print(msgspec.json.encode(found).decode())
+    else:
+        _show_swarm(bench, swarmed, seconds, interrupted)
+        _show_story(story)
+    if interrupted:
+        return EXIT_UNKNOWN
+    return EXIT_BROKEN if swarmed.broken else EXIT_DONE
+
+
+@contextmanager
+def _progress(seeds: int) -> Iterator[Any]:
+    """A bar on the terminal while seeds are run; nothing where there is no terminal."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    begun, deliveries, failures = time.monotonic(), 0, 0
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("seeds", total=seeds)
+
+        def report(chunk: Sequence[Seeded]) -> None:
+            nonlocal deliveries, failures
+            deliveries += sum(seeded.deliveries for seeded in chunk)
+            failures += sum(bool(seeded.broken) for seeded in chunk)
+            rate = deliveries / max(time.monotonic() - begun, 1e-9)
+            text = f"seeds, {rate:,.0f} deliveries/s, {failures} failures"
+            bar.update(task, advance=len(chunk), description=text)
+
+        yield report
+
+
+def _elect_T(swarmed: Swarmed, bench: Bench) -> dict[str, float | None]:
+    shares = {"median": 0.5, "p95": 0.95, "max": 1.0}
+    times = {name: swarmed.quantile(share) for name, share in shares.items()}
+    timing = bench.setting.timing
+    return {name: None if t is None else in_T(t, timing) for name, t in times.items()}
+
+
+def _swarm_object(
+    subject: Subject, bench: Bench, swarmed: Swarmed, seconds: float
+) -> dict[str, Any]:
+    verdicts = {claim.name: claim.name not in swarmed.broken for claim in bench.judge.claims}
+    return _object(subject, bench, verdicts) | {
+        "seeds": swarmed.seeds,
+        "violations": {
+            claim: {"seeds": count, "seed": first.seed, "witness": first.broken[claim]}
+            for claim, count in swarmed.broken.items()
+            if (first := swarmed.first[claim])
+        },
+        "deliveries": swarmed.deliveries,
+        "deliveries_per_s": round(swarmed.deliveries / max(seconds, 1e-9)),
+        "seconds": round(seconds, 3),
+        "elect_T": _elect_T(swarmed, bench),
+    }
+
+
+def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: bool) -> None:
+    end = ", interrupted" if interrupted else ""
+    print(f"{_title(bench)}: {swarmed.seeds:,} seeds{end}")
+    for claim in bench.judge.claims:
+        count = swarmed.broken.get(claim.name)
+        if count:
+            first = swarmed.first[claim.name]
+            print(
+                f"  {claim.name} violated by {count:,} seeds, first by seed {first.seed}: "
+                f"{first.broken[claim.name]}"
+            )
+        else:
+            print(f"  {claim.name} holds: {claim.text}")
+    rate = swarmed.deliveries / max(seconds, 1e-9)
+    print(f"  {swarmed.deliveries:,} deliveries in {seconds:.1f} s ({rate:,.0f}/s)")
+    times = ", ".join(f"{name} {t}T" for name, t in _elect_T(swarmed, bench).items())
+    print(f"  from the last fault until the goals were reached: {times}")
+
+
+# --- both ---
+
+
+def _title(bench: Bench) -> str:
+    setting = bench.setting
+    rules = f" with {' '.join(setting.rules)}" if setting.rules else ""
+    return f"{setting.protocol}{rules}, {len(setting.ids)} nodes"
+
+
+def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[str, Any]:
+    return {
+        "protocol": subject.protocol,
+        "rules": bench.machine.rules.texts(),
+        "nodes": len(bench.setting.ids),
+        "timing": bench.setting.clock,
+        "verdict": "holds" if all(verdicts.values()) else "violated",
+        "claims": {name: "holds" if holds else "violated" for name, holds in verdicts.items()},
+    }
+
+
+def _keep(options: argparse.Namespace, story: Story | None) -> None:
+    if options.script and story:
+        _write(options.script, story.script)
+
+
+def _show_story(story: Story | None) -> None:
+    if story:
+        print(
+            f"\nThe shortest run that was found for {story.claim} ({CLAIMS[story.claim].text}):\n"
+        )
+        print(story.script, end="")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

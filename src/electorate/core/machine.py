@@ -43,6 +43,7 @@ class Assumption(StrEnum):
     NO_PAUSE = "no-pause"  # a live node reacts at once
     NO_CRASH = "no-crash"  # nobody fails
     NO_RECOVERY = "no-recovery"  # who has failed stays away
+    NO_PARTITION = "no-partition"  # live nodes are always linked
     ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
 
 
@@ -67,6 +68,8 @@ class Machine(ABC, Generic[S]):
     forms: Mapping[str, Rules] = {}
     promises: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    form_assumptions: Mapping[str, tuple[Assumption, ...]] = {}
+    """What a form other than the sound one has to assume besides."""
     growing: Mapping[str, Growth] = {}
     strongest: Strongest = "lowest"
 
@@ -90,6 +93,11 @@ class Machine(ABC, Generic[S]):
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for now."""
         return ()
+
+    @classmethod
+    def assumed(cls, form: str) -> tuple[Assumption, ...]:
+        """Everything that a form assumes."""
+        return (*cls.assumptions, *cls.form_assumptions.get(form, ()))
 
     @classmethod
     def form(cls, name: str) -> Rules:

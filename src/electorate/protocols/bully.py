@@ -122,7 +122,13 @@ class Bully(Machine[BullyState]):
         "printed": BullyRules(accept="anyone", halt="latest", guard=0 * T, appearing="ignore"),
     }
     promises = ("A1", "A2")
-    assumptions = (Assumption.BOUNDED_DELAY, Assumption.CLOSED_BOUNDS, Assumption.NO_LOSS)
+    assumptions = (
+        Assumption.BOUNDED_DELAY,
+        Assumption.CLOSED_BOUNDS,
+        Assumption.NO_LOSS,
+        Assumption.NO_PAUSE,
+    )
+    form_assumptions = {"printed": (Assumption.NO_RECOVERY, Assumption.NO_PARTITION)}
     strongest = "lowest"
 
     rules: BullyRules

@@ -1,20 +1,14 @@
 """A bench: one protocol under one scenario, set up once and run for any number of seeds."""
 
-from collections.abc import Callable
-from typing import Any
-
-from electorate.core import Machine, Strongest, Value
+from electorate.core import Strongest, Value
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
 from electorate.simulate.judge import Judge, claims_of
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.run import Result, Run
 from electorate.simulate.scenario import Scenario
-from electorate.simulate.start import started
+from electorate.simulate.start import Find, started
 from electorate.trace import Setting
-
-Find = Callable[[str], tuple[type[Machine[Any]], str]]
-"""The machine that a protocol's name means, and the form that it means it in."""
 
 
 class Subject(Value):

@@ -15,19 +15,16 @@ without `----` is run and not shown. The first command names the cluster.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from electorate.core import Machine, ProtocolError
+from electorate.core import ProtocolError
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.command import run_command
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.start import StartError, started
+from electorate.simulate.start import Find, StartError, started
 from electorate.trace import Setting, Trace, lines_of
 
 RULE = "----"
-
-Find = Callable[[str], tuple[type[Machine[Any]], str]]
-"""The machine that a protocol's name means, and the form that it means it in."""
 
 
 class ScriptError(ValueError):
@@ -35,6 +32,8 @@ class ScriptError(ValueError):
 
     def __init__(self, name: str, line: int, problem: object) -> None:
         super().__init__(f"{name}:{line}: {problem}")
+        self.line = line
+        self.problem = problem
 
 
 class Replayed(NamedTuple):

@@ -14,11 +14,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Timing
-from electorate.simulate.bench import Bench, Find, Subject
+from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.chance import COPY, LAG, LOSS, MESSAGE, Drawn, Fixed, Key
 from electorate.simulate.fault import AnyFault, Crash, Partition, Plan, Tear
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.run import Result
+from electorate.simulate.start import Find
 from electorate.trace import Clock, Setting
 
 HARDER_MAX = 6

@@ -5,6 +5,7 @@ periodic timers is normal where it begins to repeat itself. One whose numbers gr
 never does, and is taken to be normal after a long while.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from electorate.claims import Claim, Kind
@@ -16,6 +17,9 @@ from electorate.simulate.local import Locals
 from electorate.simulate.settle import SETTLE_MAX, Calm, settle
 from electorate.trace import Setting, Start, Step
 
+Find = Callable[[str], tuple[type[Machine[Any]], str]]
+"""The machine that a protocol's name means, and the form that it means it in."""
+
 
 class StartError(Exception):
     """The fault-free run does not get where a run would begin."""
@@ -26,6 +30,8 @@ def started(
 ) -> tuple[Cluster, tuple[Step, ...]]:
     """A cluster where its setting says that runs begin, and the boots if that is where."""
     cluster = Cluster(setting, machine, locals_)
+    if setting.start is Start.DOWN:
+        return cluster, ()
     cluster.boot()
     boots = tuple(cluster.steps)
     cluster.steps.clear()

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
-from electorate.simulate.bench import Find, Subject
+from electorate.simulate.bench import Subject
 from electorate.simulate.run import Result
 from electorate.simulate.script import run_script
 from electorate.simulate.shrink import Shrinker
+from electorate.simulate.start import Find
 from electorate.trace import Trace, script_of
 
 

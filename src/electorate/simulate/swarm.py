@@ -11,7 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from electorate.simulate.bench import Bench, Find, Subject
+from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.start import Find
 
 CHUNK = 50
 """Seeds that a worker runs before it reports."""

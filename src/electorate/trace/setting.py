@@ -46,6 +46,7 @@ class Start(StrEnum):
 
     NORMAL = "normal"  # where the fault-free run ends up
     BOOT = "boot"  # all nodes have just booted for the first time
+    DOWN = "down"  # nobody has been started yet
 
 
 class Setting(Value):

@@ -16,12 +16,14 @@ from electorate.trace.diagram.flight import BEFORE, Fate, Flight
 from electorate.trace.diagram.life import node_of
 from electorate.trace.setting import Clock
 from electorate.trace.step import (
+    Crashed,
     Cut,
     Delivered,
     Doubled,
     Fired,
     Healed,
     Lost,
+    Recovered,
     Resumed,
     Saw,
     Step,
@@ -36,7 +38,7 @@ T_WIDTH_MIN = 40.0
 WIDTH_MAX = 9000.0
 SLOT = 34.0
 """The distance of two steps that depend on each other, within an instant."""
-SLOT_UNBOUNDED = 64.0
+SLOT_UNMEASURED = 84.0
 """The same where time has no measure and order is all there is to see."""
 LEAN = 12.0
 """How far to the right every message goes at least."""
@@ -61,12 +63,13 @@ class Axis:
         self, trace: Trace, flights: Iterable[Flight], barriers: Iterable[int] = ()
     ) -> None:
         self.timing = trace.setting.timing
-        self.measured = trace.setting.clock is Clock.BOUNDED
         end = trace.steps[-1].at if trace.steps else 0
+        self.measured = trace.setting.clock is Clock.BOUNDED or end > 0
+        """Whether time passes at all; otherwise only the order of the steps is known."""
         usual = T_WIDTH + T_WIDTH_NODE * len(trace.setting.ids)
         t_width = max(T_WIDTH_MIN, min(usual, WIDTH_MAX * self.timing.T / max(end, 1)))
         self.unit = t_width / self.timing.T
-        self._slot = SLOT if self.measured else SLOT_UNBOUNDED
+        self._slot = SLOT if self.measured else SLOT_UNMEASURED
         self._sent: dict[int, list[int]] = {}
         for flight in flights:
             if BEFORE < flight.sent < flight.ended and flight.fate is not Fate.FLYING:
@@ -77,6 +80,8 @@ class Axis:
         self.instants: list[Instant] = []
         self._last: dict[NodeId, tuple[Step, float]] = {}
         """What happened last at each node, and where that stands."""
+        self._fault: dict[NodeId, float] = {}
+        """Where something was last done to each node that others may notice."""
         self._floor = 0.0
         self._spread(trace.steps)
 
@@ -141,34 +146,40 @@ class Axis:
         for sent in self._sent.get(number, ()):
             lean = self._slot if steps[sent].at == step.at else LEAN
             x = max(x, self.steps[sent] + lean)
-        held, seen = _nodes_of(step)
-        for node in held | seen:
-            if node in self._last:
-                last, there = self._last[node]
-                near = NEAR if _is_dot(last) and _is_dot(step) else NEAR_SIGN
-                x = max(x, there + (self._slot if last.at == step.at else near))
-        before = steps[number - 1] if number else None
-        if isinstance(step.happening, Cut | Healed) and before is not None:
-            # A partition cuts many links at once: it is one thing to look at.
-            if isinstance(before.happening, Cut | Healed) and before.at == step.at:
-                x = max(start, self.steps[number - 1])
+        held = _nodes_of(step)
+        for node in held & self._last.keys():
+            last, there = self._last[node]
+            near = NEAR if _is_dot(last) and _is_dot(step) else NEAR_SIGN
+            x = max(x, there + (self._slot if last.at == step.at else near))
+        if isinstance(step.happening, Saw):
+            noticed = (step.happening.alive ^ step.happening.before) & self._fault.keys()
+            x = max([x, *(self._fault[node] + self._slot for node in noticed)])
+        if _is_of_one_cut(steps, number):
+            x = max(start, self.steps[number - 1])
         for node in held:
             self._last[node] = (step, x)
+            if isinstance(step.happening, Crashed | Recovered | Cut | Healed):
+                self._fault[node] = x
         return x
+
+
+def _is_of_one_cut(steps: tuple[Step, ...], number: int) -> bool:
+    """Whether the step only goes on with the one before: a partition cuts many links at once."""
+    step, before = steps[number], steps[number - 1]
+    kinds = isinstance(step.happening, Cut | Healed) and isinstance(before.happening, Cut | Healed)
+    return number > 0 and kinds and step.at == before.at
 
 
 def _is_dot(step: Step) -> bool:
     return isinstance(step.happening, Delivered | Doubled | Fired | Lost | Resumed)
 
 
-def _nodes_of(step: Step) -> tuple[set[NodeId], set[NodeId]]:
-    """The nodes that a step takes place at, and others that it follows on."""
+def _nodes_of(step: Step) -> set[NodeId]:
+    """The nodes on whose lanes a step is shown."""
     match step.happening:
-        case Lost(to=node):
-            return {node}, set()
-        case Saw(node, alive, before):
-            return {node}, set(alive ^ before)
+        case Lost(to=node, why=why):
+            return set() if why.endswith("is cut") else {node}
         case Cut(sender) | Healed(sender):
-            return {sender}, set()
+            return {sender}
     node_or_none = node_of(step)
-    return (set() if node_or_none is None else {node_or_none}), set()
+    return set() if node_or_none is None else {node_or_none}

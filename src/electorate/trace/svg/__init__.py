@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from electorate.core import NodeId, Standing
 from electorate.trace.diagram.life import View
 from electorate.trace.step import Trace
-from electorate.trace.svg.arrow import draw_arrows, lay_arrows, write_labels
+from electorate.trace.svg.arrow import lay_arrows
 from electorate.trace.svg.frame import draw_frame, draw_marks, draw_patterns
 from electorate.trace.svg.lane import draw_lanes, draw_turns, write_beliefs, write_timers
 from electorate.trace.svg.legend import draw_legend
-from electorate.trace.svg.pen import FONT, FONT_SIZE, Pen, number
+from electorate.trace.svg.message import draw_arrows, write_labels
+from electorate.trace.svg.pen import FONT, FONT_SIZE, Pen, Style, number
 from electorate.trace.svg.sheet import MARGIN, Mark, Sheet
 
 
@@ -47,8 +48,8 @@ def svg_of(
 
 def _whole(sheet: Sheet, height: float) -> str:
     pen = Pen()
-    size = {"width": sheet.width, "height": height, "viewBox": _box(sheet.width, height)}
-    font = {"font_family": FONT, "font_size": FONT_SIZE}
+    size: Style = {"width": sheet.width, "height": height, "viewBox": _box(sheet.width, height)}
+    font: Style = {"font_family": FONT, "font_size": FONT_SIZE}
     with pen.element("svg", xmlns="http://www.w3.org/2000/svg", role="img", **size, **font):
         pen.title(sheet.title or sheet.trace.setting.text())
         pen.rect(0, 0, sheet.width, height, fill="#ffffff")

@@ -3,14 +3,14 @@
 from electorate.trace.diagram import Instant
 from electorate.trace.svg.ink import SOLID, Place
 from electorate.trace.svg.palette import ALARM, GRID, INK, INSTANT, SOFT
-from electorate.trace.svg.pen import HALO, width_of
+from electorate.trace.svg.pen import HALO, Style, width_of
 from electorate.trace.svg.sheet import MARGIN, NOTE, STRIP, Sheet, label_left
 
 TICKS_MAX = 10
 """Up to this T, time is made of ticks and each of them that matters is named."""
 LABEL_GAP = 8.0
 
-ITALIC = {"fill": SOFT, "font_style": "italic"}
+ITALIC: Style = {"fill": SOFT, "font_style": "italic"}
 PATTERNS = (
     ("election", 6, 45, "#ffffff", "#aeb6c2", 1.6),
     ("reorganization", 7, 135, "none", "#ffffff", 2.2),
@@ -22,7 +22,7 @@ def draw_patterns(sheet: Sheet) -> None:
     """Hatchings, to be filled in by name."""
     with sheet.pen.element("defs"):
         for name, size, angle, ground, stroke, width in PATTERNS:
-            attributes = {
+            attributes: Style = {
                 "id": f"electorate-{name}",
                 "width": size,
                 "height": size,
@@ -82,7 +82,7 @@ def _draw_line(sheet: Sheet, instant: Instant, taken: float) -> float:
     half = width_of(text, 13) / 2
     if middle - half < taken:
         return taken
-    bold = {"font_size": 13, "font_weight": "bold", "text_anchor": "middle"}
+    bold: Style = {"font_size": 13, "font_weight": "bold", "text_anchor": "middle"}
     sheet.pen.write(middle, sheet.axis_y, text, fill=INK, **bold)
     sheet.ink.settle(text, Place(middle, sheet.axis_y))
     return middle + half + LABEL_GAP
@@ -97,7 +97,7 @@ def _name_ticks(sheet: Sheet) -> None:
             text = timing.text(instant.at)
             sheet.pen.write(middle, sheet.axis_y, text, fill=SOFT, text_anchor="middle")
             if instant.left == instant.right:
-                dots = {"stroke": GRID, "stroke_dasharray": "2 3"}
+                dots: Style = {"stroke": GRID, "stroke_dasharray": "2 3"}
                 sheet.pen.line(middle, sheet.grid_top, middle, sheet.bottom, **dots)
 
 
@@ -127,5 +127,5 @@ def draw_marks(sheet: Sheet) -> None:
             sheet.ink.line(note.x, sheet.grid_top, note.x, end, SOLID)
             shift = 6 if note.anchor == "start" else -6
             for n, line in enumerate(note.lines, start=1):
-                bold = {"font_weight": "bold", "font_size": 12, "text_anchor": note.anchor}
+                bold: Style = {"font_weight": "bold", "font_size": 12, "text_anchor": note.anchor}
                 sheet.pen.write(note.x + shift, top + n * NOTE - 3, line, fill=ALARM, **bold)

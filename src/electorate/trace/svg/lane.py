@@ -1,12 +1,24 @@
 """Drawing the lanes: what nodes believe, wait for and see, and when they are down or paused."""
 
+from itertools import pairwise
+
 from electorate.core import NodeId, Standing, Status, text_of
 from electorate.trace.diagram import Belief, Ending, Life
 from electorate.trace.diagram.life import node_of
-from electorate.trace.step import Crashed, Phased, Pressed, Recovered, Saw, Step
+from electorate.trace.step import (
+    Crashed,
+    Delivered,
+    Doubled,
+    Fired,
+    Phased,
+    Pressed,
+    Recovered,
+    Saw,
+    Step,
+)
 from electorate.trace.svg.ink import HEIGHT, MIDDLE, Place
 from electorate.trace.svg.palette import ALARM, INK, SOFT, UNKNOWN
-from electorate.trace.svg.pen import HALO, Pen, width_of
+from electorate.trace.svg.pen import HALO, Pen, Style, width_of
 from electorate.trace.svg.sheet import BAND, TIMER, Bar, Sheet, label_left
 from electorate.trace.text import lines_of
 
@@ -24,7 +36,7 @@ def draw_lanes(sheet: Sheet) -> None:
             _draw_head(sheet, node)
             for down in life.downs:
                 y = sheet.y(node)
-                dotted = {"stroke": SOFT, "stroke_dasharray": "1.5 4", "stroke_width": 1.2}
+                dotted: Style = {"stroke": SOFT, "stroke_dasharray": "1.5 4", "stroke_width": 1.2}
                 sheet.pen.line(sheet.x(down.begin), y, sheet.x(down.end), y, **dotted)
             for belief in life.beliefs:
                 _draw_belief(sheet, life, belief)
@@ -39,7 +51,7 @@ def draw_lanes(sheet: Sheet) -> None:
 def _draw_head(sheet: Sheet, node: NodeId) -> None:
     x, y = sheet.begin - 22, sheet.y(node)
     sheet.pen.circle(x, y, 13, fill=sheet.leader_colours[node], stroke=INK, stroke_width=1)
-    middle = {"text_anchor": "middle", "font_weight": "bold", "font_size": 14}
+    middle: Style = {"text_anchor": "middle", "font_weight": "bold", "font_size": 14}
     sheet.pen.write(x, y + 5, str(node), fill=INK, **middle)
 
 
@@ -83,12 +95,12 @@ def write_beliefs(sheet: Sheet) -> None:
             if belief.expires is not None:
                 right = min(right, sheet.zero + sheet.axis.of_time(belief.expires))
             inside = [left, *(x for x in stops if left < x < right), right]
-            gaps = [(b - a, a) for a, b in zip(inside, inside[1:], strict=False)]
+            gaps = [(b - a, a) for a, b in pairwise(inside)]
             for text in _texts(node, belief.standing):
                 fitting = [a for wide, a in gaps if wide > width_of(text) + 20]
                 if fitting:
                     is_election = fill_of(sheet, belief.standing) == ELECTION_FILL
-                    style = {"fill": INK, **(HALO if is_election else {})}
+                    style: Style = {"fill": INK, **(HALO if is_election else {})}
                     sheet.pen.write(fitting[0] + 12, sheet.y(node) + 4, text, **style)
                     break
 
@@ -154,7 +166,7 @@ def draw_timer(
 ) -> None:
     """A bar with the mark that tells how it ended, and a gap for its name."""
     pen.line(left, y - 4, left, y + 4)
-    dashes = {"stroke_dasharray": "4 3"} if ending is Ending.PENDING else {}
+    dashes: Style = {"stroke_dasharray": "4 3"} if ending is Ending.PENDING else {}
     end = right - (3 if ending is Ending.CANCELLED else 0)
     if gap is not None and gap[0] < right:
         pen.line(left, y, gap[0], y, **dashes)
@@ -196,7 +208,7 @@ def draw_sign(pen: Pen, x: float, y: float, step: Step) -> None:
             draw_eye(pen, x, y)
         case Pressed():
             pen.draw("path", d=f"M{x - 5:.1f} {y - 5:.1f}h10l-5 10Z", fill=INK)
-        case _:
+        case Delivered() | Doubled() | Fired():
             pen.circle(x, y, 3.4, fill=INK)
     if any(turn.sent is not None for turn in step.turns):
         draw_crash(pen, x, y)
@@ -221,11 +233,11 @@ def _write_flag(sheet: Sheet, step: Step, x: float, y: float) -> None:
         return
     text = next(lines_of(step, sheet.trace.setting.timing)).split(" ", 1)[1]
     half = width_of(text) / 2
-    rows = [y - BAND / 2 - HEIGHT + 2 - 12 * row for row in range(3)]
+    rows = [y - BAND / 2 - HEIGHT + 2 - 14 * row for row in range(3)]
     places = [Place(x + shift, row) for row in rows for shift in (half - 6, 0, 6 - half)]
     place = sheet.ink.best(text, places[:3]) or sheet.ink.best(text, places[3:])
     if place is None:
         return
     sheet.ink.settle(text, place)
-    style = {"fill": INK, "font_style": "italic", "text_anchor": "middle", **HALO}
+    style: Style = {"fill": INK, "font_style": "italic", "text_anchor": "middle", **HALO}
     sheet.pen.write(place.x, place.y + MIDDLE, text, **style)

@@ -4,8 +4,18 @@ from collections.abc import Callable, Iterator
 
 from electorate.core import Message, Standing, Status
 from electorate.trace.diagram import Ending, Fate, Flight
-from electorate.trace.step import Crashed, Delivered, Pressed, Recovered, Saw, Step
-from electorate.trace.svg.arrow import Arrow, draw_arrow
+from electorate.trace.step import (
+    Crashed,
+    Delivered,
+    Doubled,
+    Fired,
+    Happening,
+    Pressed,
+    Recovered,
+    Saw,
+    Step,
+)
+from electorate.trace.svg.arrow import Arrow
 from electorate.trace.svg.lane import (
     PAUSE_FILL,
     REORGANIZATION_FILL,
@@ -13,8 +23,9 @@ from electorate.trace.svg.lane import (
     draw_timer,
     fill_of,
 )
+from electorate.trace.svg.message import draw_arrow
 from electorate.trace.svg.palette import ALARM, GRID, INK, INSTANT, SOFT
-from electorate.trace.svg.pen import width_of
+from electorate.trace.svg.pen import Style, width_of
 from electorate.trace.svg.sheet import BAND, MARGIN, Sheet
 
 SIGN = 34.0
@@ -58,8 +69,11 @@ def _messages(sheet: Sheet) -> Iterator[Item]:
         if fate in fates:
             yield text, sign(SOFT, fate)
     if Fate.REMEMBERED in fates:
-        yield "to itself", lambda x, y: sheet.pen.draw(
-            "path", d=f"M{x + 15} {y + 6}c-14 -18 14 -18 2 -1", fill="none", stroke=SOFT
+        yield (
+            "to itself",
+            lambda x, y: sheet.pen.draw(
+                "path", d=f"M{x + 15} {y + 6}c-14 -18 14 -18 2 -1", fill="none", stroke=SOFT
+            ),
         )
 
 
@@ -67,8 +81,8 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
     def band(standing: Standing | None) -> Sign:
         def draw(x: float, y: float) -> None:
             box = (x, y - BAND / 2, SIGN, BAND)
-            edge = {"stroke": GRID} if standing and standing.leader is None else {}
-            sheet.pen.rect(*box, fill=fill_of(sheet, standing), **edge)
+            edge = GRID if standing and standing.leader is None else "none"
+            sheet.pen.rect(*box, fill=fill_of(sheet, standing), stroke=edge)
             if standing and standing.status is Status.REORGANIZATION:
                 sheet.pen.rect(*box, fill=REORGANIZATION_FILL)
 
@@ -90,7 +104,7 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
     if len(standings) < len(beliefs):
         yield "belief not recorded", band(None)
     if any(life.downs for life in sheet.lives.values()):
-        dotted = {"stroke": SOFT, "stroke_dasharray": "1.5 4", "stroke_width": 1.2}
+        dotted: Style = {"stroke": SOFT, "stroke_dasharray": "1.5 4", "stroke_width": 1.2}
         yield "down", lambda x, y: sheet.pen.line(x, y, x + SIGN, y, **dotted)
     if any(life.pauses for life in sheet.lives.values()):
         yield (
@@ -102,30 +116,22 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
 def _signs(sheet: Sheet) -> Iterator[Item]:
     steps = sheet.trace.steps
     torn = any(turn.sent is not None for step in steps for turn in step.turns)
-    texts = {
-        Delivered: "turn",
-        Saw: "failure detector speaks",
-        Pressed: "application asks",
-        Crashed: "crash",
-        Recovered: "boot or recovery",
-    }
-    for kind, text in texts.items():
-        # Any step of that kind shows its sign, if it is not torn.
-        shown = [step for step in steps if isinstance(step.happening, kind)]
-        if shown or (kind is Crashed and torn):
-            happening = shown[0].happening if shown else Crashed(0)
-            yield text, _sign(sheet, Step(0, happening))
+    texts: list[tuple[tuple[type[Happening], ...], str]] = [
+        ((Delivered, Doubled, Fired), "turn"),
+        ((Saw,), "failure detector speaks"),
+        ((Pressed,), "application asks"),
+        ((Crashed,), "crash"),
+        ((Recovered,), "boot or recovery"),
+    ]
+    for kinds, text in texts:
+        happened = (step.happening for step in steps if isinstance(step.happening, kinds))
+        shown = next(happened, Crashed(0) if torn and Crashed in kinds else None)
+        if shown is not None:
+            yield text, _sign(sheet, Step(0, shown))
     if sheet.severances:
         yield (
             "links are cut",
             lambda x, y: sheet.pen.line(x, y, x + SIGN, y, stroke=ALARM, stroke_width=3),
-        )
-    if sheet.notes:
-        yield (
-            "claim broken",
-            lambda x, y: sheet.pen.line(
-                x + SIGN / 2, y - 9, x + SIGN / 2, y + 9, stroke=ALARM, stroke_width=2
-            ),
         )
 
 

@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from xml.sax.saxutils import escape, quoteattr
 
+Attribute = str | float
+Style = dict[str, Attribute]
+
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 FONT_SIZE = 11
-HALO = {"stroke": "#ffffff", "stroke_width": 3, "paint_order": "stroke"}
+HALO: Style = {"stroke": "#ffffff", "stroke_width": 3, "paint_order": "stroke"}
 """A white edge, for texts that stand on other things."""
 
 NARROW = frozenset("iljtfrI.,:;'|()[]{}! ")
 WIDE = frozenset("mMW@→↔")
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-Attribute = str | float | int
 
 
 def number(value: float) -> str:
@@ -83,7 +84,7 @@ class Pen:
         self.draw("circle", cx=x, cy=y, r=r, **attributes)
 
 
-def _attributes(attributes: dict[str, Attribute]) -> str:
+def _attributes(attributes: Style) -> str:
     texts = []
     for name, value in attributes.items():
         text = value if isinstance(value, str) else number(value)

@@ -1,0 +1,126 @@
+"""Replaying: run what is written down again, and find the first difference.
+
+Both golden scripts and traces in JSON lines can be replayed; the claims of the protocol are judged
+after every step.
+"""
+
+from itertools import zip_longest
+from typing import NamedTuple
+
+import msgspec
+
+from electorate.claims import Kind, Witness
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.judge import claims_of
+from electorate.simulate.script import ScriptError, run_script
+from electorate.simulate.start import Find
+from electorate.trace import Trace, command_of, is_consequence, lines_of, to_json_lines
+
+
+class Difference(NamedTuple):
+    """The first line that came out otherwise."""
+
+    line: int
+    expected: str | None
+    """None if nothing more was expected."""
+    actual: str | None
+    """None if nothing more came."""
+
+
+class Breach(NamedTuple):
+    """A claim that did not hold, and after which step it first did not."""
+
+    step: int
+    witness: Witness
+
+
+class Replay(NamedTuple):
+    """What came of a replay."""
+
+    text: str
+    """The file as it should be."""
+    trace: Trace
+    difference: Difference | None
+    breaches: dict[str, Breach]
+    """Of claims that hold always: the first breach; of goals: what they lack at the end."""
+
+
+class Watcher:
+    """Judges the claims of a protocol after every step."""
+
+    def __init__(self) -> None:
+        self.breaches: dict[str, Breach] = {}
+
+    def __call__(self, cluster: Cluster) -> None:
+        """Judge the cluster as it is now."""
+        row = cluster.row()
+        for claim in claims_of(cluster.machine):
+            witness = claim.judge(row)
+            if claim.kind is Kind.GOAL:
+                self.breaches.pop(claim.name, None)
+            if witness is not None:
+                self.breaches.setdefault(claim.name, Breach(len(cluster.steps), witness))
+
+
+def replay(text: str, find: Find, name: str) -> Replay:
+    """Replay a script, or a trace in JSON lines; raises ScriptError if it cannot be run."""
+    watcher = Watcher()
+    if text.startswith("{"):
+        again, trace = _replay_json(text, find, name, watcher)
+    else:
+        again, trace = run_script(text, find, name, watcher)
+    breaches = dict(sorted(watcher.breaches.items()))
+    return Replay(again, trace, first_difference(text, again), breaches)
+
+
+def first_difference(expected: str, actual: str) -> Difference | None:
+    """Where two texts first differ, but for blank lines at the end."""
+    pairs = zip_longest(expected.rstrip().splitlines(), actual.rstrip().splitlines())
+    for number, (one, other) in enumerate(pairs, start=1):
+        if one != other:
+            return Difference(number, one, other)
+    return None
+
+
+class _Line(msgspec.Struct):
+    """What a replay needs of a line: further fields say the same in other words."""
+
+    command: str | None
+    text: list[str]
+
+
+def _replay_json(text: str, find: Find, name: str, watcher: Watcher) -> tuple[str, Trace]:
+    """The lines again; those that say what really happens stay as they are."""
+    written = text.splitlines()
+    script, places = [_cluster_line(written[0], name)], [1]
+    lines: list[_Line] = []
+    for number, line in enumerate(written[1:], start=2):
+        lines.append(_step_line(line, name, number))
+        if lines[-1].command is not None:
+            script += ["", lines[-1].command]
+            places += [number] * 2
+    try:
+        trace = run_script("\n".join(script), find, name, watcher).trace
+    except ScriptError as error:
+        raise ScriptError(name, places[error.line - 1], error.problem) from None
+    _, *again = to_json_lines(trace)
+    for place, read in enumerate(lines[: len(again)]):
+        step = trace.steps[place]
+        command = None if is_consequence(step) else command_of(step)
+        if (read.command, read.text) == (command, list(lines_of(step, trace.setting.timing))):
+            again[place] = written[place + 1]
+    return "\n".join([written[0], *again]) + "\n", trace
+
+
+def _cluster_line(line: str, name: str) -> str:
+    try:
+        return str(msgspec.json.decode(line, type=dict[str, str])["cluster"])
+    except (msgspec.MsgspecError, KeyError):
+        raise ScriptError(name, 1, "a trace begins with its cluster") from None
+
+
+def _step_line(line: str, name: str, number: int) -> _Line:
+    try:
+        return msgspec.json.decode(line, type=_Line)
+    except msgspec.MsgspecError as error:
+        raise ScriptError(name, number, f"not a step: {error}") from None
