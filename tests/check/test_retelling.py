@@ -1,7 +1,6 @@
 """Every run that the checker shows is one that the simulator can retell, word for word."""
 
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import pytest

@@ -13,6 +13,7 @@ from electorate.check.explain import trace_of
 from electorate.check.judge import Judge
 from electorate.check.liveness import Finding, judge_goal
 from electorate.check.model import Model
+from electorate.check.part import Pulse
 from electorate.check.start import Beginning, beginnings
 from electorate.check.verdict import Result, Verdict, Violation
 from electorate.check.world import Move, World
@@ -111,6 +112,13 @@ class Search:
             path.append((self.rows[place], move))
         return [*self._origins[self.rows[place]].path, *reversed(path)]
 
+    def _path_to_calm(self, place: int) -> list[tuple[Row, Move]]:
+        """The shortest way to a state in which the faults end: whoever is paused is resumed."""
+        row = self.rows[place]
+        nodes = (self.world.locals.cards[code].value for code in row[: self.world.n])
+        paused = (n for n, node in enumerate(nodes) if node.pulse is Pulse.PAUSED)
+        return [*self.path(place), *((row, Move("resume", n)) for n in paused)]
+
     def violations(self) -> list[Violation]:
         """Every broken safety claim with its shortest run."""
         return [
@@ -120,7 +128,7 @@ class Search:
 
     def calm(self, report: Report) -> Calm:
         """Everything that can follow once nothing fails any more."""
-        calm = Calm(self.world, self.judge, self.path)
+        calm = Calm(self.world, self.judge, self._path_to_calm)
         roots: list[list[int]] = [[] for _ in range(self.depths[-1] + 1)]
         for place, depth in enumerate(self.depths):
             roots[depth].append(place)

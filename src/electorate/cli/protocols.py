@@ -66,7 +66,7 @@ def described(protocol: Protocol) -> dict[str, Any]:
         "source": paragraph(head, "Source"),
         "needs": paragraph(head, "Needs"),
         "rules": rule_objects(machine.rules),
-        "assumptions": list(machine.assumptions),
+        "assumptions": list(kind.assumed(protocol.form)),
         "promises": list(machine.promises),
         "strongest": kind.strongest,
         "messages": {message.__name__: message.__doc__ or "" for message in machine.messages},

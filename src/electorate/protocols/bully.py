@@ -127,8 +127,9 @@ class Bully(Machine[BullyState]):
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_LOSS,
         Assumption.NO_PAUSE,
+        Assumption.NO_PARTITION,
     )
-    form_assumptions = {"printed": (Assumption.NO_RECOVERY, Assumption.NO_PARTITION)}
+    form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
     strongest = "lowest"
 
     rules: BullyRules

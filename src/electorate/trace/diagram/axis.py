@@ -72,7 +72,8 @@ class Axis:
         self._slot = SLOT if self.measured else SLOT_UNMEASURED
         self._sent: dict[int, list[int]] = {}
         for flight in flights:
-            if BEFORE < flight.sent < flight.ended and flight.fate is not Fate.FLYING:
+            is_before = BEFORE < flight.sent < flight.ended and not flight.unsent
+            if is_before and flight.fate is not Fate.FLYING:
                 self._sent.setdefault(flight.ended, []).append(flight.sent)
         self._barriers = frozenset(barriers)
         self.steps: list[float] = []

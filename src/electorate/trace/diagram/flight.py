@@ -53,6 +53,8 @@ class Flight(NamedTuple):
     fate: Fate
     why: str = ""
     """Why it was lost, where the trace says more than that it was."""
+    unsent: bool = False
+    """Whether it never got out into the network."""
 
 
 class _Posted(NamedTuple):
@@ -141,11 +143,12 @@ class _Clerk:
             if effect.to == me:
                 self._found.append(flight._replace(fate=Fate.REMEMBERED))
             elif left is not None and not left[effect.to]:
-                self._found.append(flight._replace(fate=Fate.TORN))
+                self._found.append(flight._replace(fate=Fate.TORN, unsent=True))
             elif (me, effect.to) in self._cut:
-                self._severed.append(flight._replace(why=f"{me}->{effect.to} is cut"))
+                why = f"{me}->{effect.to} is cut"
+                self._severed.append(flight._replace(why=why, unsent=True))
             elif self._dies and effect.to in self._down:
-                self._found.append(flight._replace(why=f"{effect.to} is down"))
+                self._found.append(flight._replace(why=f"{effect.to} is down", unsent=True))
             else:
                 self._log(me, effect.to, _Posted(number, effect.message))
             if left is not None:

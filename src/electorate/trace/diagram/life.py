@@ -77,6 +77,7 @@ class Life:
         self._end = end
         self._belief: Belief | None = Belief(BEFORE, end, None)
         self._armed: dict[str, Wait] = {}
+        self._heard_of: set[str] = set()
         self._down: int | None = None
         self._paused: int | None = None
 
@@ -133,11 +134,13 @@ class Life:
                     self._disarm(number, timer, Ending.CANCELLED)
 
     def _disarm(self, number: int, timer: str, ending: Ending) -> None:
-        unknown = Wait(timer, BEFORE, number, ending)
-        wait = self._armed.pop(timer, unknown)._replace(end=number, ending=ending)
+        # A timer that fires without having been set was set before the record began.
+        unknown = None if timer in self._heard_of else Wait(timer, BEFORE, number, ending)
+        wait = self._armed.pop(timer, unknown)
+        self._heard_of.add(timer)
         # What is set and given up within one turn was never waited for.
-        if wait.begin < wait.end:
-            self.waits.append(wait)
+        if wait is not None and wait.begin < number:
+            self.waits.append(wait._replace(end=number, ending=ending))
 
     def _believe(self, number: int, at: int, standing: Standing) -> None:
         expires = None

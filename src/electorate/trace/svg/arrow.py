@@ -59,13 +59,15 @@ class Arrow(NamedTuple):
 
 def lay_arrows(sheet: Sheet) -> list[Arrow]:
     """The line of each message; all of them are in the ink then."""
-    ranks: Counter[tuple[int, ...]] = Counter()
+    stubs: Counter[tuple[int, bool]] = Counter()
+    flying: Counter[tuple[NodeId, NodeId]] = Counter()
     arrows: list[Arrow] = []
     for owner, flight in enumerate(sheet.flights):
-        channel = (flight.sender, flight.to)
-        rivals = (flight.sent, flight.to > flight.sender) if is_stub(flight) else channel
-        ranks[rivals] += is_stub(flight) or flight.fate is Fate.FLYING
-        arrow = _unhidden(sheet, _arrow(sheet, flight, ranks[rivals]))
+        side, channel = (flight.sent, flight.to > flight.sender), (flight.sender, flight.to)
+        stubs[side] += flight.unsent
+        flying[channel] += flight.fate is Fate.FLYING
+        rank = stubs[side] if flight.unsent else flying[channel]
+        arrow = _unhidden(sheet, _arrow(sheet, flight, rank))
         parts = range(round(arrow.length / 3) + 1)
         sheet.ink.mark((arrow.at(part / len(parts)) for part in parts), owner)
         if flight.fate in (Fate.LOST, Fate.TORN):
@@ -74,17 +76,13 @@ def lay_arrows(sheet: Sheet) -> list[Arrow]:
     return arrows
 
 
-def is_stub(flight: Flight) -> bool:
-    """Whether the message never got out into the network."""
-    return flight.sent == flight.ended and flight.fate in (Fate.TORN, Fate.LOST)
-
-
 def _arrow(sheet: Sheet, flight: Flight, rank: int) -> Arrow:
+    """The straight line of a flight that is the rank-th of its like."""
     x1, y1 = sheet.x(flight.sent), sheet.y(flight.sender)
     x2, y2 = sheet.x(flight.ended), sheet.y(flight.to)
     whole = Arrow(flight, x1, y1, x2, y2)
     down = 1 if y2 > y1 else -1
-    if is_stub(flight):
+    if flight.unsent:
         return whole._replace(x2=x1 + 18 * rank - 4, y2=y1 + down * (BAND / 2 + 12))
     match flight.fate:
         case Fate.ARRIVED:
@@ -94,9 +92,7 @@ def _arrow(sheet: Sheet, flight: Flight, rank: int) -> Arrow:
             return _part_of_the_way(whole, max(0.2, 0.9 - 0.18 * rank))
         case Fate.REMEMBERED:
             return whole._replace(y1=y1 - BAND / 2, x2=x1 + 1, y2=y1 - BAND / 2 - 14)
-    if flight.why.endswith("is cut"):
-        return _part_of_the_way(whole, 0.35)
-    if flight.why:
+    if flight.why and not flight.why.endswith("is cut"):
         return whole._replace(y2=y2 - down * (BAND / 2 - 2))
     return _part_of_the_way(whole, 0.6)
 

@@ -78,7 +78,7 @@ def _draw_standing(
     y = sheet.y(node)
     box = (left, y - BAND / 2, right - left, BAND)
     texts = _texts(node, standing)
-    with sheet.pen.group(texts[0]):
+    with sheet.pen.group(texts[0], class_="belief"):
         sheet.pen.rect(*box, fill=fill_of(sheet, standing))
         if standing is not None and standing.status is Status.REORGANIZATION:
             sheet.pen.rect(*box, fill=REORGANIZATION_FILL)

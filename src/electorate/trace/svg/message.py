@@ -5,7 +5,7 @@ from math import cos, radians, sin
 
 from electorate.core import text_of
 from electorate.trace.diagram import BEFORE, Fate, Flight
-from electorate.trace.svg.arrow import Arrow, is_stub
+from electorate.trace.svg.arrow import Arrow
 from electorate.trace.svg.ink import MIDDLE, Place
 from electorate.trace.svg.palette import ALARM, SOFT
 from electorate.trace.svg.pen import HALO, Attribute, Pen, Style, width_of
@@ -113,7 +113,7 @@ def _told(sheet: Sheet, flight: Flight) -> str:
 
 
 def _write_label(sheet: Sheet, arrow: Arrow, owner: int) -> None:
-    text = f"→{arrow.flight.to}" if is_stub(arrow.flight) else short_text(arrow.flight.message)
+    text = f"→{arrow.flight.to}" if arrow.flight.unsent else short_text(arrow.flight.message)
     place = sheet.ink.best(text, _places(arrow, text), owner, CROSSED_MAX)
     if place is None:
         return
@@ -132,7 +132,7 @@ def _write_label(sheet: Sheet, arrow: Arrow, owner: int) -> None:
 def _places(arrow: Arrow, text: str) -> Iterator[Place]:
     """Places for a label, best first."""
     half = width_of(text) / 2
-    if is_stub(arrow.flight):
+    if arrow.flight.unsent:
         beyond = 12 if arrow.y2 > arrow.y1 else -12
         yield Place(arrow.x2, arrow.y2 + beyond)
         yield Place(arrow.x2 + half + 8, arrow.y2)
