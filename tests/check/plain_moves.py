@@ -5,7 +5,8 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from electorate.check import Detector
-from electorate.core import Asked, NodeId, Received, Standing, TimedOut, Viewed
+from electorate.claims import Claim, Row
+from electorate.core import Asked, NodeId, Received, TimedOut, Viewed
 from electorate.trace import Order, Ties
 from tests.check.place import Mail, Node, Opinion, Place
 from tests.check.plain import Move, Plain
@@ -204,8 +205,15 @@ class PlainMoves(Plain):
                 return None
         return found
 
-    def views(self, reached: Reached) -> list[tuple[Standing | None, ...]]:
-        return [self.standings(place) for place in reached.places]
+    def rows(self, reached: Reached) -> list[Row]:
+        """What claims see of each place."""
+        members = self.machine.members
+        return [Row(members, self.standings(place)) for place in reached.places]
+
+    def first_violation(self, reached: Reached, claim: Claim) -> list[int]:
+        """How far the nearest violation is, if there is one."""
+        pairs = zip(self.rows(reached), reached.depths, strict=True)
+        return [depth for row, depth in pairs if claim.judge(row) is not None][:1]
 
 
 def spent(place: Place, kind: str) -> Place:

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-from electorate.check import Bounds, Budget, Detector, Model, Verdict, check
+from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.check.board import Row
 from electorate.check.model import BUDGETS
 from electorate.check.part import Local
 from electorate.check.search import Search
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind
-from electorate.core import Timing, Turns
+from electorate.core import Members, Timing
+from electorate.simulate.script import run_script
 from electorate.trace import Setting, Start
 from tests.check.diary import Diary, DiaryState, Orders, diary_of
 
@@ -43,10 +44,21 @@ class Probe:
         setting = Setting("diary", tuple(range(1, nodes + 1)), timing=timing, **given)
         self.model = Model(setting, Budget(**budget), Bounds(**bounds), **model)
         self.machine = Diary(setting.members(), timing, orders, **machine)
+        self._declared = machine
         self.search = Search(self.machine, self.model, [NOTHING], 100_000)
         self.world: World = self.search.world
         self.search.run(lambda progress: None)
         self.rows = self.search.rows
+
+    def retold(self, text: str) -> str:
+        """A script of this machine as the simulator tells it."""
+        orders, declared = self.machine.orders, self._declared
+
+        class Same(Diary):
+            def __init__(self, members: Members, timing: Timing, rules: object) -> None:
+                super().__init__(members, timing, orders, **declared)
+
+        return run_script(text, lambda name: (Same, "sound")).text
 
     def check(self, *claims: Claim, states_max: int = 100_000) -> Verdict:
         return check(self.machine, self.model, claims, states_max)
@@ -117,7 +129,7 @@ class Probe:
         best = dict.fromkeys(self.rows, 0)
         edges = [(taken.before, taken.after, counted(taken)) for taken in self.moves()]
         for rounds in count():
-            better = {}
+            better: dict[Row, int] = {}
             for before, after, counts in edges:
                 if best[before] + counts > max(best[after], better.get(after, 0)):
                     better[after] = best[before] + counts
@@ -126,10 +138,3 @@ class Probe:
             assert rounds < 1000, "a loop of such moves"
             best |= better
         raise AssertionError
-
-
-def world_of(machine: Diary, model: Model) -> World:
-    return World(Turns(machine), model)
-
-
-__all__ = ["Detector", "Probe", "Taken", "world_of"]

@@ -53,22 +53,15 @@ def compare(seed: int) -> bool:
     verdict = check(machine, model, [GOAL])
     counts = (verdict.states, verdict.transitions, verdict.stable_states)
     assert counts == (len(reached.places), reached.transitions, len(calm.places)), seed
+    assert verdict.stable_states <= verdict.states, seed
     assert verdict.cuts == {name: n for name, n in plain.cuts.items() if n}, seed
     assert verdict.depth == max(reached.depths), seed
     assert (verdict.liveness, verdict.tau) == grade(plain, calm), seed
     found = check(machine, model, [ALWAYS]).violations
-    assert [violation.length for violation in found] == first_violation(plain, reached), seed
+    assert [violation.length for violation in found] == plain.first_violation(reached, ALWAYS), seed
     return True
 
 
 def grade(plain: PlainMoves, calm: Reached) -> Grade:
-    rows = (Row(plain.machine.members, view) for view in plain.views(calm))
-    lacks = [somebody_elects(row) is not None for row in rows]
+    lacks = [somebody_elects(row) is not None for row in plain.rows(calm)]
     return PlainGoal(calm, lacks, plain.bounded).grade()
-
-
-def first_violation(plain: PlainMoves, reached: Reached) -> list[int]:
-    """How far the nearest violation is, if there is one."""
-    rows = (Row(plain.machine.members, view) for view in plain.views(reached))
-    broken = (d for row, d in zip(rows, reached.depths, strict=True) if all_elect(row))
-    return [*broken][:1]

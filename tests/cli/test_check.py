@@ -117,17 +117,17 @@ def test_bad_input_is_one_clear_line(electorate: Run, words: list[str], named: s
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("raises.py:Raises", "raised"),
-        ("mutates.py:Mutates", "changed its input"),
-        ("garbage.py:Garbage", "instead of (state, effects)"),
-        ("undetermined.py:Undetermined", "answered differently"),
-        ("stranger.py:Stranger", "not a member"),
+        ("raises.py:RaisesInStep", "raised"),
+        ("mutates.py:MutatesState", "changed its input"),
+        ("garbage.py:ReturnsNone", "instead of (state, effects)"),
+        ("undetermined.py:RollsDice", "answered differently"),
+        ("stranger.py:WritesToStranger", "not a member"),
     ],
 )
 def test_a_faulty_protocol_file_is_one_clear_line(
     electorate: Run, command: str, name: str, problem: str
 ) -> None:
-    ran = electorate(command, f"tests/faulty/{name}", "--nodes", "2")
+    ran = electorate(command, f"tests/faulty/{name}", "--nodes", "2", "--claim", "A1")
     assert ran.code == 2
     assert len(ran.err.strip().splitlines()) == 1
     assert name.partition(":")[2] in ran.err

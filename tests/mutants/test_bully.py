@@ -48,6 +48,7 @@ KILLED = [
 
 SLOW = [
     Mutant("guard=0", Budget(crashes=2, recoveries=2), "A1", 21),
+    Mutant("guard=T", Budget(crashes=2, recoveries=2), "A1", 23, T=2, detection=1),
 ]
 
 SURVIVE = {

@@ -61,11 +61,13 @@ def test_models_are_read_from_text(text: str, delay: Delay, longest: int | None)
     assert delay.longest() == longest
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "constant", "constant:", "constant:1,2", "gauss:1T", "uniform:1T", "uniform:2T..1T"]
-    + ["lognormal:1T", "lognormal:1T,x", "pareto:1T,0", "pareto:-1T,2", "pareto:1T,nan"],
-)
+NO_MODELS = """
+    constant constant: constant:1,2 gauss:1T uniform:1T uniform:2T..1T
+    lognormal:1T lognormal:1T,x pareto:1T,0 pareto:-1T,2 pareto:1T,nan
+"""
+
+
+@pytest.mark.parametrize("text", ["", *NO_MODELS.split()])
 def test_what_is_no_model_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_delay(text, TIMING)

@@ -77,7 +77,7 @@ class Judge:
             or (budget.lies > 0 and self._world.machine.uses_views)
         )
         if self._world.n > 1 and stirred and not self.sometimes[ELECTED]:
-            return f"the search says nothing: never once {ELECTED.removeprefix('a ')}"
+            return "the search says nothing: not once was a leader elected"
         return None
 
 

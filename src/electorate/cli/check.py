@@ -16,6 +16,7 @@ from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.finding import Finding
+from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_protocol_arguments, find
 from electorate.core import Timing
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties, script_of
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
+    add_svg_argument(output)
 
 
 def _count(text: str) -> int:
@@ -111,7 +113,9 @@ def run(options: argparse.Namespace) -> int:
             ) from None
     finding = Finding(verdict, protocol.name, machine, model)
     if options.script and finding.scripts:
-        _write(options.script, finding.scripts[0])
+        write(options.script, finding.scripts[0])
+    if options.svg:
+        _draw(options, finding)
     if options.json:
         print(msgspec.json.encode(finding.as_object()).decode())
     else:
@@ -176,8 +180,17 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+def _draw(options: argparse.Namespace, finding: Finding) -> None:
+    """Draw the run that breaks a claim, or else the slowest one."""
+    verdict = finding.verdict
+    if verdict.violations:
+        broken = verdict.violations[0]
+        last = len(broken.trace.steps) - 1
+        title = f"{finding.name}: the shortest run that breaks {broken.claim}"
+        marks = [(last, f"{broken.claim} is violated: {broken.witness.text}")]
+        draw(options.svg, broken.trace, finding.machine, title, marks)
+    elif verdict.slowest is not None:
+        title = f"{finding.name}: the slowest election"
+        draw(options.svg, verdict.slowest, finding.machine, title)
+    else:
+        raise UsageError("nothing to draw: no claim is broken, and no election was timed")

@@ -1,9 +1,9 @@
 """A cluster of node processes on this machine: started, watched, hurt and stopped."""
 
-import ctypes
+import contextlib
 import json
-import os
 import queue
+import random
 import signal
 import socket
 import subprocess
@@ -16,8 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-PR_SET_PDEATHSIG = 1
-STOP_S = 3.0
+from electorate.cli.error import EXIT_USAGE
+from electorate.cli.member import STOP_S, Member
+
+PORTS = range(20_000, 32_000)
+"""Below the ports that systems hand out: a connection that is being opened to a node that is
+down must not find itself, and so keep the node from coming back."""
 
 
 class News(NamedTuple):
@@ -28,36 +32,6 @@ class News(NamedTuple):
     node: int
     what: str
     told: dict[str, Any]
-
-
-class Member:
-    """One node: its process, if it has one, and what it said last."""
-
-    def __init__(self, node: int, port: int) -> None:
-        self.node = node
-        self.port = port
-        self.process: subprocess.Popen[str] | None = None
-        self.told: dict[str, Any] = {}
-        self.since_s = 0.0
-        self.paused = False
-        self.cut = False
-
-    @property
-    def running(self) -> bool:
-        """Whether its process exists, paused or not."""
-        return self.process is not None and self.process.poll() is None
-
-    @property
-    def status(self) -> str:
-        """What a table shows."""
-        if not self.running:
-            return "down"
-        return "paused" if self.paused else str(self.told.get("status") or "starting")
-
-    @property
-    def leader(self) -> int | None:
-        """Whom it follows, as far as it said."""
-        return self.told.get("leader") if self.running else None
 
 
 class Fleet:
@@ -72,6 +46,8 @@ class Fleet:
         self._folder = folder
         self._record = record
         self._began = time.monotonic()
+        self._listeners: list[threading.Thread] = []
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
@@ -98,6 +74,10 @@ class Fleet:
         """Where a node writes its events down."""
         return self._folder / f"node-{node}.jsonl"
 
+    def log_of(self, node: int) -> Path:
+        """Where a node's complaints are kept."""
+        return self._folder / f"node-{node}.log"
+
     # --- what can be done to a node ---
 
     def start(self, node: int) -> None:
@@ -111,60 +91,48 @@ class Fleet:
             words += ["--member", f"{other.node}@127.0.0.1:{other.port}"]
         if self._record:
             words += ["--record", str(self.record_of(node))]
-        log = (self._folder / f"node-{node}.log").open("a")
-        with log:
-            member.process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                preexec_fn=_die_with_parent,
-                start_new_session=True,
-            )
-        member.told, member.paused, member.cut = {}, False, False
+        with self._lock:
+            process = member.start(words, self.log_of(node))
         member.since_s = self.seconds
-        threading.Thread(target=self._listen, args=(member, member.process), daemon=True).start()
+        listener = threading.Thread(target=self._listen, args=(member, process), daemon=True)
+        listener.start()
+        self._listeners = [each for each in self._listeners if each.is_alive()] + [listener]
+        self._order_cuts()
 
     def kill(self, node: int) -> None:
         """End its process at once, as a power cut would."""
-        self._signal(node, signal.SIGKILL)
+        if self.members[node].signal(signal.SIGKILL):
+            self.members[node].await_end(STOP_S)
 
     def pause(self, node: int) -> None:
         """Stop its process in its tracks."""
-        if self._signal(node, signal.SIGSTOP):
+        if self.members[node].signal(signal.SIGSTOP):
             self._note(self.members[node], "paused", paused=True)
 
     def resume(self, node: int) -> None:
         """Let a paused process go on."""
-        if self._signal(node, signal.SIGCONT):
+        if self.members[node].signal(signal.SIGCONT):
             self._note(self.members[node], "resumed", paused=False)
 
     def cut(self, node: int, *, off: bool) -> None:
         """Take a node off the network, or put it back."""
+        if not self.members[node].running:
+            return
         self.members[node].cut = off
-        for member in self.members.values():
-            gone = [m.node for m in self.members.values() if m.cut and m is not member]
-            if member.cut:
-                gone = [m.node for m in self.members.values() if m is not member]
-            self._order(member, {"cut": gone})
+        self._order_cuts()
         self._note(self.members[node], "cut" if off else "healed")
 
     def stop(self) -> None:
         """End every process; none is left, paused or not."""
-        running = [m for m in self.members.values() if m.running]
+        running = [member for member in self.members.values() if member.running]
         for member in running:
-            if member.paused:
-                self._signal(member.node, signal.SIGCONT)
-            self._signal(member.node, signal.SIGTERM)
+            member.signal(signal.SIGTERM)
+            member.signal(signal.SIGCONT)
         deadline = time.monotonic() + STOP_S
         for member in running:
-            assert member.process is not None
-            try:
-                member.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                member.process.kill()
-                member.process.wait()
+            member.await_end(max(0.0, deadline - time.monotonic()))
+        for listener in self._listeners:
+            listener.join()
 
     # --- what is known of them ---
 
@@ -204,20 +172,35 @@ class Fleet:
 
     def _listen(self, member: Member, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
+        assert process.stdin is not None
         with process.stdout:
             for line in process.stdout:
-                told = json.loads(line)
-                changed = any(told[k] != member.told.get(k) for k in ("status", "leader", "group"))
-                if changed:
-                    member.since_s = self.seconds
-                    self.changes += 1
-                member.told = told
-                if changed:
-                    self.news.put(News(self.seconds, member.node, "standing", told))
+                self._told(member, process, line)
         code = process.wait()
+        with contextlib.suppress(OSError):  # An order that it did not live to read.
+            process.stdin.close()
         if member.process is process:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            self._note(member, f"down: {how}", paused=False)
+            complaint = self._last_complaint(member.node) if code == EXIT_USAGE else ""
+            self._note(member, f"down: {complaint or how}", paused=False)
+
+    def _told(self, member: Member, process: subprocess.Popen[str], line: str) -> None:
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return  # It was killed in the middle of a word.
+        with self._lock:
+            if member.process is not process:
+                return  # The last words of an earlier process say nothing about this one.
+            before, member.told = member.told, told
+        if any(told[k] != before.get(k) for k in ("status", "leader", "group")):
+            member.since_s = self.seconds
+            self.changes += 1
+            self.news.put(News(self.seconds, member.node, "standing", told))
+
+    def _last_complaint(self, node: int) -> str:
+        lines = self.log_of(node).read_text(errors="replace").splitlines()
+        return lines[-1] if lines else ""
 
     def _note(self, member: Member, what: str, paused: bool | None = None) -> None:
         if paused is not None:
@@ -226,33 +209,24 @@ class Fleet:
         self.changes += 1
         self.news.put(News(self.seconds, member.node, what, member.told))
 
-    def _signal(self, node: int, number: signal.Signals) -> bool:
-        member = self.members[node]
-        if not member.running or member.process is None:
-            return False
-        os.kill(member.process.pid, number)
-        return True
-
-    def _order(self, member: Member, order: dict[str, Any]) -> None:
-        process = member.process
-        if process is not None and process.stdin is not None and member.running:
-            try:
-                process.stdin.write(json.dumps(order) + "\n")
-                process.stdin.flush()
-            except BrokenPipeError:
-                return  # It has just died; it will learn when it is back.
+    def _order_cuts(self) -> None:
+        """Tell every node whom it has no link to."""
+        for member in self.members.values():
+            others = [other for other in self.members.values() if other is not member]
+            gone = [other.node for other in others if other.cut or member.cut]
+            member.order({"cut": gone})
 
 
 def _free_ports(count: int) -> list[int]:
     """Ports on loopback that nobody listens on at the moment."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end this process when its parent is gone, even if both are killed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    ports: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        ports.append(port)
+        if len(ports) == count:
+            break
+    return ports

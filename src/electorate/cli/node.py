@@ -1,20 +1,22 @@
 """`electorate node`: run one node in this process."""
 
 import argparse
+import ctypes
 import json
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.cli.protocol import add_rule_arguments, find
 from electorate.core import ProtocolError, Standing, Timing
 from electorate.net.config import NodeConfig
-from electorate.net.node import DETECTORS
+from electorate.net.network import DETECTORS, IdTaken
 from electorate.net.store import StoreError
 from electorate.net.thread import NodeThread
 from electorate.trace import Connections, Setting
@@ -27,6 +29,7 @@ EXAMPLES = """example:
 It prints one JSON object per change of its standing, until it is stopped with Ctrl-C."""
 
 STATUS_S = 0.5
+PR_SET_PDEATHSIG = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,28 +75,28 @@ def _member(text: str) -> tuple[int, tuple[str, int]]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the node until Ctrl-C, SIGTERM, or a failure that it must not survive."""
+    if options.tethered:
+        _die_with_parent()
     logging.basicConfig(level=logging.WARNING, format="electorate: %(message)s", stream=sys.stderr)
     protocol = find(options.protocol, options.form)
     config = _config(options, protocol.spelled(), protocol.kind.strongest)
-    ending = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ending.set())
     reporter = _Reporter(options.id)
     try:
         thread = NodeThread(config, protocol.machine(config.setting), reporter.changed)
     except (StoreError, OSError) as error:
         raise UsageError(f"node {options.id}: {error}") from None
-    reporter.thread = thread
     if thread.node.store.first_start:
         print(f"electorate: node {options.id} starts with an empty store", file=sys.stderr)
+    _end_on_signals(reporter)
     thread.start()
     if options.tethered:
-        threading.Thread(target=_obey, args=(thread, ending), daemon=True).start()
-    while not (ending.wait(STATUS_S) or thread.ended.is_set()):
-        reporter.tell()
-    thread.stop()
+        threading.Thread(target=_obey, args=(thread, reporter), daemon=True).start()
+    try:
+        reporter.report(thread)
+    finally:
+        thread.stop()
     if thread.error is not None:
-        if not isinstance(thread.error, StoreError | OSError | ProtocolError):
+        if not isinstance(thread.error, StoreError | OSError | ProtocolError | IdTaken):
             raise thread.error
         raise UsageError(f"node {options.id} stops: {thread.error}")
     return EXIT_DONE
@@ -127,31 +130,62 @@ def _config(options: argparse.Namespace, name: str, strongest: Any) -> NodeConfi
     )
 
 
-def _obey(thread: NodeThread, ending: threading.Event) -> None:
+def _die_with_parent() -> None:
+    """Have the kernel end this process when its parent is gone, even while it is paused."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end_on_signals(reporter: "_Reporter") -> None:
+    """End in an orderly way on the first signal, and at once on the second."""
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        reporter.end()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+
+
+def _obey(thread: NodeThread, reporter: "_Reporter") -> None:
     """Take orders from whoever started this process, and end when it is gone."""
     for line in sys.stdin:
         order = json.loads(line)
         if "cut" in order:
-            thread.call(setattr, thread.node, "cut", frozenset(order["cut"]))
-    ending.set()
+            thread.call(setattr, thread.node.network, "cut", frozenset(order["cut"]))
+    reporter.end()
 
 
 class _Reporter:
-    """Prints the node's standing whenever it changes, and its counters now and then."""
+    """Prints the node's standing whenever it changes, and its counters now and then.
+
+    It prints in a thread of its own: whoever reads slowly must not hold up the node.
+    """
 
     def __init__(self, node: int) -> None:
         self._node = node
-        self._lock = threading.Lock()
         self._standing: Standing | None = None
-        self.thread: NodeThread | None = None
+        self._changes: queue.SimpleQueue[Standing | Literal["the end"] | None] = queue.SimpleQueue()
 
     def changed(self, standing: Standing | None) -> None:
-        self._standing = standing
-        self.tell()
+        self._changes.put(standing)
 
-    def tell(self) -> None:
-        standing = self._standing
-        counters = {} if self.thread is None else dict(self.thread.node.counters)
+    def end(self) -> None:
+        self._changes.put("the end")
+
+    def report(self, thread: NodeThread) -> None:
+        """Print until somebody says that it is the end, or the node has failed."""
+        while not (thread.ended.is_set() and self._changes.empty()):
+            try:
+                change = self._changes.get(timeout=STATUS_S)
+            except queue.Empty:
+                change = self._standing
+            if change == "the end":
+                return
+            self._standing = change
+            self._tell(change, thread.node.tally())
+
+    def _tell(self, standing: Standing | None, counters: dict[str, int]) -> None:
         told = {
             "node": self._node,
             "pid": os.getpid(),
@@ -160,5 +194,4 @@ class _Reporter:
             "group": None if standing is None else standing.group,
             "counters": counters,
         }
-        with self._lock:
-            print(json.dumps(told), flush=True)
+        print(json.dumps(told), flush=True)

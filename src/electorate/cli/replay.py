@@ -7,9 +7,13 @@ from pathlib import Path
 import msgspec
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
+from electorate.cli.picture import add_svg_argument, draw, write
+from electorate.cli.protocol import find
+from electorate.cli.records import is_record, read_records
 from electorate.cli.retell import kind_and_form
-from electorate.simulate.replay import Replay, replay
+from electorate.simulate.replay import Breach, Replay, replay
 from electorate.simulate.script import ScriptError
+from electorate.trace import script_of
 
 NAME = "replay"
 SUMMARY = "Run a script or a recorded run again and compare."
@@ -17,23 +21,43 @@ EXAMPLES = """examples:
   electorate replay tests/golden/bully/weakest_starts.txt
   electorate replay run.jsonl
   electorate replay mine.txt --rewrite
+  electorate replay runs/ --svg run.svg      what `electorate up --record runs/` left behind
 
 exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is replayed."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="a script, or JSON lines")
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a script, a run as JSON lines, or what the nodes of a run recorded (files or folder)",
+    )
     parser.add_argument(
         "--rewrite", action="store_true", help="write what happens now into the file"
     )
+    parser.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
+    add_svg_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay one file."""
-    path: Path = options.file
+    """Replay a script, or what the nodes of one run recorded."""
+    path: Path = options.files[0]
+    recorded = is_record(path)
+    if len(options.files) > 1 and not recorded:
+        raise UsageError("one script at a time; only records can be merged")
+    if recorded and options.rewrite:
+        raise UsageError("a record is what happened; it is not rewritten")
     try:
-        written = path.read_text(encoding="utf-8")
+        if recorded:
+            records = read_records(options.files)
+            written = script_of(records.trace)
+            told = f"{records.events} events in {records.lives} lives, each to the recorded state"
+            print(f"re-ran {told}", file=sys.stderr)
+        else:
+            written = path.read_text(encoding="utf-8")
         replayed = replay(written, kind_and_form, path.name)
         if options.rewrite and replayed.difference:
             path.write_text(replayed.text, encoding="utf-8")
@@ -43,11 +67,24 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{path} is not a text") from None
     except ScriptError as error:
         raise UsageError(str(error)) from None
+    trace = replayed.trace
+    if options.script:
+        write(options.script, replayed.text)
+    if options.svg:
+        machine = find(trace.setting.protocol).machine(trace.setting)
+        marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in breaches(replayed)]
+        draw(options.svg, trace, machine, path.stem.replace("_", " "), marks)
     if options.json:
         print(msgspec.json.encode(_object(path, replayed, options.rewrite)).decode())
     else:
         _show(path, replayed, options.rewrite)
     return EXIT_BROKEN if replayed.difference and not options.rewrite else EXIT_DONE
+
+
+def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
+    """The claims that broke on the way, in order of their steps; none at the very start."""
+    found = [(name, breach) for name, breach in replayed.breaches.items() if breach.step > 0]
+    return sorted(found, key=lambda item: item[1].step)
 
 
 def _object(path: Path, replayed: Replay, rewrite: bool) -> dict[str, object]:

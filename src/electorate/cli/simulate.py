@@ -261,7 +261,7 @@ def _swarm_object(
 
 def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: bool) -> None:
     end = ", interrupted" if interrupted else ""
-    print(f"{_title(bench)}: {swarmed.seeds:,} seeds{end}")
+    print(f"{_title(bench)}: {swarmed.seeds:,} {'seed' if swarmed.seeds == 1 else 'seeds'}{end}")
     for claim in bench.judge.claims:
         count = swarmed.broken.get(claim.name)
         if count:

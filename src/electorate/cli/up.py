@@ -14,8 +14,9 @@ from rich.live import Live
 from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.fleet import Fleet, Member, News
+from electorate.cli.fleet import Fleet, News
 from electorate.cli.keyboard import Keyboard
+from electorate.cli.member import Member
 from electorate.cli.node import add_timing_arguments
 from electorate.cli.protocol import add_rule_arguments, find, node_count
 

@@ -80,7 +80,8 @@ class PhiDetector(Detector):
         intervals = self._intervals[node]
         last = self._last.get(node)
         if last is not None:
-            intervals.append(now - last)
+            # Time spent dead is no habit: it counts for so much and no more.
+            intervals.append(min(now - last, 2 * self.timeout_ms))
         self._last[node] = now
         if len(intervals) < 10:
             return self.timeout_ms

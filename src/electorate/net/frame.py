@@ -6,6 +6,7 @@ cannot be read strictly closes the connection it came on.
 
 import asyncio
 import struct
+from typing import Annotated
 
 import msgspec
 
@@ -13,17 +14,24 @@ VERSION = 1
 HEADER = struct.Struct(">BI")
 FRAME_MAX = 1 << 20
 """Bytes in one frame; protocol messages are far smaller."""
+HELLO_MAX = 1 << 10
+"""Bytes in the first frame: whoever is not introduced yet gets no more room than that."""
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
-    """I am this node, of this cluster, in this life; take my messages."""
+    """I am this node, of this cluster, in this life, and take you for that node."""
 
     cluster: str
     node: int
+    to: int
     store: str
-    incarnation: int
+    incarnation: Count
     process: str
     """Differs between any two processes, also of one node."""
+    sent: Count
+    """How many letters I have written to you in this life."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
@@ -34,19 +42,21 @@ class Refusal(msgspec.Struct, frozen=True, tag=True):
     """I will not take your messages, and this is why."""
 
     reason: str
+    taken: bool = False
+    """Whether somebody else is live under your id."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):
-    """I am alive; and this is whether I hear you."""
+    """I am alive; this is whether I hear you, and how many letters I have written to you."""
 
-    number: int
     hears: bool
+    sent: Count
 
 
 class Letter(msgspec.Struct, frozen=True, tag=True):
     """The number of a message on its channel, and the message itself."""
 
-    number: int
+    number: Annotated[int, msgspec.Meta(ge=1)]
     body: msgspec.Raw
 
 
@@ -56,7 +66,7 @@ _decoder = msgspec.msgpack.Decoder(Frame)
 
 
 class BadFrame(Exception):
-    """Bytes that are not a frame; the text is a short, countable reason."""
+    """No frame, or one out of place; the text is a short, countable reason."""
 
 
 def pack(frame: Frame) -> bytes:
@@ -74,16 +84,20 @@ def unpack(body: bytes) -> Frame:
     return frame
 
 
-async def read_frame(reader: asyncio.StreamReader, complete_s: float) -> Frame:
+async def read_frame(
+    reader: asyncio.StreamReader, complete_s: float, bytes_max: int = FRAME_MAX
+) -> Frame:
     """The next frame; once it has begun it must be complete within `complete_s` seconds."""
-    first = await reader.readexactly(1)
     try:
+        first = await reader.readexactly(1)
+        if first[0] != VERSION:
+            raise BadFrame("unknown version")
         async with asyncio.timeout(complete_s):
-            version, length = HEADER.unpack(first + await reader.readexactly(HEADER.size - 1))
-            if version != VERSION:
-                raise BadFrame("unknown version")
-            if length > FRAME_MAX:
+            _, length = HEADER.unpack(first + await reader.readexactly(HEADER.size - 1))
+            if length > bytes_max:
                 raise BadFrame("frame too long")
             return unpack(await reader.readexactly(length))
     except TimeoutError:
         raise BadFrame("frame too slow") from None
+    except asyncio.IncompleteReadError:
+        raise EOFError("closed by the other side") from None

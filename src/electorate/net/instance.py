@@ -6,13 +6,14 @@ early, never after cancel or re-set; an office that has run out ends before anyt
 """
 
 from collections import deque
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from electorate.core import (
     CancelTimer,
     Event,
     Message,
     NodeId,
+    ProtocolError,
     Received,
     Send,
     SetTimer,
@@ -22,9 +23,10 @@ from electorate.core import (
     TimedOut,
     Turn,
     Turns,
+    Viewed,
 )
 
-SELF_TURNS_MAX = 1000
+TURNS_MAX = 1000
 
 
 class Port(Protocol):
@@ -49,6 +51,13 @@ class Port(Protocol):
         """A random part of this."""
 
 
+class Alarm(NamedTuple):
+    """One setting of a timer."""
+
+    deadline_ms: float
+    number: int
+
+
 class Instance:
     """A machine in operation."""
 
@@ -57,39 +66,47 @@ class Instance:
         self._port = port
         self.me = me
         self.state: State | None = None
-        self._deadlines: dict[str, float] = {}
+        self._armed: dict[str, Alarm] = {}
+        self._settings = 0
+        self._said: deque[Message] = deque()
 
-    def boot(self, stable: Stable | None) -> None:
-        """Begin a life with what the last one saved."""
+    def boot(self, stable: Stable | None, alive: frozenset[NodeId]) -> None:
+        """Begin a life with what the last one saved; a machine that uses views sees `alive`."""
         self.halt()
         taken = self._port.now_ms()
         turn = self._turns.boot(self.me, stable)
         self._port.booted(stable, turn.state)
         self._carry_out(turn, stable, taken)
-        self._memory(turn)
+        if self._turns.machine.uses_views:
+            self._take(Viewed(alive), None)
+        self._settle()
 
     def halt(self) -> None:
-        """End this life: state and timers are gone."""
-        self._deadlines.clear()
+        """End this life: state, timers and what the node said to itself are gone."""
         self.state = None
+        self._armed.clear()
+        self._said.clear()
 
     def take(self, event: Event, letterhead: Any = None) -> None:
         """Take one event to its end, after an office that has run out by now."""
-        self._end_office()
+        self._settle()
         self._take(event, letterhead)
+        self._settle()
 
     def wake(self) -> None:
         """Fire every timer that has run out, the earliest first."""
-        self._end_office()
         now = self._port.now_ms()
-        for timer, deadline in sorted(self._deadlines.items(), key=lambda item: item[1]):
-            if deadline <= now and self._deadlines.get(timer) == deadline:
+        due = sorted((alarm, timer) for timer, alarm in self._armed.items())
+        for alarm, timer in due:
+            self._settle()
+            if alarm.deadline_ms <= now and self._armed.get(timer) == alarm:
                 self._fire(timer)
+        self._settle()
 
     @property
     def next_deadline_ms(self) -> float | None:
         """When `wake` should be called next; None if no timer is armed."""
-        return min(self._deadlines.values(), default=None)
+        return min((alarm.deadline_ms for alarm in self._armed.values()), default=None)
 
     @property
     def standing(self) -> Standing | None:
@@ -97,18 +114,30 @@ class Instance:
         if self.state is None:
             return None
         now = self._port.now_ms()
-        armed = frozenset(timer for timer, at in self._deadlines.items() if at > now)
+        armed = frozenset(timer for timer, alarm in self._armed.items() if alarm.deadline_ms > now)
         return self._turns.view(self.state).expired(armed)
 
-    def _end_office(self) -> None:
-        if self.state is None:
-            return
-        until = self._turns.view(self.state).until
-        if until is not None and self._deadlines.get(until, float("inf")) <= self._port.now_ms():
-            self._fire(until)
+    def _settle(self) -> None:
+        """Before anything else happens: end an office that has run out, then hear oneself out."""
+        for _ in range(TURNS_MAX):
+            office = self._office_over()
+            if office is not None:
+                self._fire(office)
+            elif self._said:
+                self._take(Received(self.me, self._said.popleft()), None)
+            else:
+                return
+        where = f"node {self.me}"
+        raise ProtocolError(self._turns.machine, where, "it never stops talking to itself")
+
+    def _office_over(self) -> str | None:
+        """The timer that ends the present office, if it has run out."""
+        until = None if self.state is None else self._turns.view(self.state).until
+        alarm = None if until is None else self._armed.get(until)
+        return until if alarm is not None and alarm.deadline_ms <= self._port.now_ms() else None
 
     def _fire(self, timer: str) -> None:
-        del self._deadlines[timer]
+        del self._armed[timer]
         self._take(TimedOut(timer), None)
 
     def _take(self, event: Event, letterhead: Any) -> None:
@@ -119,7 +148,6 @@ class Instance:
         turn = self._turns.step(state, event)
         self._port.took(event, turn.state, letterhead)
         self._carry_out(turn, state.stable, taken)
-        self._memory(turn)
 
     def _carry_out(self, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
@@ -127,26 +155,13 @@ class Instance:
         self.state = turn.state
         for effect in turn.effects:
             match effect:
+                case Send(to, message) if to == self.me:
+                    self._said.append(message)
                 case Send(to, message):
-                    if to != self.me:
-                        self._port.send(to, message)
+                    self._port.send(to, message)
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0
-                    self._deadlines[timer] = taken + after + later
+                    self._settings += 1
+                    self._armed[timer] = Alarm(taken + after + later, self._settings)
                 case CancelTimer(timer):
-                    self._deadlines.pop(timer, None)
-
-    def _memory(self, turn: Turn) -> None:
-        """Handle what the turn said to the node itself."""
-        said = deque(e.message for e in turn.effects if isinstance(e, Send) and e.to == self.me)
-        for _ in range(SELF_TURNS_MAX):
-            if not said or self.state is None:
-                return
-            message = said.popleft()
-            taken, saved = self._port.now_ms(), self.state.stable
-            event = Received(self.me, message)
-            turn = self._turns.step(self.state, event)
-            self._port.took(event, turn.state, None)
-            self._carry_out(turn, saved, taken)
-            said += (e.message for e in turn.effects if isinstance(e, Send) and e.to == self.me)
-        raise RuntimeError(f"node {self.me} never stops talking to itself")
+                    self._armed.pop(timer, None)

@@ -15,11 +15,18 @@ from electorate.core import NodeId
 from electorate.net.clock import now_ms
 from electorate.net.frame import BadFrame, Frame, Hello, Refusal, Welcome, pack, read_frame
 
-CONNECT_S = 2.0
 BACKOFF_FIRST_S = 0.02
 BACKOFF_MAX_S = 1.0
 
 Address = tuple[str, int]
+
+
+class Refused(BadFrame):
+    """The other node does not take us for who we say we are."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.taken = refusal.taken
 
 
 class Link:
@@ -30,7 +37,8 @@ class Link:
         to: NodeId,
         address: Address,
         fresh_ms: float,
-        on_broken: Callable[[NodeId, str], None],
+        connect_ms: float,
+        on_broken: Callable[[NodeId, Exception], None],
     ) -> None:
         self.to = to
         self.counters: Counter[str] = Counter()
@@ -38,13 +46,15 @@ class Link:
         self.tried = False
         """Whether connecting under the present name has succeeded or failed by now."""
         self._address = address
-        self._hello: Hello | None = None
+        self._name: Callable[[], Hello] | None = None
         self._fresh_ms = fresh_ms
+        self._connect_s = connect_ms / 1000
         self._on_broken = on_broken
         self._outbox: deque[tuple[float, bytes]] = deque()
         self._stirred = asyncio.Event()
         self._retry = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
+        self._was_reset = False
 
     def send(self, frame: Frame) -> None:
         """Queue a frame; without a connection it is lost, as on any network."""
@@ -54,9 +64,9 @@ class Link:
         self._outbox.append((now_ms() + self._fresh_ms, pack(frame)))
         self._stirred.set()
 
-    def introduce(self, hello: Hello) -> None:
+    def introduce(self, name: Callable[[], Hello]) -> None:
         """Speak under this name from now on, on a new connection."""
-        self._hello = hello
+        self._name = name
         self.tried = False
         self.reset()
         self.retry()
@@ -67,69 +77,71 @@ class Link:
 
     def reset(self) -> None:
         """Break the connection; nothing that it had not delivered will be delivered."""
+        self.connected = False
+        self._was_reset = True
+        self._outbox.clear()
         if self._writer is not None:
             self._writer.transport.abort()
 
     async def run(self) -> None:
         """Keep connecting, with growing pauses, until cancelled."""
-        pause = BACKOFF_FIRST_S
+        pause_s = BACKOFF_FIRST_S
         while True:
             self._retry.clear()
-            hello = self._hello
+            self._was_reset = False
+            name, began = self._name, now_ms()
             try:
-                began = now_ms()
                 await self._converse()
-            except (OSError, BadFrame, TimeoutError, EOFError) as error:
-                reason = str(error) or type(error).__name__
-                self.counters["broken connections"] += 1
-                self._on_broken(self.to, reason)
-                if now_ms() - began > 1000 * BACKOFF_MAX_S:
-                    pause = BACKOFF_FIRST_S
+            except (OSError, UnicodeError, BadFrame, TimeoutError, EOFError) as error:
+                # What we broke ourselves says nothing about the other node.
+                if not self._was_reset:
+                    self.counters["broken connections"] += 1
+                    self._on_broken(self.to, error)
             finally:
                 self._close()
-            if hello is self._hello is not None:
+            if name is self._name is not None and not self._was_reset:
                 self.tried = True
+            if now_ms() - began > 1000 * BACKOFF_MAX_S:
+                pause_s = BACKOFF_FIRST_S
             try:
                 # Jitter keeps nodes that lost each other at one moment from meeting in step.
-                async with asyncio.timeout(pause * random.uniform(0.5, 1.5)):
+                async with asyncio.timeout(pause_s * random.uniform(0.5, 1.5)):
                     await self._retry.wait()
             except TimeoutError:
-                pause = min(2 * pause, BACKOFF_MAX_S)
+                pause_s = min(2 * pause_s, BACKOFF_MAX_S)
 
     async def _converse(self) -> None:
-        if self._hello is None:
+        if self._name is None:
             raise EOFError("not introduced yet")
-        async with asyncio.timeout(CONNECT_S):
+        async with asyncio.timeout(self._connect_s):
             reader, writer = await asyncio.open_connection(*self._address)
             self._writer = writer
             _tune(writer, self._fresh_ms)
-            writer.write(pack(self._hello))
-            answer = await read_frame(reader, CONNECT_S)
-        match answer:
-            case Welcome():
-                pass
-            case Refusal(reason):
-                raise BadFrame(f"refused by node {self.to}: {reason}")
-            case _:
-                raise BadFrame("no welcome")
-        self._outbox.clear()
+            writer.write(pack(self._name()))
+            answer = await read_frame(reader, self._connect_s)
+        if not isinstance(answer, Welcome):
+            raise _objection(answer)
+        if self._was_reset:
+            return
         self.connected = self.tried = True
-        ending = asyncio.ensure_future(_until_closed(reader))
+        ending = asyncio.ensure_future(_until_closed(reader, self._connect_s))
         try:
             await self._pump(writer, ending)
         finally:
             ending.cancel()
+            await asyncio.wait([ending])
 
     async def _pump(self, writer: asyncio.StreamWriter, ending: asyncio.Future[None]) -> None:
         while True:
             self._stirred.clear()
             while self._outbox:
                 deadline, data = self._outbox.popleft()
-                if now_ms() > deadline:
+                left_ms = deadline - now_ms()
+                if left_ms < 0:
                     self.counters["dropped: too late"] += 1
                     continue
                 writer.write(data)
-                async with asyncio.timeout(self._fresh_ms / 1000):
+                async with asyncio.timeout(left_ms / 1000):
                     await writer.drain()
             stirred = asyncio.ensure_future(self._stirred.wait())
             both: set[asyncio.Future[Any]] = {stirred, ending}
@@ -139,19 +151,22 @@ class Link:
                 stirred.cancel()
             if ending.done():
                 ending.result()
-                raise EOFError("closed by the other side")
 
     def _close(self) -> None:
         self.connected = False
         self._outbox.clear()
-        self.reset()
+        if self._writer is not None:
+            self._writer.transport.abort()
         self._writer = None
 
 
-async def _until_closed(reader: asyncio.StreamReader) -> None:
-    """Nothing more is expected on an outgoing connection; bytes are read only to see its end."""
-    while await reader.read(4096):
-        pass
+async def _until_closed(reader: asyncio.StreamReader, complete_s: float) -> None:
+    """Nothing more is expected on an outgoing connection, unless a word on why it ends."""
+    raise _objection(await read_frame(reader, complete_s))
+
+
+def _objection(answer: Frame) -> BadFrame:
+    return Refused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
 
 
 def _tune(writer: asyncio.StreamWriter, fresh_ms: float) -> None:

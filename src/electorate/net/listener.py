@@ -9,6 +9,7 @@ from typing import NamedTuple
 from electorate.core import NodeId
 from electorate.net.clock import now_ms
 from electorate.net.frame import (
+    HELLO_MAX,
     BadFrame,
     Beat,
     Frame,
@@ -23,9 +24,18 @@ from electorate.net.link import Address
 
 HELLO_S = 2.0
 FRAME_S = 5.0
-CONNECTIONS_MAX = 128
+STRANGERS_MAX = 64
+"""Connections that have not said who they are. When one more comes, the oldest has to go: who
+says hello at once always gets in, however many stand around."""
+FRAMES_PER_S = 2000
+BURST_S = 0.1
+"""How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
 
 log = logging.getLogger("electorate.net")
+
+
+class Taken(BadFrame):
+    """Two nodes under one id."""
 
 
 class Caller(NamedTuple):
@@ -45,7 +55,7 @@ class Listener:
         others: frozenset[NodeId],
         on_hello: Callable[[Hello], None],
         on_frame: Callable[[Hello, Beat | Letter], None],
-        on_broken: Callable[[NodeId, str], None],
+        on_broken: Callable[[NodeId], None],
         live_ms: float,
     ) -> None:
         self.counters: Counter[str] = Counter()
@@ -58,7 +68,7 @@ class Listener:
         self._live_ms = live_ms
         self._callers: dict[NodeId, Caller] = {}
         self._heard_at: dict[NodeId, float] = {}
-        self._open = 0
+        self._strangers: dict[asyncio.StreamWriter, None] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self, address: Address) -> None:
@@ -74,41 +84,55 @@ class Listener:
         if self._server is not None:
             self._server.close()
         self.reset()
+        for writer in self._strangers:
+            writer.transport.abort()
 
     def reset(self) -> None:
-        """Break all connections; what they still hold will not be delivered."""
+        """Break the connections of all nodes; what they still hold will not be delivered."""
         for caller in self._callers.values():
             caller.writer.transport.abort()
         self._callers.clear()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
         hello: Hello | None = None
-        reason = "closed by the other side"
+        self._make_room()
+        self._strangers[writer] = None
         try:
-            if self._open > CONNECTIONS_MAX:
-                raise BadFrame("too many connections")
             hello = await self._introduced(reader)
+            self._strangers.pop(writer, None)
             self._admit(hello, writer)
             await self._listen(hello, reader, writer)
         except BadFrame as error:
-            reason = str(error)
-            self.counters[f"closed: {reason}"] += 1
-            log.warning("node %s closed a connection: %s", self._me, reason)
-            self._say(writer, Refusal(reason))
+            self._count(str(error))
+            self._say(writer, Refusal(str(error), isinstance(error, Taken)))
         except (OSError, EOFError):
-            pass
+            pass  # It went away, or we sent it away.
         finally:
-            self._open -= 1
+            self._strangers.pop(writer, None)
             writer.close()
             if hello is not None and self._is_current(hello, writer):
                 del self._callers[hello.node]
-                self._on_broken(hello.node, reason)
+                self._on_broken(hello.node)
+
+    def _make_room(self) -> None:
+        if len(self._strangers) >= STRANGERS_MAX:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+            self._count("too many strangers")
+
+    def _count(self, reason: str) -> None:
+        """Count why a connection was closed; what happens often is not logged every time."""
+        key = f"closed: {reason}"
+        self.counters[key] += 1
+        times = self.counters[key]
+        if times & (times - 1) == 0:
+            log.warning("node %s closed a connection: %s (%d so far)", self._me, reason, times)
 
     async def _introduced(self, reader: asyncio.StreamReader) -> Hello:
         try:
             async with asyncio.timeout(HELLO_S):
-                hello = await read_frame(reader, HELLO_S)
+                hello = await read_frame(reader, HELLO_S, HELLO_MAX)
         except TimeoutError:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
@@ -116,14 +140,16 @@ class Listener:
         if hello.cluster != self._cluster:
             raise BadFrame("hello from another cluster")
         if hello.node == self._me:
-            raise BadFrame(f"hello under my own id {self._me}: two nodes share it")
+            raise Taken(f"hello from a second node {self._me}: that is me")
         if hello.node not in self._others:
             raise BadFrame("hello from a stranger")
+        if hello.to != self._me:
+            raise BadFrame(f"hello to node {hello.to}: this is node {self._me}")
         present = self._callers.get(hello.node)
         if present is not None and present.hello.process != hello.process:
             silent_ms = now_ms() - self._heard_at[hello.node]
             if silent_ms < self._live_ms and not present.writer.transport.is_closing():
-                raise BadFrame(f"hello from a second node {hello.node} while the first is live")
+                raise Taken(f"hello from a second node {hello.node} while the first is live")
         return hello
 
     def _admit(self, hello: Hello, writer: asyncio.StreamWriter) -> None:
@@ -139,14 +165,20 @@ class Listener:
     async def _listen(
         self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        paid_s = 0.0
         while True:
             frame = await read_frame(reader, FRAME_S)
             if not self._is_current(hello, writer):
                 return
             if not isinstance(frame, Beat | Letter):
                 raise BadFrame("unexpected frame")
-            self._heard_at[hello.node] = now_ms()
+            now_s = now_ms() / 1000
+            self._heard_at[hello.node] = 1000 * now_s
             self._on_frame(hello, frame)
+            paid_s = max(paid_s, now_s) + 1 / FRAMES_PER_S
+            if paid_s > now_s + BURST_S:
+                self.counters["floods slowed"] += 1
+                await asyncio.sleep(BURST_S)
 
     def _is_current(self, hello: Hello, writer: asyncio.StreamWriter) -> bool:
         present = self._callers.get(hello.node)

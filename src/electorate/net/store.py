@@ -4,6 +4,7 @@ Every boot raises the incarnation. The store has an identity of its own, so that
 notice when a node comes back with its memory wiped.
 """
 
+import os
 import sqlite3
 import uuid
 import zlib
@@ -15,10 +16,15 @@ FORMAT = 1
 FILE = "electorate.db"
 
 SCHEMA = """
-create table if not exists life (format integer, store text, incarnation integer);
+create table if not exists life
+    (format integer, node integer, store text, incarnation integer, checksum integer);
 create table if not exists stable (instance text primary key, data blob, checksum integer);
 create table if not exists known (node integer primary key, store text, incarnation integer);
 """
+
+# An exclusive lock keeps two processes from sharing one memory; with it the write-ahead log needs
+# no shared memory, and a commit costs one sync.
+PRAGMAS = ("locking_mode=exclusive", "journal_mode=wal", "synchronous=full", "fullfsync=on")
 
 
 class StoreError(Exception):
@@ -43,36 +49,27 @@ def connect(path: Path) -> Connection:
 class Store:
     """The durable memory of one node. Every write is synced before it returns."""
 
-    def __init__(self, folder: Path, open_file: Callable[[Path], Connection] = connect) -> None:
+    def __init__(
+        self, folder: Path, node: int, open_file: Callable[[Path], Connection] = connect
+    ) -> None:
         self._path = folder / FILE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(folder)
             self._db = open_file(self._path)
-            self._prepare()
         except Exception as error:
             raise StoreError(f"cannot keep data in {folder}: {error}") from error
-        row = self._row("select format, store, incarnation from life")
-        self.first_start = row is None
-        if row is None:
-            row = (FORMAT, uuid.uuid4().hex, 0)
-            self._write(("insert into life values (?, ?, ?)", row))
-        if row[0] != FORMAT:
-            raise StoreError(f"{self._path} has format {row[0]}; this version reads {FORMAT}")
-        self.identity: str = row[1]
-        self.incarnation: int = row[2]
+        try:
+            self._prepare()
+            self._remember_itself(node)
+        except BaseException:
+            self._db.close()
+            raise
 
     def begin_life(self) -> int:
         """Raise the incarnation, durably: no two lives of this store share one."""
         self.incarnation += 1
-        self._write(("update life set incarnation = ?", (self.incarnation,)))
+        self._write_life()
         return self.incarnation
-
-    def _prepare(self) -> None:
-        # An exclusive lock keeps two processes from sharing one memory; with it the write-ahead
-        # log needs no shared memory, and a commit costs one sync.
-        for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=full"):
-            list(self._db.execute(f"pragma {pragma}"))
-        self._write(*(statement for statement in SCHEMA.split(";") if statement.strip()))
 
     def load(self, instance: str) -> bytes | None:
         """What was saved last under this name; None if nothing ever was."""
@@ -104,6 +101,40 @@ class Store:
         """Let go of the file."""
         self._db.close()
 
+    def _prepare(self) -> None:
+        try:
+            for pragma in PRAGMAS:
+                list(self._db.execute(f"pragma {pragma}"))
+            self._write(*(statement for statement in SCHEMA.split(";") if statement.strip()))
+        except Exception as error:
+            if "locked" in str(error):
+                raise StoreError(f"{self._path} is in use by another process") from error
+            raise StoreError(f"cannot keep data in {self._path.parent}: {error}") from error
+        verdict = self._row("pragma integrity_check")[0]
+        if verdict != "ok":
+            raise StoreError(f"{self._path} is damaged: {' '.join(verdict.split())}")
+
+    def _remember_itself(self, node: int) -> None:
+        self._node, self.identity, self.incarnation = node, uuid.uuid4().hex, 0
+        written = self._row("select format from life")
+        self.first_start = written is None
+        if written is None:
+            self._write_life()
+            return
+        if written[0] != FORMAT:
+            raise StoreError(f"{self._path} has format {written[0]}; this version reads {FORMAT}")
+        *life, checksum = self._row("select node, store, incarnation, checksum from life")
+        if _checksum(*life) != checksum:
+            raise StoreError(f"the record of past lives in {self._path} is damaged")
+        if life[0] != node:
+            raise StoreError(f"{self._path} belongs to node {life[0]}, not to node {node}")
+        _, self.identity, self.incarnation = life
+
+    def _write_life(self) -> None:
+        life = (self._node, self.identity, self.incarnation)
+        insert = "insert into life values (?, ?, ?, ?, ?)"
+        self._write("delete from life", (insert, (FORMAT, *life, _checksum(*life))))
+
     def _row(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
         try:
             return next(iter(list(self._db.execute(sql, values))), None)
@@ -120,3 +151,19 @@ class Store:
             self._db.execute("commit")
         except Exception as error:
             raise StoreError(f"cannot write {self._path}: {error}") from error
+
+
+def _checksum(node: int, store: str, incarnation: int) -> int:
+    return zlib.crc32(f"{node} {store} {incarnation}".encode())
+
+
+def _make_folder(folder: Path) -> None:
+    """Create the folder so that it, too, is still there after a power cut."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        descriptor = os.open(each.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -80,7 +80,11 @@ class Drawn:
         if root is None:
             root = self._root(MESSAGE, channel.sender, channel.to)
             self._roots[channel] = root
-        return self._delay((mixed(root ^ envelope.ordinal) >> 11) * UNIT)
+        # `mixed`, written out: every message comes by here.
+        number = ((root ^ envelope.ordinal) + 0x9E3779B97F4A7C15) & _BITS
+        number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _BITS
+        number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _BITS
+        return self._delay(((number ^ (number >> 31)) >> 11) * UNIT)
 
     def loses(self, envelope: Envelope) -> bool:
         """Whether it is lost instead."""

@@ -140,14 +140,13 @@ def _fire(cluster: Cluster, words: Words) -> None:
 
 def _view(cluster: Cluster, words: Words) -> None:
     words, torn = _untorn(words)
-    node, *alive = map(_id, words)
-    cluster.view(node, alive, torn)
+    cluster.view(_id(words[0]), map(_id, words[1:]), torn)
 
 
 def _suspect(cluster: Cluster, words: Words) -> None:
     """A view without the nodes that are named, or without the present leader."""
     words, torn = _untorn(words)
-    node, *suspects = map(_id, words)
+    node, suspects = _id(words[0]), [_id(word) for word in words[1:]]
     here = cluster.node(node)
     if not suspects:
         leader = here.local.standing.leader if here.local else None

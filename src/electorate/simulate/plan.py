@@ -31,42 +31,46 @@ ABSENCE = 6
 
 
 class _Lots:
-    """One stream of lots, and what can be drawn from it."""
+    """One stream of lots. Whatever is drawn costs one number, so that the stream stays in step."""
 
     def __init__(self, scenario: Scenario, seed: int, kind: str, bursts: list[int]) -> None:
-        self.random = random.Random(f"{seed} plan {kind}")
+        self.share = random.Random(f"{seed} plan {kind}").random
         self.scenario = scenario
         self.bursts = bursts
 
+    def below(self, limit: int) -> int:
+        return int(self.share() * limit)
+
     def time(self) -> int:
-        T = self.scenario.timing.T
-        at = self.random.choice(self.bursts) + self.random.randint(0, BURST * T)
+        burst = self.bursts[self.below(len(self.bursts))]
+        at = burst + self.below(BURST * self.scenario.timing.T + 1)
         return min(at, self.scenario.safety)
 
     def end(self, at: int) -> int:
         longest = ABSENCE * self.scenario.timing.T
-        if self.random.random() < 0.5:
+        if self.below(2):
             longest //= 3
-        return at + self.random.randint(1, max(1, longest))
+        return at + 1 + self.below(longest)
 
     def node(self) -> NodeId:
-        return self.random.choice(self.scenario.ids)
+        return self.scenario.ids[self.below(len(self.scenario.ids))]
 
     def two_nodes(self) -> tuple[NodeId, NodeId]:
-        one, other = self.random.sample(self.scenario.ids, 2)
-        return one, other
+        one = self.node()
+        others = [node for node in self.scenario.ids if node != one]
+        return one, others[self.below(len(others))]
 
     def draw(self) -> int:
-        return self.random.getrandbits(32)
+        return self.below(1 << 32)
 
 
 def draw_plan(scenario: Scenario, seed: int) -> Plan:
     """The faults of the run with this seed, in the order of their times."""
     counts = scenario.faults
     total = sum(getattr(counts, kind) for kind in _KINDS)
-    lots = random.Random(f"{seed} plan")
+    share = random.Random(f"{seed} plan").random
     last = max(0, scenario.safety - BURST * scenario.timing.T)
-    bursts = [lots.randint(0, last) for _ in range(1 + total // BURST_FAULTS)]
+    bursts = [int(share() * (last + 1)) for _ in range(1 + total // BURST_FAULTS)]
     faults: list[AnyFault] = list(scenario.listed)
     for kind, draw in _KINDS.items():
         if getattr(counts, kind):
@@ -79,7 +83,7 @@ def _crashes(lots: _Lots) -> list[AnyFault]:
     counts = lots.scenario.faults
     for number in range(counts.crashes):
         at, node, draw = lots.time(), lots.node(), lots.draw()
-        torn = lots.random.random() < counts.torn
+        torn = lots.share() < counts.torn
         faults.append(Tear(at, node, draw) if torn else Crash(at, node))
         back = lots.end(at)
         if number < counts.recoveries:
@@ -100,7 +104,7 @@ def _cuts(lots: _Lots) -> list[AnyFault]:
     faults: list[AnyFault] = []
     for _ in range(lots.scenario.faults.cuts):
         at, (one, other) = lots.time(), lots.two_nodes()
-        until, one_way = lots.end(at), lots.random.random() < 0.5
+        until, one_way = lots.end(at), lots.below(2)
         faults.append(Cut(at, until, one, other))
         if not one_way:
             faults.append(Cut(at, until, other, one))
@@ -112,8 +116,10 @@ def _partitions(lots: _Lots) -> list[AnyFault]:
     ids = lots.scenario.ids
     for _ in range(lots.scenario.faults.partitions):
         at = lots.time()
-        side = lots.random.sample(ids, lots.random.randint(1, len(ids) - 1))
-        faults.append(Partition(at, lots.end(at), tuple(sorted(side))))
+        # Each side has a node at least: one way to split them for each number in between.
+        split = 1 + lots.below(2 ** len(ids) - 2)
+        side = tuple(node for place, node in enumerate(ids) if split >> place & 1)
+        faults.append(Partition(at, lots.end(at), side))
     return faults
 
 

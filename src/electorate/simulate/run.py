@@ -110,9 +110,11 @@ class Run:
             if time > self._deadline or self._is_over:
                 break
             if rank == MESSAGE:
-                if not what.gone:
+                if what.gone:
+                    continue
+                if time > cluster.now:
                     self._reach(time)
-                    self._arrive(what)
+                self._arrive(what)
             elif rank == TIMER:
                 armed: Armed = what
                 if nodes[armed.node].timers.get(armed.timer) is armed:

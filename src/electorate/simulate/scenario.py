@@ -189,7 +189,7 @@ def _listed(faults: tuple[dict[str, Any], ...], timing: Timing) -> Plan:
 
 def _explained(problem: str) -> str:
     """Say which key it was, and which ones there are."""
-    found = re.fullmatch(r"Object contains unknown field `(.*)`(?: - at `\$\.?(.*)`)?", problem)
+    found = re.fullmatch(r"Object contains unknown field `([^`]*)`(?: - at `\$\.?(.*)`)?", problem)
     if not found:
         return problem.replace("`$.", "`")
     kind: Any = _Sheet

@@ -24,7 +24,7 @@ from electorate.trace import Clock, Setting
 
 HARDER_MAX = 6
 """With at most so many faults left, each pair of them is left out with other luck."""
-VARIATIONS = 60
+VARIATIONS = 400
 """So many kinds of luck are tried then,"""
 GAP = 6
 """with at most so many T between one fault and the next."""
@@ -126,7 +126,7 @@ class Shrinker:
             part //= 2
 
     def _drop_harder(self) -> None:
-        """Leave out one or two faults more where that works with other luck and other times."""
+        """Leave out one or two faults more where that works with other luck, times or nodes."""
         T = self.case.setting.timing.T
         while any(self._offer(case) for case in self._variations(T)):
             pass
@@ -140,9 +140,13 @@ class Shrinker:
             for keep in combinations(plan, len(plan) - left_out):
                 for _ in range(VARIATIONS):
                     at, faults = 0, list[AnyFault]()
+                    anew = lots.random() < 0.5
                     for fault in keep:
                         at += lots.randint(0, GAP * T)
                         faults.append(_shifted(fault, at - fault.at))
+                        if anew and hasattr(fault, "node"):
+                            node = lots.choice(self.case.setting.ids)
+                            faults[-1] = replace(faults[-1], node=node)
                     yield self._with_plan(tuple(faults))._replace(seed=lots.getrandbits(32))
 
     def _drop_nodes(self) -> None:

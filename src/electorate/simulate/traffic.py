@@ -19,11 +19,11 @@ class Agenda:
 
     def __init__(self) -> None:
         self.heap: list[tuple[int, int, int, Any]] = []
-        self._numbers = count()
+        self.numbers = count()
 
     def push(self, time: int, rank: int, what: Any) -> None:
         """Let something happen then."""
-        heappush(self.heap, (time, rank, next(self._numbers), what))
+        heappush(self.heap, (time, rank, next(self.numbers), what))
 
 
 class Traffic:
@@ -34,6 +34,7 @@ class Traffic:
         self._chance = chance
         self._agenda = agenda
         self._order = cluster.setting.order
+        self._keeps_order = self._order is not Order.BAG
         self._bounded = cluster.setting.clock is Clock.BOUNDED
         self._delay_max = cluster.delay_max
         self._calm = False
@@ -47,13 +48,13 @@ class Traffic:
     def take_in(self) -> None:
         """Decide when the messages arrive that were sent since the last time."""
         cluster, chance, now = self._cluster, self._chance, self._cluster.now
-        push, nodes, keeps_order = self._agenda.push, cluster.nodes, self._order is not Order.BAG
+        heap, numbers, nodes = self._agenda.heap, self._agenda.numbers, cluster.nodes
         for envelope in cluster.posted:
             delay = chance.delay(envelope)
             if self._calm and delay > self._delay_max:
                 delay = self._delay_max
             arrival = now + delay
-            if keeps_order:
+            if self._keeps_order:
                 arrival = self._in_order(envelope, arrival)
             if chance.mishaps and not self._calm:
                 if chance.loses(envelope):
@@ -63,14 +64,14 @@ class Traffic:
                 if copy is not None:
                     later = max(arrival, now + copy)
                     self.copies[envelope.number] = self._in_order(envelope, later)
-            push(arrival, MESSAGE, envelope)
+            heappush(heap, (arrival, MESSAGE, next(numbers), envelope))
             if nodes[envelope.to].local is None and self._bounded:
-                push(now + self._delay_max + 1, EXPIRY, envelope)
+                self._agenda.push(now + self._delay_max + 1, EXPIRY, envelope)
         cluster.posted.clear()
 
     def _in_order(self, envelope: Envelope, arrival: int) -> int:
         """Nothing arrives before what was sent earlier, as far as the order goes."""
-        if self._order is Order.BAG:
+        if not self._keeps_order:
             return arrival
         key = envelope.channel if self._order is Order.FIFO else envelope.to
         floor = self._floors.get(key, 0)

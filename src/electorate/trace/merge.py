@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from electorate.core import (
     Asked,
     Machine,
-    Message,
     NodeId,
     Received,
     Send,
@@ -91,16 +90,16 @@ class Merger:
 
     def __init__(self, setting: Setting, records: Mapping[NodeId, list[Occurrence]]) -> None:
         self._setting = setting
-        self._records = records
-        self._zero = min((o.at for r in records.values() for o in r), default=0.0)
+        self._records = {node: _with_ends(node, records) for node in records}
+        everything = [o for record in self._records.values() for o in record]
+        self._zero = min((o.at for o in everything), default=0.0)
+        self._received = {name for o in everything if (name := _name_of(o)) is not None}
         self._sent: set[Name] = set()
-        self._flying: defaultdict[tuple[NodeId, NodeId], list[tuple[Name, Message]]] = defaultdict(
-            list
-        )
+        self._flying: defaultdict[tuple[NodeId, NodeId], list[Name]] = defaultdict(list)
         self._numbers: defaultdict[tuple[NodeId, int, NodeId], int] = defaultdict(int)
-        self._up: set[NodeId] = set()
         self._lived: set[NodeId] = set()
         self._views: dict[NodeId, frozenset[NodeId]] = {}
+        self._latest: dict[NodeId, int] = {}
         self._steps: list[Step] = []
 
     def trace(self) -> Trace:
@@ -115,8 +114,7 @@ class Merger:
         while queues:
             ready = [(q[-1].at, node) for node, q in queues.items() if self._is_ready(q[-1])]
             if not ready:
-                # A sender's record that was cut short: take its receipts as they come.
-                ready = [(q[-1].at, node) for node, q in queues.items()]
+                raise RecordError("a message was received that no record shows to have been sent")
             _, node = min(ready)
             yield queues[node].pop()
             if not queues[node]:
@@ -124,76 +122,97 @@ class Merger:
 
     def _is_ready(self, occurrence: Occurrence) -> bool:
         name = _name_of(occurrence)
-        return name is None or name in self._sent or name[0] not in self._records
+        return name is None or name in self._sent
 
     def _place(self, occurrence: Occurrence) -> None:
-        node = occurrence.node
-        if isinstance(occurrence.entry, Ended | Lived) and node in self._up:
-            self._up.discard(node)
-            self._add(occurrence, Crashed(node), ())
-        if occurrence.turn is None:
+        node, turn = occurrence.node, occurrence.turn
+        if turn is None:
+            self._add(occurrence, Crashed(node))
             return
-        happening = self._happening(occurrence)
-        turn = occurrence.turn
         record = TurnRecord(node, occurrence.before, turn.state, turn.effects)
+        happening = self._happening(occurrence)
         if happening is None:
             # The first view belongs to the boot, and a message to oneself to the turn before.
-            last = self._steps[-1]
-            self._steps[-1] = Step(last.at, last.happening, (*last.turns, record))
+            place = self._latest[node]
+            last = self._steps[place]
+            self._steps[place] = Step(last.at, last.happening, (*last.turns, record))
         else:
-            self._add(occurrence, happening, (record,))
-        for effect in turn.effects:
-            if isinstance(effect, Send) and effect.to != node:
-                self._numbers[node, occurrence.life, effect.to] += 1
-                number = self._numbers[node, occurrence.life, effect.to]
-                name = (node, occurrence.life, effect.to, number)
-                self._sent.add(name)
-                self._flying[node, effect.to].append((name, effect.message))
+            self._latest[node] = len(self._steps)
+            self._add(occurrence, happening, record)
+        lost = [self._sent_in_vain(occurrence, e) for e in turn.effects if isinstance(e, Send)]
+        for loss in lost:
+            if loss is not None:
+                self._add(occurrence, loss)
+
+    def _sent_in_vain(self, occurrence: Occurrence, effect: Send) -> Lost | None:
+        """Bring a message on its way; one that nobody received is lost at once."""
+        node, to = occurrence.node, effect.to
+        if to == node:
+            return None
+        self._numbers[node, occurrence.life, to] += 1
+        name = (node, occurrence.life, to, self._numbers[node, occurrence.life, to])
+        self._sent.add(name)
+        waiting = self._flying[node, to]
+        if name not in self._received:
+            return Lost(node, to, effect.message, place=len(waiting))
+        waiting.append(name)
+        return None
 
     def _happening(self, occurrence: Occurrence) -> Happening | None:
         node = occurrence.node
         match occurrence.event:
             case None:
-                self._up.add(node)
                 first = node not in self._lived
                 self._lived.add(node)
                 return Recovered(node, first)
             case Received(sender, _) if sender == node:
                 return None
             case Received(sender, message):
-                self._lose_overtaken(occurrence)
+                name = _name_of(occurrence)
+                channel = self._flying[sender, node]
+                if not channel or channel.pop(0) != name:
+                    raise RecordError(f"node {node} received messages of {sender} out of order")
                 return Delivered(sender, node, message)
             case TimedOut(timer):
                 return Fired(node, timer)
             case Viewed(alive):
                 before = self._views.get(node)
                 self._views[node] = alive
-                started = isinstance(self._steps[-1].happening, Recovered)
-                if started and occurrence.before == self._steps[-1].turns[-1].after:
+                latest = self._steps[self._latest[node]]
+                if isinstance(latest.happening, Recovered) and len(latest.turns) == 1:
                     return None
                 return Saw(node, alive, before or alive)
             case Asked(request):
                 return Pressed(node, request)
         raise RecordError(f"no such event: {occurrence.event!r}")
 
-    def _lose_overtaken(self, occurrence: Occurrence) -> None:
-        """On a channel that keeps its order, what came before a receipt and never came is lost."""
-        name = _name_of(occurrence)
-        assert name is not None
-        channel = self._flying[name[0], name[2]]
-        while channel and channel[0][0] != name:
-            _, message = channel.pop(0)
-            self._add(occurrence, Lost(name[0], name[2], message), ())
-        if not channel:
-            raise RecordError(f"node {name[2]} received a message that {name[0]} never sent")
-        channel.pop(0)
-
-    def _add(
-        self, occurrence: Occurrence, happening: Happening, turns: tuple[TurnRecord, ...]
-    ) -> None:
+    def _add(self, occurrence: Occurrence, happening: Happening, *turns: TurnRecord) -> None:
         earliest = self._steps[-1].at if self._steps else 0
         at = max(earliest, round(occurrence.at - self._zero))
         self._steps.append(Step(at, happening, turns))
+
+
+def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list[Occurrence]:
+    """A node's record in which every life but the last has an end.
+
+    A crash writes nothing down. It is placed where another node first missed this one, if that
+    was between the last entry of the life and the first of the next, else after that last entry.
+    """
+    missed = [
+        o.at
+        for other, record in records.items()
+        for o in record
+        if other != node and isinstance(o.event, Viewed) and node not in o.event.alive
+    ]
+    ended: list[Occurrence] = []
+    for occurrence in records[node]:
+        if isinstance(occurrence.entry, Lived) and ended and ended[-1].turn is not None:
+            last = ended[-1]
+            between = [at for at in missed if last.at <= at <= occurrence.at]
+            at = min(between, default=last.at)
+            ended.append(last._replace(at=at, entry=Ended(at), event=None, turn=None))
+        ended.append(occurrence)
+    return ended
 
 
 def _name_of(occurrence: Occurrence) -> Name | None:

@@ -1,0 +1,37 @@
+"""Runs as pictures: space-time diagrams for `--svg FILE`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from electorate.cli.error import UsageError
+from electorate.core import Machine
+from electorate.simulate.start import started
+from electorate.trace import Trace, svg_of
+
+
+def add_svg_argument(parser: argparse._ActionsContainer) -> None:
+    """`--svg`, the same on every command that shows a run."""
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the run into this file")
+
+
+def draw(
+    path: Path,
+    trace: Trace,
+    machine: Machine[Any],
+    title: str,
+    marks: Sequence[tuple[int, str]] = (),
+) -> None:
+    """Write the diagram of a run; `marks` are steps with something to say about them."""
+    cluster, _ = started(trace.setting, machine)
+    standings = dict(cluster.row().live())
+    write(path, svg_of(trace, machine.view, title, marks, standings))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that was asked for, or say in one line why not."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

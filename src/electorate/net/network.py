@@ -1,0 +1,184 @@
+"""The other nodes, as one node reaches, hears and sees them."""
+
+import asyncio
+import logging
+import uuid
+from collections import Counter
+from functools import partial
+from typing import Protocol
+
+from msgspec import Raw
+
+from electorate.core import NodeId
+from electorate.net.clock import now_ms
+from electorate.net.config import NodeConfig
+from electorate.net.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.net.frame import Beat, Hello, Letter
+from electorate.net.ledger import Ledger
+from electorate.net.link import Link, Refused
+from electorate.net.listener import Listener
+
+DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
+POLL_S = 0.005
+KNOCKS_S = 2.0
+"""A link that is refused knocks again within this time, however long it has been refused."""
+
+log = logging.getLogger("electorate.net")
+
+
+class IdTaken(Exception):
+    """Another node is live under this node's id."""
+
+
+class Reader(Protocol):
+    """Who is told what comes in."""
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected."""
+
+    def missed(self, node: NodeId, count: int) -> None:
+        """So many letters of that node's present life will never come."""
+
+    def read(self, hello: Hello, letter: Letter) -> None:
+        """A letter has come; BadFrame if it cannot be read."""
+
+
+class Network:
+    """A link to each other node, a listener for all of them, and who is alive."""
+
+    def __init__(self, config: NodeConfig, cluster: str, reader: Reader) -> None:
+        others = [node for node in config.setting.ids if node != config.me]
+        T = float(config.setting.timing.T)
+        self.counters: Counter[str] = Counter()
+        self.cut: frozenset[NodeId] = frozenset()
+        """Nodes that this one behaves as if it had no link to."""
+        self.links = {
+            node: Link(node, config.addresses[node], T, config.timeout_ms, self._lost_link)
+            for node in others
+        }
+        self.listener = Listener(
+            config.me,
+            cluster,
+            frozenset(others),
+            on_hello=self._introduced,
+            on_frame=self._framed,
+            on_broken=self._lost_caller,
+            live_ms=config.timeout_ms,
+        )
+        self._detector = DETECTORS[config.detector](others, config.timeout_ms, 2 * T)
+        self._config = config
+        self._cluster = cluster
+        self._reader = reader
+        self._ledger = Ledger()
+        self._process = uuid.uuid4().hex
+        self._heard_at: dict[NodeId, float] = {}
+        self._taken_since: dict[NodeId, float] = {}
+        self._numbers: Counter[NodeId] = Counter()
+
+    def introduce(self, store: str, incarnation: int) -> None:
+        """Speak for this life from now on, on new connections."""
+        self._numbers.clear()
+        for node, link in self.links.items():
+            link.introduce(partial(self._hello, node, store, incarnation))
+
+    def reset(self) -> None:
+        """Break all connections, and give everybody time to show that they live."""
+        self.listener.reset()
+        for link in self.links.values():
+            link.reset()
+        self.trust()
+
+    def trust(self) -> None:
+        """Take everybody for live for a while."""
+        self._detector.begin(now_ms())
+
+    def alive(self) -> frozenset[NodeId]:
+        """The nodes that are not suspect, this one among them."""
+        return (self._detector.alive(now_ms()) - self.cut) | {self._config.me}
+
+    def beat(self) -> None:
+        """Show everybody that this node lives."""
+        now = now_ms()
+        for node, link in self.links.items():
+            hears = now - self._heard_at.get(node, -1e12) < self._config.timeout_ms
+            if link.connected and node not in self.cut:
+                link.send(Beat(hears, self._numbers[node]))
+
+    def send(self, to: NodeId, body: bytes) -> None:
+        """Bring a message on its way, or drop it."""
+        self._numbers[to] += 1
+        self.counters["out"] += 1
+        if to in self.cut:
+            self.counters["dropped: cut"] += 1
+            return
+        self.links[to].send(Letter(self._numbers[to], Raw(body)))
+
+    async def await_links(self) -> None:
+        """Wait until every other node has been reached both ways, or has proved unreachable.
+
+        A machine may count on live nodes being linked; a first message into a connection that
+        is still being opened would be lost.
+        """
+        me, timeout = self._config.me, self._config.timeout_ms
+        patience = now_ms() + timeout
+        while True:
+            taken = [n for n in self._taken_since if not self.links[n].connected]
+            if not taken and (now_ms() > patience or all(map(self._is_settled, self.links))):
+                return
+            # A node that lost its power is taken for live until it has been silent for a while.
+            since = min((self._taken_since[n] for n in taken), default=now_ms())
+            if now_ms() - since > 2 * timeout + 1000 * KNOCKS_S:
+                told = ", ".join(map(str, taken))
+                raise IdTaken(f"another node {me} is live, says node {told}")
+            await asyncio.sleep(POLL_S)
+
+    def _is_settled(self, node: NodeId) -> bool:
+        link = self.links[node]
+        return link.tried and (not link.connected or self.listener.hears(node))
+
+    def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
+        me, sent = self._config.me, self._numbers[to]
+        return Hello(self._cluster, me, to, store, incarnation, self._process, sent)
+
+    # --- what comes in ---
+
+    def _introduced(self, hello: Hello) -> None:
+        self.links[hello.node].retry()
+        self._reader.met(hello)
+        self._account(hello, hello.sent)
+
+    def _framed(self, hello: Hello, frame: Beat | Letter) -> None:
+        if hello.node in self.cut:
+            return
+        self._heard_at[hello.node] = now_ms()
+        match frame:
+            case Beat(hears, sent):
+                self._account(hello, sent)
+                if hears:
+                    self._detector.heard(hello.node, now_ms())
+            case Letter(number):
+                self._account(hello, number - 1, 1)
+                self._reader.read(hello, frame)
+
+    def _account(self, hello: Hello, before: int, arrived: int = 0) -> None:
+        missing = self._ledger.missing(hello, before, arrived)
+        if missing:
+            self.counters["letters missed"] += missing
+            self._reader.missed(hello.node, missing)
+
+    def _lost_caller(self, node: NodeId) -> None:
+        """A node's connection to us broke: ask at once whether it lives."""
+        self._detector.hint(node, now_ms())
+        self.links[node].retry()
+
+    def _lost_link(self, node: NodeId, error: Exception) -> None:
+        self._detector.hint(node, now_ms())
+        if isinstance(error, Refused) and error.taken:
+            self._taken_since.setdefault(node, now_ms())
+        else:
+            self._taken_since.pop(node, None)
+        if isinstance(error, Refused):
+            key = f"refused by node {node}: {error}"
+            self.counters[key] += 1
+            if self.counters[key] == 1:
+                log.warning("node %s is %s", self._config.me, key)
