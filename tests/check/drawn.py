@@ -167,10 +167,15 @@ def drawn_model(lot: Random) -> Model:
     )
 
 
-def drawn(seed: int) -> tuple[Machine[Any], Model]:
+def drawn(seed: int, *, jitter: bool = True) -> tuple[Machine[Any], Model]:
     """A machine and a model, the same for the same seed."""
     lot = Random(seed)
     model = drawn_model(lot)
     members, timing = model.setting.members(), model.setting.timing
     table = drawn_table(lot, model.bounded)
+    if not jitter:
+        table = {
+            cause: (mode, save, tuple(" ".join(order.split()[:3]) for order in orders))
+            for cause, (mode, save, orders) in table.items()
+        }
     return Drawn(members, timing, table, views=lot.random() < 0.5), model

@@ -12,7 +12,7 @@ import pytest
 
 from electorate.check import Model, check
 from electorate.check.start import StartError
-from electorate.core import Machine, Members, ProtocolError, Timing
+from electorate.core import Machine, Members, ProtocolError, Timing, text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Start, Ticked, Trace, is_consequence, script_of
@@ -57,18 +57,13 @@ def test_the_simulator_retells_the_runs_of_drawn_machines(part: int) -> None:
 def test_the_simulator_retells_runs_from_wherever_drawn_machines_go_round(part: int) -> None:
     told = 0
     for seed in range(part, SEEDS, PARTS):
-        machine, model = drawn(seed)
-        assert isinstance(machine, Drawn)
-        if any(
-            len(order.split()) > 3 for _, _, orders in machine.table.values() for order in orders
-        ):
-            continue  # The simulator tells states apart by when a timer may fire, not by when it must.
+        machine, model = drawn(seed, jitter=False)
         setting = msgspec.structs.replace(model.setting, start=Start.NORMAL)
         for shown in runs(machine, msgspec.structs.replace(model, setting=setting)):
             text = script_of(shown.trace)
             assert played(machine, text)[0] == text, seed
             told += 1
-    assert told > 0
+    assert told > SEEDS / PARTS / 2
 
 
 def runs(machine: Machine[Any], model: Model) -> Iterator[Shown]:
@@ -124,7 +119,7 @@ def snapshot(cluster: Cluster) -> object:
     )
     mail = tuple(
         sorted(
-            (e.sender, e.to, e.message.kind, min(now - e.sent_at, oldest))
+            (e.sender, e.to, text_of(e.message), min(now - e.sent_at, oldest))
             for e in cluster.in_flight()
         )
     )

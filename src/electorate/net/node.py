@@ -44,7 +44,11 @@ class Node:
         self.counters: Counter[str] = Counter()
         self.network = Network(config, config.cluster(machine), self)
         self.store = Store(config.data, config.me)
-        self._port = NodePort(config, machine, self.network, self.store)
+        try:
+            self._port = NodePort(config, machine, self.network, self.store)
+        except OSError:
+            self.store.close()
+            raise
         self._instance = Instance(Turns(machine), config.me, self._port)
         self._machine = machine
         self._codec = Codec(machine)
@@ -89,9 +93,10 @@ class Node:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._close()
+            self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the store and the record; a node that never ran needs it too."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._port.close()

@@ -1,6 +1,7 @@
 """A node in a thread of its own, so that a blocked application costs it nothing."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -32,13 +33,15 @@ class NodeThread:
 
     def stop(self) -> None:
         """End the node in an orderly way and wait for it."""
-        if not self.ended.is_set():
-            self._loop.call_soon_threadsafe(self._stopping.set)
+        if not self._ready.is_set():
+            self.node.close()
+            return
+        self.call(self._stopping.set)
         self._thread.join()
 
-    def call(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread."""
-        if not self.ended.is_set():
+    def call(self, act: Callable[..., object], *given: Any) -> None:
+        """Have something done in the node's thread; nothing happens once it has ended."""
+        with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
             self._loop.call_soon_threadsafe(act, *given)
 
     def _run(self) -> None:
