@@ -84,7 +84,8 @@ def the_last_order_to_a_timer_counts(run: Run) -> Cases:
             orders = [] if setting is None else _orders(setting.moment.effects, timer)
             if setting is not None and len(orders) > 1 and run.timed:
                 late = moment.at - setting.earliest
-                obeyed = late >= 0 and (late <= setting.jitter or not run.keeps_time)
+                excused = not run.keeps_time or _was_paused(run, life, setting.moment, moment)
+                obeyed = late >= 0 and (late <= setting.jitter or excused)
                 yield None if obeyed else f"{life}: {timer} is off by {late}"
         for moment, armed in turns_of(life):
             for timer in {e.timer for e in moment.effects if isinstance(e, CancelTimer)}:
@@ -92,6 +93,11 @@ def the_last_order_to_a_timer_counts(run: Run) -> Cases:
                 fires = isinstance(moment.event, TimedOut) and moment.event.timer == timer
                 if isinstance(last, CancelTimer) and not fires:
                     yield from _silence(life, moment, timer)
+
+
+def _was_paused(run: Run, life: Life, since: Moment, until: Moment) -> bool:
+    spans = [span for node, *span in run.pauses if node == life.node]
+    return any(start <= until.at and end >= since.at for start, end in spans)
 
 
 def _orders(effects: tuple[Effect, ...], timer: str) -> list[Effect]:

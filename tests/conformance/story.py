@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from electorate.core import Effect, Event, NodeId, Received, Viewed
-from electorate.trace import Connections, Crashed, Recovered, Setting, Start, Trace
+from electorate.trace import (
+    Connections,
+    Crashed,
+    Paused,
+    Recovered,
+    Resumed,
+    Setting,
+    Start,
+    Trace,
+)
 from tests.conformance.probe import Kept, Note, Probe, ProbeState, echoes_of, event_of, find
 
 
@@ -88,6 +97,7 @@ class Run:
         """Whether the driver's clock says when a turn was."""
         self.keeps_time = True
         """Whether a timer that is due fires at once, unless its node is paused."""
+        self.pauses: list[tuple[NodeId, float, float]] = []
         self.grain = 0.0
         """The driver's clock is off by at most this."""
         self.saving = 0.0
@@ -116,6 +126,7 @@ def told(trace: Trace) -> Run:
     run = Run(trace.setting)
     run.trace = trace
     present: dict[NodeId, Life] = {}
+    paused: dict[NodeId, int] = {}
     if trace.setting.start is Start.BOOT:
         for node in trace.setting.ids:
             life = present[node] = run.begin(node, -1.0)
@@ -129,6 +140,10 @@ def told(trace: Trace) -> Run:
                 present.pop(node).crashed = True
             case Recovered(node):
                 present[node] = run.begin(node, number)
+            case Paused(node):
+                paused[node] = step.at
+            case Resumed(node):
+                run.pauses.append((node, paused.pop(node), step.at))
         for place, turn in enumerate(step.turns):
             life = present[turn.node]
             assert isinstance(turn.after, ProbeState)

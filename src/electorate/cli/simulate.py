@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
+from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import add_protocol_arguments, find
 from electorate.cli.retell import kind_and_form
 from electorate.simulate.bench import Bench, Subject
@@ -24,7 +25,7 @@ from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
 from electorate.simulate.start import StartError
 from electorate.simulate.story import Story, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
-from electorate.trace import Connections, Order, lines_of, to_json_lines
+from electorate.trace import Connections, Order, Start, lines_of, to_json_lines
 
 NAME = "simulate"
 SUMMARY = "Run a protocol through faults and delays that a seed decides."
@@ -50,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=_count, metavar="K", help="run seeds S to S+K-1")
     parser.add_argument("--workers", type=_count, metavar="W", help="default: one per processor")
     parser.add_argument("--scenario", type=Path, metavar="FILE", help="a TOML file")
+    parser.add_argument(
+        "--from", dest="start", choices=[Start.NORMAL, Start.BOOT], help="default normal"
+    )
     network = parser.add_argument_group("the network")
     network.add_argument("--delay", metavar="MODEL", help="default uniform:0..1T")
     network.add_argument("--loss", type=_share, metavar="SHARE")
@@ -64,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--verbose", action="store_true", help="show every step of a single run")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write one run as JSON lines")
     output.add_argument("--script", type=Path, metavar="FILE", help="write a shrunk failing run")
+    add_svg_argument(output)
 
 
 def _count(text: str) -> int:
@@ -108,6 +113,7 @@ def _subject(options: argparse.Namespace) -> Subject:
     if options.detection is not None:
         changed["detection"] = parse_time(options.detection, scenario.timing)
     given = {
+        "start": options.start and Start(options.start),
         "loss": options.loss,
         "duplication": options.duplicate,
         "order": options.order and Order(options.order),
@@ -129,10 +135,12 @@ def _subject(options: argparse.Namespace) -> Subject:
 def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
     result = bench.run(options.seed, record=True)
     if options.trace:
-        _write(options.trace, "".join(f"{line}\n" for line in to_json_lines(result.trace)))
+        write(options.trace, "".join(f"{line}\n" for line in to_json_lines(result.trace)))
     broken = next(iter(result.violations), None)
     story = shrunk_story(subject, kind_and_form, options.seed, broken) if broken else None
-    _keep(options, story)
+    _keep(options, bench, story)
+    if options.svg and not story:
+        draw(options.svg, result.trace, bench.machine, f"{_title(bench)}, seed {options.seed}")
     verdicts = {claim.name: claim.name not in result.violations for claim in bench.judge.claims}
     elected = None if result.elected is None else in_T(result.elected, bench.setting.timing)
     if options.json:
@@ -196,7 +204,7 @@ def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> in
     for claim, first in swarmed.first.items():
         if not interrupted:
             story = shrunk_story(subject, kind_and_form, first.seed, claim)
-            _keep(options, story)
+            _keep(options, bench, story)
             break
     if options.json:
         found = _swarm_object(subject, bench, swarmed, seconds)
@@ -298,9 +306,15 @@ def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[s
     }
 
 
-def _keep(options: argparse.Namespace, story: Story | None) -> None:
-    if options.script and story:
-        _write(options.script, story.script)
+def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> None:
+    """Write and draw the run that breaks a claim, where that was asked for."""
+    if story and options.script:
+        write(options.script, story.script)
+    if story and options.svg:
+        marks = [(len(story.trace.steps) - 1, f"{story.claim} is violated: {story.witness}")]
+        kind, form = kind_and_form(story.trace.setting.protocol)
+        machine = story.trace.setting.machine(kind, form)
+        draw(options.svg, story.trace, machine, _title(bench), marks)
 
 
 def _show_story(story: Story | None) -> None:
@@ -309,10 +323,3 @@ def _show_story(story: Story | None) -> None:
             f"\nThe shortest run that was found for {story.claim} ({CLAIMS[story.claim].text}):\n"
         )
         print(story.script, end="")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -180,7 +180,7 @@ class Run:
 
     def _ends_office(self, node: Node) -> bool:
         """If the node's office has run out, that is what it takes notice of first."""
-        if node.local is None or node.local.standing.until is None:
+        if not node.reacts:
             return False
         ended = self._cluster.ended_office(node)
         if ended is not None:

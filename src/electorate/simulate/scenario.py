@@ -10,7 +10,7 @@ import msgspec
 from electorate.core import NodeId, Strongest, Timing, Value
 from electorate.simulate.delay import Delay, Uniform, parse_delay, parse_time
 from electorate.simulate.fault import AnyFault, Plan
-from electorate.trace import Clock, Connections, Order, Setting
+from electorate.trace import Clock, Connections, Order, Setting, Start
 
 T = 1000
 """The usual length of T: fine enough for time to pass for continuous."""
@@ -40,6 +40,7 @@ class Scenario(Value):
     """The conditions of a run; all times are in units of which T has `timing.T`."""
 
     ids: tuple[NodeId, ...] = (1, 2, 3)
+    start: Start = Start.NORMAL
     timing: Timing = Timing(T=T)
     delay: Delay = Uniform(0, T)
     loss: float = 0.0
@@ -71,6 +72,7 @@ class Scenario(Value):
             self.timing,
             order=self.order,
             connections=self.connections,
+            start=self.start,
         )
         if longest is not None and longest <= setting.delay_max:
             return setting
@@ -103,6 +105,7 @@ class _Sheet(Value):
     """A scenario as its file has it."""
 
     nodes: int = 3
+    start: Start = Start.NORMAL
     timing: Timing = Timing(T=T)
     network: _Network = _Network()
     detector: _Detector = _Detector()
@@ -135,6 +138,7 @@ def _resolved(sheet: _Sheet) -> Scenario:
     counts = {name: getattr(sheet.faults, name) for name in Faults.__struct_fields__}
     scenario = Scenario(
         ids=tuple(range(1, sheet.nodes + 1)),
+        start=sheet.start,
         timing=timing,
         delay=parse_delay(network.delay, timing),
         loss=network.loss,
@@ -155,6 +159,8 @@ def _resolved(sheet: _Sheet) -> Scenario:
 
 def verify(scenario: Scenario) -> None:
     """Raise ValueError if the scenario makes no sense."""
+    if scenario.start is Start.DOWN:
+        raise ValueError("a simulation starts from normal or boot")
     for name in ("loss", "duplication"):
         if not 0 <= getattr(scenario, name) < 1:
             raise ValueError(f"{name} is a share from 0 up to, but not including, 1")
