@@ -141,10 +141,10 @@ def drawn_table(lot: Random, bounded: bool) -> Table:
 
 
 def drawn_model(lot: Random) -> Model:
-    longest = lot.choice((1, 2))
+    longest = lot.choice((1, 1, 2))
     setting = Setting(
         "drawn",
-        tuple(range(1, lot.choice((1, 2, 2, 2, 3)) + 1)),
+        tuple(range(1, lot.choice((1, 2, 2, 2, 2, 3)) + 1)),
         timing=Timing(longest),
         delay_min=lot.randint(0, longest),
         clock=lot.choice((Clock.BOUNDED, Clock.BOUNDED, Clock.UNBOUNDED)),
@@ -153,12 +153,12 @@ def drawn_model(lot: Random) -> Model:
         connections=lot.choice(list(Connections)),
         start=Start.BOOT,
     )
-    kinds = set(lot.sample(BUDGETS, lot.choice((0, 1, 1, 2, 3))))
-    if "recoveries" in kinds:
+    kinds = set(lot.sample(BUDGETS, lot.choice((0, 1, 1, 1, 2))))
+    if "recoveries" in kinds or lot.random() < 0.3:
         kinds.add("crashes")
     return Model(
         setting,
-        Budget(**{kind: lot.choice((1, 1, 2)) for kind in sorted(kinds)}),
+        Budget(**{kind: lot.choice((1, 1, 1, 2)) for kind in sorted(kinds)}),
         Bounds(capacity=lot.choice((1, 2)), firings=1),
         lot.choice((Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE)),
         lot.choice((None, 0, 1)),

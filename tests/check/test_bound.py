@@ -89,6 +89,19 @@ def test_a_search_that_was_cut_calls_nothing_stuck() -> None:
     assert verdict.cuts == {"counter": 2}
 
 
+def test_to_tell_a_run_again_is_no_new_cut() -> None:
+    orders = {
+        "1 boot": "elect; set x 1 1; set y 1 1",
+        "1 fired x": "send 2 a; send 2 b",
+        "1 fired y": "follow 1; cancel x",
+        "2 boot": "follow 1",
+    }
+    verdict = Probe(orders, capacity=1).check(everybody_follows(1))
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, 2)
+    # At tick 1 and at tick 2, with faults and without.
+    assert verdict.cuts == {"capacity": 4}
+
+
 @pytest.mark.parametrize("kind", [Tenure, OverTenure])
 def test_a_growing_number_may_lie_deep_in_the_state(kind: type[Machine[Any]]) -> None:
     setting = Setting("tenure", (1,), start=Start.BOOT)

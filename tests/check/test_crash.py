@@ -62,6 +62,14 @@ def test_with_atomic_turns_all_messages_of_a_turn_leave_or_none() -> None:
     assert len([taken for taken in probe.moves() if taken.move.torn]) == 1
 
 
+def test_a_message_whose_turn_is_torn_has_been_taken() -> None:
+    orders = {"1 boot": "send 2 a", "2 heard a": "send 3 b; send 3 c"}
+    probe = Probe(orders, nodes=3, crashes=1)
+    torn = [t for t in probe.moves() if t.move.kind == "deliver" and t.move.torn]
+    assert {t.move.torn.sent for t in torn if t.move.torn} >= {((3, 0),), ((3, 1),)}
+    assert {t.after[probe.world.column[0, 1]] for t in torn} == {probe.world.empty}
+
+
 def test_a_message_torn_out_of_its_turn_is_still_fifo() -> None:
     probe = Probe(BROADCAST, nodes=3, crashes=1)
     assert probe.diaries(2) == {(), (A,), (A, C)}

@@ -10,8 +10,8 @@ from tests.check.plain import EndlessTalk
 from tests.check.plain_goal import Grade, PlainGoal
 from tests.check.plain_moves import PlainMoves, Reached
 
-PLACES_MAX = 600
-SEEDS = 400
+PLACES_MAX = 400
+SEEDS = 320
 PARTS = 8
 
 

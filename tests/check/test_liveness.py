@@ -3,7 +3,6 @@
 import pytest
 
 from electorate.check import Liveness, Result, Verdict
-from electorate.check.liveness import STANDSTILL
 from electorate.trace import Clock, Ticked, Trace, is_consequence
 from tests.check.claim import everybody_follows
 from tests.check.probe import Probe
@@ -68,12 +67,12 @@ def test_a_goal_lost_again_without_ever_resting_counts_until_it_is_kept() -> Non
 
 
 def test_where_time_may_pass_or_not_on_the_same_way_the_slowest_run_lets_it_pass() -> None:
-    # Firing at once and setting the timer anew leads where a tick leads.
     orders = {
-        "1 boot": "elect; set z 1; set x 0 2",
-        "1 fired x": "quietly; set x 0 1",
-        "1 fired z": "follow 1; cancel x",
+        "1 boot": "elect; set x 0 1; set y 1",
+        "1 fired x": "quietly; set x 0; set y 0",
+        "1 fired y": "follow 1; cancel x",
     }
+    # To fire x at once leads to the very row to which a tick leads.
     verdict = Probe(orders, nodes=1).check(FOLLOW_1)
     assert fate(verdict) == (Liveness.LIVE, 1)
     assert verdict.slowest is not None
@@ -169,7 +168,7 @@ def test_a_loop_that_takes_no_time_and_has_no_way_out_is_reported_as_such(held: 
     verdict = Probe(orders, nodes=1).check(FOLLOW_1)
     assert fate(verdict) == (Liveness.STUCK, None)
     (violation,) = verdict.violations
-    assert violation.witness.text == STANDSTILL
+    assert "time stands still" in violation.witness.text
     assert ticks_after(violation.trace, violation.loop_after) == 0
 
 

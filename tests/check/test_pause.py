@@ -6,7 +6,7 @@ from electorate.check import Result
 from electorate.check.part import Pulse
 from electorate.claims import CLAIMS
 from electorate.core import Status
-from electorate.trace import Clock, Resumed, is_consequence
+from electorate.trace import Clock, Paused, Resumed, script_of
 from tests.check.claim import everybody_follows
 from tests.check.probe import Probe, Taken
 
@@ -67,6 +67,18 @@ def test_nobody_elses_timer_waits_for_what_a_resumed_node_has_missed() -> None:
     assert pulses == {Pulse.PAUSED, Pulse.WOKEN}
 
 
+def test_the_timers_of_a_resumed_node_wait_for_nothing() -> None:
+    orders = {"1 boot": "send 3 a", "2 boot": "set x 1", "2 fired x": "send 3 b"}
+    assert Probe(orders, nodes=3).ends(3) == {("heard a", "heard b")}
+    probe = Probe(orders, nodes=3, pauses=1)
+    awake = {
+        probe.node(taken.before, 3).pulse
+        for taken in probe.moves()
+        if probe.diary(taken.after, 3) == ("heard b",)
+    }
+    assert Pulse.AWAKE in awake
+
+
 def test_a_paused_nodes_last_view_counts() -> None:
     orders = {
         "1 boot": "follow 1; set x 2",
@@ -100,11 +112,17 @@ def test_the_stable_phase_resumes_whoever_is_paused_and_the_run_says_so() -> Non
     probe = Probe(orders, pauses=1)
     verdict = probe.check(everybody_follows(1))
     assert (verdict.result, verdict.tau) == (Result.HOLDS, 2)
-    stuck = Probe({**orders, "1 boot": "follow 1; set x 2", "1 fired x": "elect"}, pauses=1)
-    for violation in stuck.check(everybody_follows(1)).violations:
-        moves = [step for step in violation.trace.steps if not is_consequence(step)]
-        paused = sum(type(step.happening).__name__ == "Paused" for step in moves)
-        assert paused == sum(isinstance(step.happening, Resumed) for step in moves)
+    # Only after a pause the timer goes before the message, and then the node is stuck.
+    orders |= {"2 boot": "follow 1; send 1 a", "1 heard a": "follow 1; cancel x"}
+    orders |= {"1 boot": "elect; set x 1", "1 fired x": "set z 2", "1 fired z": "elect"}
+    assert Probe(orders).check(everybody_follows(1)).result is Result.HOLDS
+    probe = Probe(orders, pauses=1)
+    (violation,) = probe.check(everybody_follows(1)).violations
+    happenings = [type(step.happening) for step in violation.trace.steps]
+    assert (happenings.count(Paused), happenings.count(Resumed)) == (1, 1)
+    assert happenings.index(Resumed) == (violation.calm_after or 0) - 1
+    text = script_of(violation.trace)
+    assert probe.retold(text) == text
 
 
 def test_without_bounds_a_node_that_was_paused_is_like_any_other() -> None:

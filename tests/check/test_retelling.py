@@ -15,7 +15,7 @@ from electorate.check.start import StartError
 from electorate.core import Machine, Members, ProtocolError, Timing, text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
-from electorate.trace import Start, Ticked, Trace, is_consequence, script_of
+from electorate.trace import Clock, Start, Ticked, Trace, is_consequence, script_of
 from tests.check.drawn import Drawn, drawn
 from tests.check.test_drawn import ALWAYS, GOAL
 
@@ -103,24 +103,23 @@ def played(machine: Machine[Any], text: str) -> tuple[str, list[object]]:
 
 
 def snapshot(cluster: Cluster) -> object:
-    """Everything but the time, and the ages of messages that are as old as they can get."""
+    """Everything by which two moments differ; without bounds that is no matter of time."""
+    bounded = cluster.setting.clock is Clock.BOUNDED
     now, oldest = cluster.now, cluster.setting.delay_max
+
+    def left(time: int) -> int:
+        return max(0, time - now) if bounded else 0
+
     nodes = tuple(
         (
             node.local and node.local.state,
             node.stable,
-            frozenset(
-                (timer, max(0, armed.earliest - now), max(0, armed.latest - now))
-                for timer, armed in node.timers.items()
-            ),
+            frozenset((t, left(a.earliest), left(a.latest)) for t, a in node.timers.items()),
             node.view if node.local else None,
         )
         for node in cluster.nodes.values()
     )
-    mail = tuple(
-        sorted(
-            (e.sender, e.to, text_of(e.message), min(now - e.sent_at, oldest))
-            for e in cluster.in_flight()
-        )
-    )
-    return nodes, mail
+    mail = [
+        (e.sender, e.to, text_of(e.message), left(e.sent_at + oldest)) for e in cluster.in_flight()
+    ]
+    return nodes, tuple(sorted(mail))

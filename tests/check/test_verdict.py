@@ -2,10 +2,11 @@
 
 import pytest
 
-from electorate.check import Detector, Result
+from electorate.check import Budget, Detector, Model, Result, check
 from electorate.claims import CLAIMS
-from electorate.core import Timing
-from electorate.trace import Clock, Connections, Order, Start, Ties
+from electorate.core import Event, Machine, NodeId, Stable, Standing, State, Status, Timing
+from electorate.core import Result as Turn
+from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
 from tests.check.claim import everybody_follows, nobody_follows
 from tests.check.probe import Probe
 
@@ -147,3 +148,35 @@ def test_calls_count_the_turns_that_were_worked_out_not_those_that_were_taken() 
     # Two boots, x and y.
     assert verdict.calls == 4
     assert verdict.transitions > 20
+
+
+class StillState(State):
+    pass
+
+
+class Still(Machine[StillState]):
+    """Declares nothing and does nothing."""
+
+    state_type = StillState
+
+    def boot(self, me: NodeId, stable: Stable | None) -> Turn[StillState]:
+        return StillState(me, Stable()), []
+
+    def step(self, state: StillState, event: Event) -> Turn[StillState]:
+        return state, []
+
+    def view(self, state: StillState) -> Standing:
+        return Standing(Status.NORMAL, state.me)
+
+
+@pytest.mark.parametrize("clock", list(Clock))
+def test_a_machine_without_messages_and_timers_can_be_checked(clock: Clock) -> None:
+    for start in Start:
+        setting = Setting("still", (1,), clock=clock, start=start)
+        faults = Budget(crashes=1, recoveries=1, losses=1, doubles=1, lies=1, pauses=1, asks=1)
+        machine = Still(setting.members(), setting.timing)
+        verdict = check(machine, Model(setting, faults), [CLAIMS["A1"], CLAIMS["A2"]])
+        assert (verdict.result, verdict.tau) == (
+            Result.HOLDS,
+            0 if clock is Clock.BOUNDED else None,
+        )

@@ -84,10 +84,10 @@ def the_last_order_to_a_timer_counts(run: Run) -> Cases:
             orders = [] if setting is None else _orders(setting.moment.effects, timer)
             if setting is not None and len(orders) > 1 and run.timed:
                 late = moment.at - setting.earliest
-                excused = not run.keeps_time or _was_paused(run, life, setting.moment, moment)
+                excused = not run.stepped or _was_paused(run, life, setting.moment, moment)
                 obeyed = late >= 0 and (late <= setting.jitter or excused)
                 yield None if obeyed else f"{life}: {timer} is off by {late}"
-        for moment, armed in turns_of(life):
+        for moment in life.moments:
             for timer in {e.timer for e in moment.effects if isinstance(e, CancelTimer)}:
                 last = _orders(moment.effects, timer)[-1]
                 fires = isinstance(moment.event, TimedOut) and moment.event.timer == timer
@@ -96,8 +96,8 @@ def the_last_order_to_a_timer_counts(run: Run) -> Cases:
 
 
 def _was_paused(run: Run, life: Life, since: Moment, until: Moment) -> bool:
-    spans = [span for node, *span in run.pauses if node == life.node]
-    return any(start <= until.at and end >= since.at for start, end in spans)
+    pauses = (pause for pause in run.pauses if pause.node == life.node)
+    return any(pause.at <= until.at and pause.at_end >= since.at for pause in pauses)
 
 
 def _orders(effects: tuple[Effect, ...], timer: str) -> list[Effect]:
@@ -134,6 +134,18 @@ def _is_echo(moment: Moment) -> bool:
     return isinstance(moment.event, Received) and isinstance(moment.event.message, Echo)
 
 
+def a_paused_node_takes_nothing(run: Run) -> Cases:
+    """While a node stands still nothing is handed to it."""
+    for pause in run.pauses:
+        taken = (
+            f"{life} takes {moment.event} while it stands still"
+            for life in run.lives_of(pause.node)
+            for moment in life.moments
+            if pause.order < moment.order < pause.order_end
+        )
+        yield next(taken, None)
+
+
 def timers_count_from_when_the_event_was_taken_up(run: Run) -> Cases:
     """A timer of a turn that saves is not put off by the time that saving takes."""
     if not run.timed:
@@ -142,7 +154,9 @@ def timers_count_from_when_the_event_was_taken_up(run: Run) -> Cases:
         moment.at - setting.earliest - setting.jitter
         for life in run.lives
         for _, moment, setting in firings_of(life)
-        if setting is not None and setting.saves
+        if setting is not None
+        and setting.saves
+        and not _was_paused(run, life, setting.moment, moment)
     ]
     if late:
         # Any firing may be late for some other reason, but hardly every one.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from electorate.core import NodeId, Received, Viewed
-from tests.conformance.probe import LEASE, Echo, Note, ProbeState, echoes_of, notes_of
+from electorate.core import Asked, NodeId, Received, Viewed
+from tests.conformance.probe import Echo, Kept, Note, Speak, echoes_of, notes_of
 from tests.conformance.story import Life, Moment, Run
 
 Cases = Iterator[str | None]
@@ -130,7 +130,8 @@ def channels_keep_their_order(run: Run) -> Cases:
 def nothing_of_an_old_connection_arrives(run: Run) -> Cases:
     """Where connections die, a life hears only what was sent to it, and by a life that is not over.
 
-    A life is over for a receiver when it has heard the next.
+    A life is over for a receiver when it has heard the next, or, as far as such things have an
+    order at all, when the next has begun.
     """
     if not run.dies:
         return
@@ -144,6 +145,11 @@ def nothing_of_an_old_connection_arrives(run: Run) -> Cases:
         channel = (heard.sender, heard.life.node)
         fresh = sent_at.get((*channel, heard.note), -1.0) >= heard.life.opened
         current = heard.note.life >= newest.get(channel, 0)
+        if run.stepped:
+            begun = [
+                each for each in run.lives_of(heard.sender) if each.opened < heard.moment.order
+            ]
+            current &= heard.note.life >= begun[-1].number
         where = f"{heard.life} hears {heard.note} of node {heard.sender}"
         yield _unless(fresh and current, f"{where} on an old connection")
         newest[channel] = max(heard.note.life, newest.get(channel, 0))
@@ -156,7 +162,7 @@ def a_crash_leaves_what_was_saved_and_nothing_else(run: Run) -> Cases:
         if lives:
             yield _unless(lives[0].kept is None, f"{lives[0]} is the first, but was given a past")
         for last, life in pairwise(lives):
-            saved = [last.moments[-1].state.stable]
+            saved: list[Kept | None] = [last.moments[-1].state.stable]
             if last.unsaved:
                 before = last.moments[-1].before
                 saved.append(before.stable if before is not None else last.kept)
@@ -165,24 +171,30 @@ def a_crash_leaves_what_was_saved_and_nothing_else(run: Run) -> Cases:
 
 
 def a_torn_turn_sends_a_prefix_on_each_channel(run: Run) -> Cases:
-    """Of the notes of a turn that a crash may have torn, each node hears the first few."""
-    if run.loses:
-        return
+    """Of the notes of a turn in a life that ended in a crash, each node hears the first few."""
     heard = heard_in(run)
     for sent in sent_in(run):
-        if not sent.life.crashed or sent.moment is not sent.life.moments[-1]:
-            continue
         for life in run.lives_of(sent.to):
-            if life.opened < sent.moment.order:
-                found = [
-                    each.note
-                    for each in heard
-                    if each.life is life
-                    and each.sender == sent.life.node
-                    and each.note in sent.notes
-                ]
+            if sent.life.crashed and life.opened < sent.moment.order:
+                found = _heard_by(life, sent, heard)
                 kept = found == sent.notes[: len(found)]
                 yield _unless(kept, f"{life} hears {found} of {sent.notes}")
+
+
+def _heard_by(life: Life, sent: Sent, heard: list[Heard]) -> list[Note]:
+    ours = [each for each in heard if each.life is life and each.sender == sent.life.node]
+    return [each.note for each in ours if each.note in sent.notes]
+
+
+def heard_of_the_last_speech(run: Run) -> Iterator[tuple[int, ...]]:
+    """How much each other node heard of what a node said last before it crashed."""
+    heard = heard_in(run)
+    for life in run.lives:
+        speeches = [s for s in sent_in(run) if s.life is life and s.moment.event == Asked(Speak())]
+        if life.crashed and speeches:
+            last = [sent for sent in speeches if sent.moment is speeches[-1].moment]
+            found = [[_heard_by(each, s, heard) for each in run.lives_of(s.to)] for s in last]
+            yield tuple(sum(map(len, notes)) for notes in found)
 
 
 def the_first_event_is_a_view(run: Run) -> Cases:

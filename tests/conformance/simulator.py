@@ -14,12 +14,12 @@ from tests.conformance.probe import find
 from tests.conformance.story import Run, told
 
 T = 20
-SEEDS = range(25)
+SEEDS = range(12)
 
 FAULTS = {
-    "speech": Faults(crashes=6, recoveries=6, torn=0.7, lies=1, asks=16),
+    "speech": Faults(crashes=6, recoveries=6, torn=0.8, lies=1, asks=10),
     "clock": Faults(crashes=3, recoveries=3, pauses=1, asks=12),
-    "office": Faults(crashes=1, recoveries=1, pauses=5, cuts=1, lies=3, asks=16),
+    "office": Faults(crashes=1, recoveries=1, pauses=5, cuts=1, lies=3, asks=12),
 }
 WISHES = {"speech": "speak", "clock": "wind", "office": "reign+speak"}
 
@@ -64,8 +64,6 @@ crash 1
 
 recover 1
 
-tick 4
-
 settle
 
 ask 1 Wind
@@ -104,6 +102,7 @@ class Simulator:
     """Runs probes in simulated time."""
 
     name = "simulator"
+    tears = 4
 
     def runs(self, scene: str) -> Iterator[Run]:
         """Scripted and seeded runs of one kind."""
@@ -121,9 +120,9 @@ class Simulator:
             connections=connections,
             detection=2 * T,
             faults=FAULTS[scene],
-            safety=30 * T,
-            stable=20 * T,
-            stay=10 * T,
+            safety=20 * T,
+            stable=8 * T,
+            stay=4 * T,
         )
         rules = (f"wishes={WISHES[scene]}",)
         setting = replace(scenario.setting("probe", rules, "lowest"), start=Start.BOOT)

@@ -4,10 +4,10 @@ A driver says only which states its nodes went through, and when. What a node wa
 off the state (its last fact), and what it ordered is what the machine orders in that case.
 """
 
-from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
-from electorate.core import Effect, Event, NodeId, Received, Viewed
+from electorate.core import Asked, Effect, Event, NodeId, Received, State, Turns
 from electorate.trace import (
     Connections,
     Crashed,
@@ -16,9 +16,18 @@ from electorate.trace import (
     Resumed,
     Setting,
     Start,
+    Step,
     Trace,
 )
-from tests.conformance.probe import Kept, Note, Probe, ProbeState, echoes_of, event_of, find
+from tests.conformance.probe import (
+    Kept,
+    Note,
+    ProbeState,
+    Speak,
+    echoes_of,
+    event_of,
+    find,
+)
 
 
 class Moment(NamedTuple):
@@ -32,7 +41,7 @@ class Moment(NamedTuple):
     """None for a boot."""
     before: ProbeState | None
     state: ProbeState
-    due: ProbeState
+    due: State
     """The state that it should have led to."""
     effects: tuple[Effect, ...]
 
@@ -40,7 +49,7 @@ class Moment(NamedTuple):
 class Life:
     """The turns of one node from a boot to a crash."""
 
-    def __init__(self, machine: Probe, node: NodeId, opened: float) -> None:
+    def __init__(self, turns: Turns, node: NodeId, opened: float) -> None:
         self.node = node
         self.opened = opened
         """Since when messages may reach this life."""
@@ -48,16 +57,16 @@ class Life:
         self.crashed = False
         self.unsaved = False
         """Whether the crash may have come before its last turn was saved."""
-        self._machine = machine
+        self._turns = turns
 
     def take(self, order: float, at: float, state: ProbeState, before: ProbeState | None) -> None:
         """Add a turn that led to this state."""
         event = event_of(state.facts[-1]) if state.facts else None
         if event is None or before is None:
-            due, effects = self._machine.boot(self.node, state.kept)
+            due = self._turns.boot(self.node, state.kept)
         else:
-            due, effects = self._machine.step(before, event)
-        self.moments.append(Moment(order, at, event, before, state, due, tuple(effects)))
+            due = self._turns.step(before, event)
+        self.moments.append(Moment(order, at, event, before, state, due.state, due.effects))
 
     @property
     def kept(self) -> Kept | None:
@@ -73,6 +82,16 @@ class Life:
         return f"life {self.number} of node {self.node}"
 
 
+class Pause(NamedTuple):
+    """A node stood still."""
+
+    node: NodeId
+    order: float
+    order_end: float
+    at: float
+    at_end: float
+
+
 class Departure(NamedTuple):
     """A note that left, and what was durable at its sender by then."""
 
@@ -86,24 +105,25 @@ class Run:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        machine = setting.machine(*find(setting.protocol))
-        assert isinstance(machine, Probe)
-        self.machine = machine
+        self.turns = turns_of(setting)
         self.lives: list[Life] = []
         self.departures: list[Departure] = []
         self.trace: Trace | None = None
         """The driver's own record."""
+        self.problem = "there is no record"
+        """Why there is none."""
         self.timed = True
         """Whether the driver's clock says when a turn was."""
-        self.keeps_time = True
-        """Whether a timer that is due fires at once, unless its node is paused."""
-        self.pauses: list[tuple[NodeId, float, float]] = []
+        self.stepped = True
+        """Whether the driver steps from one happening to the next: none comes late of itself."""
+        self.pauses: list[Pause] = []
         self.grain = 0.0
         """The driver's clock is off by at most this."""
         self.saving = 0.0
         """How long the driver takes to save."""
         self.doubles = False
-        self.loses = False
+        self.torn: list[tuple[int, ...]] = []
+        """Of speeches that a crash fell into: how many notes to each other node left."""
 
     @property
     def dies(self) -> bool:
@@ -116,51 +136,81 @@ class Run:
 
     def begin(self, node: NodeId, opened: float) -> Life:
         """A life begins."""
-        life = Life(self.machine, node, opened)
+        life = Life(self.turns, node, opened)
         self.lives.append(life)
         return life
 
 
+@cache
+def turns_of(setting: Setting) -> Turns:
+    """The turns of a probe, worked out apart from any driver."""
+    return Turns(setting.machine(*find(setting.protocol)))
+
+
 def told(trace: Trace) -> Run:
     """The story in the record of a driver that steps from one state to the next."""
-    run = Run(trace.setting)
-    run.trace = trace
-    present: dict[NodeId, Life] = {}
-    paused: dict[NodeId, int] = {}
-    if trace.setting.start is Start.BOOT:
-        for node in trace.setting.ids:
-            life = present[node] = run.begin(node, -1.0)
-            before = None
-            for state in first_states(run.machine, node):
-                life.take(-1.0, 0.0, state, before)
-                before = state
-    for number, step in enumerate(trace.steps):
+    return _Teller(trace).run
+
+
+class _Teller:
+    """Goes through a trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.run = Run(trace.setting)
+        self.run.trace = trace
+        self._present: dict[NodeId, Life] = {}
+        self._paused: dict[NodeId, tuple[int, Step]] = {}
+        if trace.setting.start is Start.BOOT:
+            for node in trace.setting.ids:
+                self._begin(node)
+        for number, step in enumerate(trace.steps):
+            self._tell(number, step)
+        for node in list(self._paused):
+            self._resume(node, len(trace.steps), trace.steps[-1])
+
+    def _begin(self, node: NodeId) -> None:
+        """What a node goes through before a run begins: boot, first view, echoes."""
+        life = self._present[node] = self.run.begin(node, -1.0)
+        turns = self.run.turns
+        told = turns.life(node, None, frozenset(self.run.setting.ids))
+        echoes = echoes_of(told[0].effects)
+        while echoes:
+            told.append(turns.step(told[-1].state, Received(node, echoes.pop(0))))
+            echoes += echoes_of(told[-1].effects)
+        before = None
+        for turn in told:
+            life.take(-1.0, 0.0, _probe(turn.state), before)
+            before = _probe(turn.state)
+
+    def _tell(self, number: int, step: Step) -> None:
         match step.happening:
             case Crashed(node):
-                present.pop(node).crashed = True
+                self._crash(node, number, step)
             case Recovered(node):
-                present[node] = run.begin(node, number)
+                self._present[node] = self.run.begin(node, number)
             case Paused(node):
-                paused[node] = step.at
+                self._paused[node] = number, step
             case Resumed(node):
-                run.pauses.append((node, paused.pop(node), step.at))
+                self._resume(node, number, step)
         for place, turn in enumerate(step.turns):
-            life = present[turn.node]
-            assert isinstance(turn.after, ProbeState)
-            assert turn.before is None or isinstance(turn.before, ProbeState)
-            life.take(number + place / 1000, step.at, turn.after, turn.before)
+            life = self._present[turn.node]
+            before = None if turn.before is None else _probe(turn.before)
+            life.take(number + place / 1000, step.at, _probe(turn.after), before)
             if turn.sent is not None:
-                present.pop(turn.node).crashed = True
-    return run
+                self._crash(turn.node, number, step)
+                if life.moments[-1].event == Asked(Speak()):
+                    self.run.torn.append(tuple(count for _, count in turn.sent))
+
+    def _crash(self, node: NodeId, number: int, step: Step) -> None:
+        self._present.pop(node).crashed = True
+        if node in self._paused:
+            self._resume(node, number, step)
+
+    def _resume(self, node: NodeId, number: int, step: Step) -> None:
+        order, began = self._paused.pop(node)
+        self.run.pauses.append(Pause(node, order, number, began.at, step.at))
 
 
-def first_states(machine: Probe, node: NodeId) -> Iterator[ProbeState]:
-    """What a node goes through before anything happens to it: boot, first view, echoes."""
-    state, effects = machine.boot(node, None)
-    yield state
-    coming: list[Event] = [Viewed(frozenset(machine.members.ids))]
-    coming += (Received(node, echo) for echo in echoes_of(effects))
-    while coming:
-        state, effects = machine.step(state, coming.pop(0))
-        coming += (Received(node, echo) for echo in echoes_of(effects))
-        yield state
+def _probe(state: State) -> ProbeState:
+    assert isinstance(state, ProbeState)
+    return state

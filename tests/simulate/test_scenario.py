@@ -86,7 +86,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("node = 3", "unknown key 'node'; the keys of a scenario are: nodes, timing, network, "),
+        ("node = 3", "unknown key 'node'; the keys of a scenario are: nodes, start, timing, "),
         ("[network]\nlos = 1", "unknown key 'network.los'; the keys of [network] are: delay, loss"),
         ("[faults]\ncrash = 1", "unknown key 'faults.crash'; the keys of [faults] are: crashes, "),
         ("nodes = 'three'", "Expected `int`, got `str` - at `nodes`"),

@@ -1,7 +1,7 @@
 """The exhaustive driver: every run of a protocol within stated budgets and bounds."""
 
+from electorate.check.checking import check
 from electorate.check.model import Bounds, Budget, Detector, Model
-from electorate.check.search import check
 from electorate.check.verdict import Liveness, Result, Verdict, Violation
 
 __all__ = [

@@ -81,7 +81,7 @@ class Board:
         if self.model.setting.connections is Connections.DIE:
             for (sender, _), column in self.column.items():
                 if sender == place:
-                    changed[column] = self._without_sender(changed[column], self.ids[place])
+                    changed[column] = self.without_sender(changed[column], self.ids[place])
         if self.machine.uses_views:
             ups = [self.locals.cards[row[other]].up or other == place for other in range(self.n)]
             changed[self.watch_column + place] = self.watching.first(ups)
@@ -163,14 +163,15 @@ class Board:
             if dies and not self.locals.cards[row[to]].up:
                 continue
             column = self.column[place, to]
-            code = self._append(row[column], items)
+            code = self.append(row[column], items)
             if code is None:
                 self.cuts["capacity"] += 1
                 return None
             changed[column] = code
         return tuple(changed)
 
-    def _append(self, channel: int, items: int) -> int | None:
+    def append(self, channel: int, items: int) -> int | None:
+        """The channel with these messages at its end; None if it has no room for them."""
         key = (channel, items)
         if key not in self._appended:
             value = self.channels.cards[channel].value + self.messages.cards[items]
@@ -178,7 +179,8 @@ class Board:
             self._appended[key] = self.channels.code(value) if fits else None
         return self._appended[key]
 
-    def _without_sender(self, channel: int, sender: NodeId) -> int:
+    def without_sender(self, channel: int, sender: NodeId) -> int:
+        """The channel without the messages of one sender."""
         items = self.channels.cards[channel].value
         return self.channels.code(tuple(item for item in items if item.sender != sender))
 

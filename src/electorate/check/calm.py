@@ -1,7 +1,6 @@
 """The stable graph: all that can happen after the last fault, from wherever the faults led."""
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterable
 
 from electorate.check.board import Row
 from electorate.check.graph import Graph
@@ -55,21 +54,17 @@ class Calm:
                 self.cut.add(state)
             self.graph.add(edges)
 
+    def row(self, state: int) -> Row:
+        """The row of a state."""
+        return self.rows[state]
+
+    def edges(self, state: int) -> Iterable[tuple[int, int]]:
+        """Where one can go from a state, and whether time passes on the way."""
+        return self.graph.edges(state)
+
     def stem(self, state: int) -> tuple[Path, list[int]]:
         """How to get to a state: the path up to the last fault, and the states after it."""
         states = [state]
         while (parent := self._parents[states[-1]]) >= 0:
             states.append(parent)
         return self._stem(-1 - parent), states[::-1]
-
-    def moves(self, states: list[int]) -> Path:
-        """The moves along states that follow one another."""
-        path: Path = []
-        cuts = self.world.cuts.copy()
-        for state, after in pairwise(states):
-            row, wanted = self.rows[state], self.rows[after]
-            moves = [move for move, found in self.world.successors(row) if found == wanted]
-            # Where time may pass or not on the same way, a slowest run lets it pass.
-            path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
-        self.world.cuts = cuts  # To look again is no new cut.
-        return path

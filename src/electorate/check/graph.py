@@ -2,7 +2,7 @@
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 
 class Graph:
@@ -77,19 +77,29 @@ class Graph:
         self, start: int, found: Callable[[int], bool], allowed: Callable[[int], bool]
     ) -> list[int]:
         """The shortest way of at least one edge to a state that is `found`, start included."""
-        came: dict[int, int] = {}
-        queue = deque([start])
-        while queue:
-            state = queue.popleft()
-            for target, _ in self.edges(state):
-                if target in came or not allowed(target):
-                    continue
-                came[target] = state
-                if found(target):
-                    way = [target]
-                    while True:
-                        way.append(came[way[-1]])
-                        if way[-1] == start:
-                            return way[::-1]
-                queue.append(target)
-        raise LookupError("there is no such way")
+        return shortest_way(self.edges, start, found, allowed)
+
+
+def shortest_way(
+    edges: Callable[[int], Iterable[tuple[int, int]]],
+    start: int,
+    found: Callable[[int], bool],
+    allowed: Callable[[int], bool],
+) -> list[int]:
+    """The shortest way of at least one edge to a state that is `found`, start included."""
+    came: dict[int, int] = {}
+    queue = deque([start])
+    while queue:
+        state = queue.popleft()
+        for target, _ in edges(state):
+            if target in came or not allowed(target):
+                continue
+            came[target] = state
+            if found(target):
+                way = [target]
+                while True:
+                    way.append(came[way[-1]])
+                    if way[-1] == start:
+                        return way[::-1]
+            queue.append(target)
+    raise LookupError("there is no such way")

@@ -52,12 +52,14 @@ class Judge:
         electing = sum(s is not None and s.status is Status.ELECTION for s in standings)
         return Judgement(_failing(self._always, row), _failing(self._goals, row), electing > 1)
 
+    def sometimes_overlapped(self, judgement: Judgement) -> None:
+        """Take down whether a row of views shows two elections at once."""
+        self.sometimes[OVERLAPPED] |= judgement.overlaps
+
     def note(self, before: Codes, move: Move, after: Codes) -> None:
         """Take down what this move shows to be possible."""
         if not self.sometimes[TORN] and move.torn is not None:
             self.sometimes[TORN] = move.torn.partial
-        if not self.sometimes[OVERLAPPED]:
-            self.sometimes[OVERLAPPED] = self.of(after).overlaps
         if not self.sometimes[ELECTED]:
             cards = self._world.locals.cards
             ids = self._world.ids

@@ -4,41 +4,22 @@ Plain Python, meant to be read; faster engines must agree with it, state for sta
 """
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from electorate.check.board import Row
 from electorate.check.calm import Calm
 from electorate.check.explain import trace_of
 from electorate.check.judge import Judge
-from electorate.check.liveness import Finding, judge_goal
+from electorate.check.liveness import judge_goal
 from electorate.check.model import Model
-from electorate.check.part import Pulse
+from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
-from electorate.check.verdict import Result, Verdict, Violation
-from electorate.check.world import Move, World
+from electorate.check.telling import Finding
+from electorate.check.verdict import Violation
+from electorate.check.world import Move, World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
-
-STATES_MAX = 5_000_000
-
-
-class Progress(NamedTuple):
-    """How far a search has come."""
-
-    phase: str
-    level: int
-    frontier: int
-    states: int
-    transitions: int
-    seconds: float
-
-
-class LimitReached(Exception):
-    """The search was stopped before its end."""
-
-
-Report = Callable[[Progress], None]
 
 
 class Search:
@@ -71,9 +52,9 @@ class Search:
         while first < len(self.rows):
             last = len(self.rows)
             report(self.progress("search", level, last - first))
+            if always and len(self.broken) == always:
+                return False
             for place in range(first, last):
-                if always and len(self.broken) == always:
-                    return False
                 if len(self.rows) > self.states_max:
                     raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
                 self._expand(place, level)
@@ -96,7 +77,9 @@ class Search:
         self.rows.append(row)
         self.parents.append(parent)
         self.depths.append(depth)
-        for claim, witness in self.judge.of(row).broken:
+        judgement = self.judge.of(row)
+        self.judge.sometimes_overlapped(judgement)
+        for claim, witness in judgement.broken:
             self.broken.setdefault(claim.name, (place, witness))
 
     def _lack(self, world: World, row: Row) -> str | None:
@@ -114,10 +97,7 @@ class Search:
 
     def _path_to_calm(self, place: int) -> list[tuple[Row, Move]]:
         """The shortest way to a state in which the faults end: whoever is paused is resumed."""
-        row = self.rows[place]
-        nodes = (self.world.locals.cards[code].value for code in row[: self.world.n])
-        paused = (n for n, node in enumerate(nodes) if node.pulse is Pulse.PAUSED)
-        return [*self.path(place), *((row, Move("resume", n)) for n in paused)]
+        return [*self.path(place), *resumptions(self.world, self.rows[place])]
 
     def violations(self) -> list[Violation]:
         """Every broken safety claim with its shortest run."""
@@ -125,6 +105,22 @@ class Search:
             Violation(name, witness, trace_of(self.world, self.path(place)))
             for name, (place, witness) in self.broken.items()
         ]
+
+    @property
+    def states(self) -> int:
+        """How many states were met."""
+        return len(self.rows)
+
+    @property
+    def depth(self) -> int:
+        """How many moves the farthest of them is away."""
+        return self.depths[-1] if self.depths else 0
+
+    def findings(self, report: Report) -> list[Finding]:
+        """What becomes of every goal once nothing fails any more."""
+        calm = self.calm(report)
+        goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
+        return [judge_goal(calm, goal) for goal in goals]
 
     def calm(self, report: Report) -> Calm:
         """Everything that can follow once nothing fails any more."""
@@ -148,61 +144,3 @@ class Search:
         """How far this search has come."""
         seconds = time.perf_counter() - self._started
         return Progress(phase, level, frontier, len(self.rows), self.transitions, seconds)
-
-
-def check(
-    machine: Machine[Any],
-    model: Model,
-    claims: Sequence[Claim],
-    states_max: int = STATES_MAX,
-    report: Report = lambda progress: None,
-) -> Verdict:
-    """Judge the claims on every run that the model allows."""
-    search = Search(machine, model, claims, states_max)
-    results = {claim.name: Result.UNKNOWN for claim in claims}
-    goals = [claim for claim in claims if claim.kind is Kind.GOAL]
-    findings: list[Finding] = []
-    reason: str | None = None
-    try:
-        if search.run(report):
-            results |= {c.name: Result.HOLDS for c in claims if c.kind is Kind.ALWAYS}
-            if goals:
-                calm = search.calm(report)
-                findings = [judge_goal(calm, goal) for goal in goals]
-                results |= {finding.goal: finding.result for finding in findings}
-            reason = search.judge.vacuous()
-            if reason is not None:
-                held = [name for name, result in results.items() if result is Result.HOLDS]
-                results |= dict.fromkeys(held, Result.UNKNOWN)
-    except LimitReached as limit:
-        reason = str(limit)
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    results |= dict.fromkeys(search.broken, Result.VIOLATED)
-    worst = max(findings, key=lambda finding: finding.gravity, default=None)
-    return Verdict(
-        result=_overall(results, reason),
-        claims=results,
-        liveness=worst and worst.liveness,
-        tau=worst and worst.tau,
-        slowest=worst and worst.slowest,
-        slowest_from=worst and worst.slowest_from,
-        violations=(*search.violations(), *(f.violation for f in findings if f.violation)),
-        states=len(search.rows),
-        transitions=search.transitions,
-        stable_states=search.stable_states,
-        depth=search.depths[-1] if search.depths else 0,
-        calls=search.world.turns.calls,
-        seconds=search.progress("done", 0, 0).seconds,
-        sometimes=dict(search.judge.sometimes),
-        cuts=dict(search.world.cuts),
-        reason=reason,
-    )
-
-
-def _overall(results: dict[str, Result], reason: str | None) -> Result:
-    if Result.VIOLATED in results.values():
-        return Result.VIOLATED
-    if reason is not None or Result.UNKNOWN in results.values():
-        return Result.UNKNOWN
-    return Result.HOLDS

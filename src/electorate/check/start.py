@@ -68,32 +68,34 @@ def _fault_free_twin(world: World) -> World:
 def _fault_free_loop(
     world: World, goal: Callable[[World, Row], str | None]
 ) -> list[tuple[Row, Move]]:
-    """Follow the run with every delay T until a row repeats; the rows from there on."""
+    """The rows among which the fault-free run goes round, with the move that leaves each."""
+    path, first = _fault_free_run(world)
+    for place, (passed, _) in enumerate(path[first:], start=first):
+        lack = goal(world, passed)
+        if lack is not None:
+            problem = f"the fault-free run misses the goal: {lack}"
+            raise StartError(problem, trace_of(world, path[:place]))
+    return path[first:]
+
+
+def _fault_free_run(world: World) -> tuple[list[tuple[Row, Move]], int]:
+    """The run with every delay T until it repeats itself or rests, and where that begins."""
     row = _booted(world)
     path: list[tuple[Row, Move]] = []
     seen: dict[Row, int] = {}
-    while row not in seen:
-        if len(path) >= STEPS_MAX:
-            raise StartError("the fault-free run never repeats itself", trace_of(world, path))
-        seen[row] = len(path)
+    while len(path) < STEPS_MAX:
         found = _calm_move(world, row)
         if found is None:
             raise _cut(world, path)
         move, after = found
+        # A driver that lets many ticks pass at once sees no row in their midst.
+        if after == row or not (path and path[-1][1].kind == move.kind == "tick"):
+            if row in seen:
+                return path, seen[row]
+            seen[row] = len(path)
         path.append((row, move))
         row = after
-    loop = path[seen[row] :]
-    for place, (passed, _) in enumerate(loop):
-        lack = goal(world, passed)
-        if lack is not None:
-            shown = path[: seen[row] + place]
-            problem = f"the fault-free run misses the goal: {lack}"
-            raise StartError(problem, trace_of(world, shown))
-    # It begins where something happens: a driver that lets many ticks pass at once sees no row
-    # in their midst.
-    while len(loop) > 1 and loop[0][1].kind == loop[-1][1].kind == "tick":
-        loop.append(loop.pop(0))
-    return loop
+    raise StartError("the fault-free run never repeats itself", trace_of(world, path))
 
 
 def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:

@@ -63,7 +63,7 @@ class Turning:
         """A node's first turns in a life; its detector begins by trusting everybody."""
         everybody = frozenset(self._turns.machine.members.ids)
         life = self._turns.life(me, stable, everybody)
-        return self._outcome(me, Local(life[0].state, None), stable, life)
+        return self._outcome(me, Local(life[0].state, None), life)
 
     def step(self, local: Local, event: Event) -> Outcome:
         """What `event` does to a live node."""
@@ -74,18 +74,15 @@ class Turning:
             fired = event.timer in self._periodic and not self._model.bounded
             local = local._replace(timers=armed, firings=local.firings + fired)
         first = self._turns.step(state, event)
-        return self._outcome(state.me, local, state.stable, [first])
+        return self._outcome(state.me, local, [first])
 
-    def _outcome(
-        self, me: NodeId, local: Local, stable: Stable | None, turns: list[Turn]
-    ) -> Outcome:
+    def _outcome(self, me: NodeId, local: Local, turns: list[Turn]) -> Outcome:
         turns = self._with_memory(me, turns)
         sends: Sends = {}
         torn: list[Torn] = []
         for place, turn in enumerate(turns):
             last = place == len(turns) - 1
-            torn += self._tears(me, sends, stable, turn, place, last)
-            stable = turn.state.stable
+            torn += self._tears(me, sends, turn, place, last)
             _append(sends, _sends_of(turn, me))
             local = self._carried_out(local, turn)
         return Outcome(local, sends, tuple(torn), tuple(turns))
@@ -117,12 +114,10 @@ class Turning:
         return local._replace(state=turn.state, timers=ordered)
 
     def _tears(
-        self, me: NodeId, before: Sends, stable: Stable | None, turn: Turn, place: int, last: bool
+        self, me: NodeId, before: Sends, turn: Turn, place: int, last: bool
     ) -> Iterator[Torn]:
         """Every crash in the middle of this turn that is not the same as one beside it."""
         wanted = _sends_of(turn, me)
-        if last and not wanted and turn.state.stable == stable:
-            return
         down = Local(None, turn.state.stable, (), Pulse.AWAKE)
         receivers = sorted(wanted)
         whole = tuple(len(wanted[to]) for to in receivers)

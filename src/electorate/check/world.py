@@ -208,3 +208,10 @@ class World(Board):
                 return None
         place = self.node_of(move)
         return self.coded(row[place], place, event)
+
+
+def resumptions(world: World, row: Row) -> list[tuple[Row, Move]]:
+    """The moves that resume whoever is paused, as the stable phase does at its beginning."""
+    nodes = (world.locals.cards[code].value for code in row[: world.n])
+    paused = (place for place, node in enumerate(nodes) if node.pulse is Pulse.PAUSED)
+    return [(row, Move("resume", place)) for place in paused]

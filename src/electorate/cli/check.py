@@ -10,8 +10,9 @@ import msgspec
 from rich.console import Console
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
+from electorate.check.checking import ENGINES, STATES_MAX, EngineMissing, default_engine
 from electorate.check.model import BUDGETS
-from electorate.check.search import STATES_MAX, Progress, Report
+from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
@@ -75,6 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         bounds.add_argument(
             f"--{name}", type=_count, default=default, metavar="K", help=f"default {default}"
         )
+    parser.add_argument(
+        "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
+    )
     bounds.add_argument("--states-max", type=_count, default=STATES_MAX, metavar="M")
     output = parser.add_argument_group("output")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
@@ -103,15 +107,18 @@ def run(options: argparse.Namespace) -> int:
     model = _model(options, protocol)
     machine = protocol.machine(model.setting)
     claims = _claims(options.claim, protocol)
+    engine = options.engine or default_engine()
     with _progress() as report:
         try:
-            verdict = check(machine, model, claims, options.states_max, report)
+            verdict = check(machine, model, claims, options.states_max, report, engine)
         except StartError as error:
             print(script_of(error.trace), file=sys.stderr)
             raise UsageError(
                 f"{protocol.name}: {error} (the run is above; try --from boot)"
             ) from None
-    finding = Finding(verdict, protocol.name, machine, model)
+        except EngineMissing as error:
+            raise UsageError(str(error)) from None
+    finding = Finding(verdict, protocol.name, machine, model, engine)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     if options.svg:

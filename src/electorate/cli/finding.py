@@ -18,7 +18,10 @@ LINE_MAX = 96
 class Finding:
     """A verdict together with what it is about."""
 
-    def __init__(self, verdict: Verdict, name: str, machine: Machine[Any], model: Model) -> None:
+    def __init__(
+        self, verdict: Verdict, name: str, machine: Machine[Any], model: Model, engine: str
+    ) -> None:
+        self.engine = engine
         self.verdict = verdict
         self.name = name
         self.machine = machine
@@ -59,7 +62,7 @@ class Finding:
             "budgets": budget_object(model),
             "bounds": {n: getattr(model.bounds, n) for n in model.bounds.__struct_fields__},
             "cuts": verdict.cuts,
-            "engine": "python",
+            "engine": self.engine,
             "verdict": verdict.result,
             "reason": verdict.reason,
             "sentence": verdict.sentence(self.name, self.machine, model),

@@ -70,7 +70,9 @@ def _member(text: str) -> tuple[int, tuple[str, int]]:
     host, colon, port = address.rpartition(":")
     if not (at and colon and host and node.isdecimal() and port.isdecimal()):
         raise argparse.ArgumentTypeError(f"must be ID@HOST:PORT, not {text}")
-    return int(node), (host, int(port))
+    if not 1 <= int(port) <= 65535:
+        raise argparse.ArgumentTypeError(f"a port is 1 to 65535, not {port}")
+    return int(node), (host.strip("[]"), int(port))
 
 
 def run(options: argparse.Namespace) -> int:

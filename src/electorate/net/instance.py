@@ -118,13 +118,15 @@ class Instance:
         return self._turns.view(self.state).expired(armed)
 
     def _settle(self) -> None:
-        """Before anything else happens: end an office that has run out, then hear oneself out."""
+        """Before anything else happens: hear oneself out, then end an office that has run out.
+
+        What a node tells itself belongs to the turn that said it, which was taken in time.
+        """
         for _ in range(TURNS_MAX):
-            office = self._office_over()
-            if office is not None:
-                self._fire(office)
-            elif self._said:
+            if self._said:
                 self._take(Received(self.me, self._said.popleft()), None)
+            elif (office := self._office_over()) is not None:
+                self._fire(office)
             else:
                 return
         where = f"node {self.me}"

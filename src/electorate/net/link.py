@@ -38,6 +38,7 @@ class Link:
         address: Address,
         fresh_ms: float,
         connect_ms: float,
+        on_connected: Callable[[NodeId], None],
         on_broken: Callable[[NodeId, Exception], None],
     ) -> None:
         self.to = to
@@ -49,6 +50,7 @@ class Link:
         self._name: Callable[[], Hello] | None = None
         self._fresh_ms = fresh_ms
         self._connect_s = connect_ms / 1000
+        self._on_connected = on_connected
         self._on_broken = on_broken
         self._outbox: deque[tuple[float, bytes]] = deque()
         self._stirred = asyncio.Event()
@@ -124,6 +126,7 @@ class Link:
         if self._was_reset:
             return
         self.connected = self.tried = True
+        self._on_connected(self.to)
         ending = asyncio.ensure_future(_until_closed(reader, self._connect_s))
         try:
             await self._pump(writer, ending)

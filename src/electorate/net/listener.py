@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -73,11 +74,15 @@ class Listener:
 
     async def start(self, address: Address) -> None:
         """Begin to listen; OSError if the address cannot be had."""
-        self._server = await asyncio.start_server(self._serve, *address)
+        try:
+            self._server = await asyncio.start_server(self._serve, *address)
+        except (OSError, UnicodeError) as error:
+            host, port = address
+            raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
 
     def hears(self, node: NodeId) -> bool:
-        """Whether that node is connected to this one."""
-        return node in self._callers
+        """Whether that node is connected to this one, and has spoken lately."""
+        return node in self._callers and now_ms() - self._heard_at[node] < self._live_ms
 
     def close(self) -> None:
         """Stop listening and break all connections."""
@@ -145,12 +150,15 @@ class Listener:
             raise BadFrame("hello from a stranger")
         if hello.to != self._me:
             raise BadFrame(f"hello to node {hello.to}: this is node {self._me}")
-        present = self._callers.get(hello.node)
-        if present is not None and present.hello.process != hello.process:
-            silent_ms = now_ms() - self._heard_at[hello.node]
-            if silent_ms < self._live_ms and not present.writer.transport.is_closing():
-                raise Taken(f"hello from a second node {hello.node} while the first is live")
+        if self._is_second(hello):
+            raise Taken(f"hello from a second node {hello.node} while the first is live")
         return hello
+
+    def _is_second(self, hello: Hello) -> bool:
+        present = self._callers.get(hello.node)
+        if present is None or present.hello.process == hello.process:
+            return False
+        return self.hears(hello.node) and not present.writer.transport.is_closing()
 
     def _admit(self, hello: Hello, writer: asyncio.StreamWriter) -> None:
         """From here on only this connection speaks for its node."""
@@ -188,3 +196,9 @@ class Listener:
     def _say(writer: asyncio.StreamWriter, frame: Frame) -> None:
         if not writer.transport.is_closing():
             writer.write(pack(frame))
+
+
+def _reason(error: Exception) -> str:
+    """Why an address cannot be had, without what asyncio has to say about it."""
+    known = isinstance(error, OSError) and error.errno is not None and error.errno > 0
+    return os.strerror(error.errno) if known else str(error)  # type: ignore[attr-defined]

@@ -36,6 +36,9 @@ class Reader(Protocol):
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
+    def seen(self) -> None:
+        """A node that was suspect shows that it is alive."""
+
     def missed(self, node: NodeId, count: int) -> None:
         """So many letters of that node's present life will never come."""
 
@@ -53,7 +56,9 @@ class Network:
         self.cut: frozenset[NodeId] = frozenset()
         """Nodes that this one behaves as if it had no link to."""
         self.links = {
-            node: Link(node, config.addresses[node], T, config.timeout_ms, self._lost_link)
+            node: Link(
+                node, config.addresses[node], T, config.timeout_ms, self._linked, self._lost_link
+            )
             for node in others
         }
         self.listener = Listener(
@@ -71,7 +76,8 @@ class Network:
         self._reader = reader
         self._ledger = Ledger()
         self._process = uuid.uuid4().hex
-        self._heard_at: dict[NodeId, float] = {}
+        self._greeted: set[NodeId] = set()
+        """Nodes that have been told, on the present connection, that we hear them."""
         self._taken_since: dict[NodeId, float] = {}
         self._numbers: Counter[NodeId] = Counter()
 
@@ -98,11 +104,15 @@ class Network:
 
     def beat(self) -> None:
         """Show everybody that this node lives."""
-        now = now_ms()
-        for node, link in self.links.items():
-            hears = now - self._heard_at.get(node, -1e12) < self._config.timeout_ms
-            if link.connected and node not in self.cut:
-                link.send(Beat(hears, self._numbers[node]))
+        for node in self.links:
+            self._beat(node)
+
+    def _beat(self, node: NodeId) -> None:
+        if self.links[node].connected and node not in self.cut:
+            hears = self.listener.hears(node)
+            self.links[node].send(Beat(hears, self._numbers[node]))
+            if hears:
+                self._greeted.add(node)
 
     def send(self, to: NodeId, body: bytes) -> None:
         """Bring a message on its way, or drop it."""
@@ -116,8 +126,9 @@ class Network:
     async def await_links(self) -> None:
         """Wait until every other node has been reached both ways, or has proved unreachable.
 
-        A machine may count on live nodes being linked; a first message into a connection that
-        is still being opened would be lost.
+        A machine may count on live nodes being linked: a first message into a connection that
+        is still being opened would be lost, and one from a node that the receiver does not yet
+        see would be held against it.
         """
         me, timeout = self._config.me, self._config.timeout_ms
         patience = now_ms() + timeout
@@ -134,7 +145,7 @@ class Network:
 
     def _is_settled(self, node: NodeId) -> bool:
         link = self.links[node]
-        return link.tried and (not link.connected or self.listener.hears(node))
+        return link.tried and (not link.connected or node in self._greeted)
 
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
@@ -142,23 +153,35 @@ class Network:
 
     # --- what comes in ---
 
+    def _linked(self, node: NodeId) -> None:
+        self._greeted.discard(node)
+        self._beat(node)
+
     def _introduced(self, hello: Hello) -> None:
         self.links[hello.node].retry()
         self._reader.met(hello)
         self._account(hello, hello.sent)
+        if hello.node not in self._greeted:
+            self._beat(hello.node)
 
     def _framed(self, hello: Hello, frame: Beat | Letter) -> None:
-        if hello.node in self.cut:
+        node = hello.node
+        if node in self.cut:
             return
-        self._heard_at[hello.node] = now_ms()
         match frame:
             case Beat(hears, sent):
                 self._account(hello, sent)
                 if hears:
-                    self._detector.heard(hello.node, now_ms())
+                    self._heard(node)
             case Letter(number):
                 self._account(hello, number - 1, 1)
                 self._reader.read(hello, frame)
+
+    def _heard(self, node: NodeId) -> None:
+        new = node not in self._detector.alive(now_ms())
+        self._detector.heard(node, now_ms())
+        if new:
+            self._reader.seen()
 
     def _account(self, hello: Hello, before: int, arrived: int = 0) -> None:
         missing = self._ledger.missing(hello, before, arrived)

@@ -131,11 +131,11 @@ class Node:
     async def _beat(self) -> None:
         while True:
             self._enter(self._look_around)
+            self.network.beat()
             await asyncio.sleep(self.config.beat_ms / 1000)
 
     def _look_around(self) -> None:
-        """Show that this node lives, and see who else does."""
-        self.network.beat()
+        """See who is alive."""
         alive = self.network.alive()
         if alive != self._seen and self._machine.uses_views and self._instance.state is not None:
             self._seen = alive
@@ -209,6 +209,10 @@ class Node:
             log.warning("node %s has come back with an older memory", hello.node)
         if known != (hello.store, hello.incarnation):
             self.store.remember(hello.node, hello.store, hello.incarnation)
+
+    def seen(self) -> None:
+        """A node that was suspect shows that it is alive."""
+        self._enter(self._look_around)
 
     def missed(self, node: NodeId, count: int) -> None:
         """Letters of that node will never come: a machine that relies on them starts over."""

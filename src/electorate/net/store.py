@@ -4,6 +4,7 @@ Every boot raises the incarnation. The store has an identity of its own, so that
 notice when a node comes back with its memory wiped.
 """
 
+import contextlib
 import os
 import sqlite3
 import uuid
@@ -24,7 +25,9 @@ create table if not exists known (node integer primary key, store text, incarnat
 
 # An exclusive lock keeps two processes from sharing one memory; with it the write-ahead log needs
 # no shared memory, and a commit costs one sync.
-PRAGMAS = ("locking_mode=exclusive", "journal_mode=wal", "synchronous=full", "fullfsync=on")
+# Syncing comes before that log is set up, and is `extra`: otherwise a journal that SQLite used for
+# the setting up, and deleted, may be back after a power cut and undo everything.
+PRAGMAS = ("locking_mode=exclusive", "fullfsync=on", "synchronous=extra", "journal_mode=wal")
 
 
 class StoreError(Exception):
@@ -62,7 +65,8 @@ class Store:
             self._prepare()
             self._remember_itself(node)
         except BaseException:
-            self._db.close()
+            with contextlib.suppress(Exception):
+                self._db.close()
             raise
 
     def begin_life(self) -> int:

@@ -172,11 +172,20 @@ class Turmoil:
         if detectors is None or not here.reacts or detectors.is_wrong(node, about):
             return
         self.last = self._cluster.now
-        self._cluster.view(node, here.view ^ {about})
+        assert here.local is not None
+        alive = here.view ^ {about}
+        torn = self.torn(here, self._cluster.locals.viewed(here.local, alive))
+        self._cluster.view(node, alive, torn)
+        if torn is not None:
+            self.note_crash(here)
         detectors.note(node, about)
 
     def _ask(self, node: Node, draw: int) -> None:
         if node.local is not None and not node.paused:
             offered = self._cluster.locals.turns.may_ask(node.local.standing)
             if offered:
-                self._cluster.ask(node.id, offered[draw % len(offered)])
+                request = offered[draw % len(offered)]
+                torn = self.torn(node, self._cluster.locals.asked(node.local, request))
+                self._cluster.ask(node.id, request, torn)
+                if torn is not None:
+                    self.note_crash(node)

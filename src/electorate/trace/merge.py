@@ -4,7 +4,7 @@ Clocks of different nodes need not agree: a receipt is placed after its sending 
 the message, and otherwise events are placed by the time that their own node gave them.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from electorate.core import (
     NodeId,
     Received,
     Send,
+    Stable,
     State,
     TimedOut,
     Turn,
@@ -53,6 +54,8 @@ class Occurrence(NamedTuple):
     event: Any
     before: State | None
     turn: Turn | None
+    kept: Stable | None = None
+    """What was saved before; of an ended life nothing is said."""
 
 
 def rerun(machine: Machine[Any], entries: Sequence[Entry]) -> list[Occurrence]:
@@ -66,21 +69,22 @@ def rerun(machine: Machine[Any], entries: Sequence[Entry]) -> list[Occurrence]:
             case Lived():
                 node, life = entry.node, entry.incarnation
                 event: Any = None
-                turn: Turn | None = turns.boot(node, scribe.stable(entry))
+                kept = scribe.stable(entry)
+                turn: Turn | None = turns.boot(node, kept)
             case Took():
                 if state is None:
                     raise RecordError(f"entry {number}: an event before any boot")
-                event = scribe.event(entry)
+                event, kept = scribe.event(entry), state.stable
                 turn = turns.step(state, event)
             case Ended():
-                event = turn = None
+                event = turn = kept = None
         if turn is not None and not isinstance(entry, Ended) and text_of(turn.state) != entry.state:
             raise RecordError(
                 f"entry {number} of node {node}: the record says {entry.state}, "
                 f"re-running it gives {text_of(turn.state)}"
             )
         before = None if isinstance(entry, Lived) else state
-        found.append(Occurrence(node, life, entry.at, entry, event, before, turn))
+        found.append(Occurrence(node, life, entry.at, entry, event, before, turn, kept))
         state = None if turn is None else turn.state
     return found
 
@@ -94,6 +98,7 @@ class Merger:
         everything = [o for record in self._records.values() for o in record]
         self._zero = min((o.at for o in everything), default=0.0)
         self._received = {name for o in everything if (name := _name_of(o)) is not None}
+        self._uses_views = any(isinstance(o.event, Viewed) for o in everything)
         self._sent: set[Name] = set()
         self._flying: defaultdict[tuple[NodeId, NodeId], list[Name]] = defaultdict(list)
         self._numbers: defaultdict[tuple[NodeId, int, NodeId], int] = defaultdict(int)
@@ -127,7 +132,7 @@ class Merger:
     def _place(self, occurrence: Occurrence) -> None:
         node, turn = occurrence.node, occurrence.turn
         if turn is None:
-            self._add(occurrence, Crashed(node))
+            self._end(occurrence)
             return
         record = TurnRecord(node, occurrence.before, turn.state, turn.effects)
         happening = self._happening(occurrence)
@@ -143,6 +148,20 @@ class Merger:
         for loss in lost:
             if loss is not None:
                 self._add(occurrence, loss)
+
+    def _end(self, occurrence: Occurrence) -> None:
+        """A life ends: between two steps, or before a step has had all its turns."""
+        node, place = occurrence.node, self._latest[occurrence.node]
+        step = self._steps[place]
+        sends = [e.to for turn in step.turns for e in turn.effects if isinstance(e, Send)]
+        first_view = self._uses_views and isinstance(step.happening, Recovered)
+        if len(step.turns) == 1 + first_view + sends.count(node):
+            self._add(occurrence, Crashed(node))
+            return
+        *whole, last = step.turns
+        left = Counter(e.to for e in last.effects if isinstance(e, Send) and e.to != node)
+        torn = replace(last, sent=tuple(sorted(left.items())))
+        self._steps[place] = Step(step.at, step.happening, (*whole, torn))
 
     def _sent_in_vain(self, occurrence: Occurrence, effect: Send) -> Lost | None:
         """Bring a message on its way; one that nobody received is lost at once."""
@@ -197,6 +216,8 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
 
     A crash writes nothing down. It is placed where another node first missed this one, if that
     was between the last entry of the life and the first of the next, else after that last entry.
+    An event is written down before its turn is saved; if the next life does not know of that
+    turn, the crash came in between, and it never was.
     """
     missed = [
         o.at
@@ -206,13 +227,24 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
     ]
     ended: list[Occurrence] = []
     for occurrence in records[node]:
-        if isinstance(occurrence.entry, Lived) and ended and ended[-1].turn is not None:
+        if occurrence.turn is None and (not ended or ended[-1].turn is None):
+            continue  # It was stopped before it had booted.
+        begins = isinstance(occurrence.entry, Lived)
+        if begins and ended and _was_not_saved(ended[-1], occurrence):
+            ended.pop()
+        if begins and ended and ended[-1].turn is not None:
             last = ended[-1]
             between = [at for at in missed if last.at <= at <= occurrence.at]
             at = min(between, default=last.at)
             ended.append(last._replace(at=at, entry=Ended(at), event=None, turn=None))
         ended.append(occurrence)
     return ended
+
+
+def _was_not_saved(last: Occurrence, boot: Occurrence) -> bool:
+    if last.turn is None or last.turn.state.stable == last.kept:
+        return False
+    return boot.kept == last.kept
 
 
 def _name_of(occurrence: Occurrence) -> Name | None:

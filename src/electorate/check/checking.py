@@ -1,0 +1,129 @@
+"""Judging a protocol: a search, whatever its engine, and the verdict on what it found."""
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from electorate.check.judge import Judge
+from electorate.check.model import Model
+from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.search import Search
+from electorate.check.telling import Finding
+from electorate.check.verdict import Result, Verdict, Violation
+from electorate.check.world import World
+from electorate.claims import Claim, Kind, Witness
+from electorate.core import Machine
+
+STATES_MAX = 5_000_000
+ENGINES = ("python", "numba")
+
+
+class EngineMissing(Exception):
+    """The engine needs a package that is not installed."""
+
+
+class AnySearch(Protocol):
+    """What every engine offers."""
+
+    world: World
+    judge: Judge
+    broken: dict[str, tuple[int, Witness]]
+    stable_states: int
+
+    @property
+    def states(self) -> int:
+        """How many states were met."""
+
+    @property
+    def transitions(self) -> int:
+        """How many moves were made."""
+
+    @property
+    def depth(self) -> int:
+        """How many moves the farthest state is away."""
+
+    def run(self, report: Report) -> bool:
+        """Explore until all is seen, or every claim that can break has; says which."""
+
+    def findings(self, report: Report) -> list[Finding]:
+        """What becomes of every goal once nothing fails any more."""
+
+    def violations(self) -> list[Violation]:
+        """Every broken safety claim with its shortest run."""
+
+    def progress(self, phase: str, level: int, frontier: int) -> Progress:
+        """How far this search has come."""
+
+
+def default_engine() -> str:
+    """The fastest engine that is installed."""
+    return "numba" if find_spec("numba") is not None else "python"
+
+
+def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], int], AnySearch]:
+    if name == "python":
+        return Search
+    try:
+        from electorate.check.table.search import TableSearch
+    except ImportError as error:
+        raise EngineMissing(
+            "the numba engine needs numba: pip install 'electorate[check]'"
+        ) from error
+    return TableSearch
+
+
+def check(
+    machine: Machine[Any],
+    model: Model,
+    claims: Sequence[Claim],
+    states_max: int = STATES_MAX,
+    report: Report = lambda progress: None,
+    engine: str = "python",
+) -> Verdict:
+    """Judge the claims on every run that the model allows."""
+    search = _engine(engine)(machine, model, claims, states_max)
+    results = {claim.name: Result.UNKNOWN for claim in claims}
+    findings: list[Finding] = []
+    reason: str | None = None
+    try:
+        if search.run(report):
+            results |= {c.name: Result.HOLDS for c in claims if c.kind is Kind.ALWAYS}
+            if any(claim.kind is Kind.GOAL for claim in claims):
+                findings = search.findings(report)
+                results |= {finding.goal: finding.result for finding in findings}
+            reason = search.judge.vacuous()
+            if reason is not None:
+                held = [name for name, result in results.items() if result is Result.HOLDS]
+                results |= dict.fromkeys(held, Result.UNKNOWN)
+    except LimitReached as limit:
+        reason = str(limit)
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    results |= dict.fromkeys(search.broken, Result.VIOLATED)
+    worst = max(findings, key=lambda finding: finding.gravity, default=None)
+    return Verdict(
+        result=_overall(results, reason),
+        claims=results,
+        liveness=worst and worst.liveness,
+        tau=worst and worst.tau,
+        slowest=worst and worst.slowest,
+        slowest_from=worst and worst.slowest_from,
+        violations=(*search.violations(), *(f.violation for f in findings if f.violation)),
+        states=search.states,
+        transitions=search.transitions,
+        stable_states=search.stable_states,
+        depth=search.depth,
+        calls=search.world.turns.calls,
+        seconds=search.progress("done", 0, 0).seconds,
+        sometimes=dict(search.judge.sometimes),
+        cuts=dict(search.world.cuts),
+        reason=reason,
+    )
+
+
+def _overall(results: dict[str, Result], reason: str | None) -> Result:
+    if Result.VIOLATED in results.values():
+        return Result.VIOLATED
+    if reason is not None or Result.UNKNOWN in results.values():
+        return Result.UNKNOWN
+    return Result.HOLDS

@@ -1,0 +1,180 @@
+"""Telling how a goal is missed or reached: stems, loops and slowest runs on a stable graph."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import NamedTuple, Protocol, SupportsIndex
+
+from electorate.check.board import Row
+from electorate.check.explain import trace_of
+from electorate.check.graph import shortest_way
+from electorate.check.judge import Judge
+from electorate.check.verdict import Liveness, Result, Violation
+from electorate.check.world import Move, World
+from electorate.claims import Claim, Witness
+from electorate.trace import Trace
+
+STANDSTILL = "time stands still, in a loop that takes none and has no way out"
+
+Path = list[tuple[Row, Move]]
+
+
+class Finding(NamedTuple):
+    """What became of one goal."""
+
+    goal: str
+    liveness: Liveness
+    tau: int | None = None
+    slowest: Trace | None = None
+    slowest_from: int | None = None
+    violation: Violation | None = None
+
+    @property
+    def result(self) -> Result:
+        """A goal that can be put off for ever is not reached."""
+        return Result.HOLDS if self.liveness is Liveness.LIVE else Result.VIOLATED
+
+    @property
+    def gravity(self) -> tuple[int, int]:
+        """Larger for a worse finding."""
+        return list(Liveness).index(self.liveness), self.tau or 0
+
+
+class StableGraph(Protocol):
+    """Everything that can happen after the last fault."""
+
+    world: World
+    judge: Judge
+
+    def row(self, state: int) -> Row:
+        """The row of a state."""
+
+    def edges(self, state: int) -> Iterable[tuple[int, int]]:
+        """Where one can go from a state, and whether time passes on the way."""
+
+    def stem(self, state: int) -> tuple[Path, list[int]]:
+        """How to get to a state: the path up to the last fault, and the states after it."""
+
+
+class Numbers(Protocol):
+    """A number, or a yes or no, for every state."""
+
+    def __getitem__(self, state: SupportsIndex, /) -> int:
+        """That of one state."""
+
+
+class Component(NamedTuple):
+    """Some states among which a run can go round."""
+
+    states: Iterable[int]
+    ticking: bool
+    """Whether time passes on some way round."""
+    cyclic: bool
+    lacking: bool
+    """Whether some state in it lacks the goal."""
+    exits: bool
+    """Whether a run can leave it."""
+
+
+class Teller:
+    """Finds the runs that show what was judged of one goal."""
+
+    def __init__(self, calm: StableGraph, claim: Claim, member: Numbers, lacks: Numbers) -> None:
+        self._calm = calm
+        self._claim = claim
+        self._member = member
+        self._lacks = lacks
+
+    def lack(self, state: int) -> Witness | None:
+        """What a state lacks of the goal."""
+        lacking = self._calm.judge.of(self._calm.row(state)).lacking
+        return next((witness for claim, witness in lacking if claim is self._claim), None)
+
+    def violated(self, liveness: Liveness, component: Component) -> Finding:
+        """The run into a component where the goal is missed, and round in it."""
+        lacking = [state for state in component.states if self._lacks[state]]
+        entry = min(lacking or component.states)
+        path, states = self._calm.stem(entry)
+        moves = [*path, *self._moves(states)]
+        loop_after: int | None = None
+        witness = self.lack(entry)
+        if lacking or not component.exits:
+            rest = self._round(entry, component) if component.cyclic else []
+            loop_after = len(moves) if component.cyclic else None
+            if self._calm.world.model.bounded and not (component.exits or component.ticking):
+                witness = Witness((), STANDSTILL)
+        else:
+            # The goal is held here for any time, and then lost without a fault.
+            rest = self._way(entry, lambda state: bool(self._lacks[state]), lambda _: True)
+            witness = self.lack(rest[-1])
+        assert witness is not None
+        trace = trace_of(self._calm.world, [*moves, *self._moves(rest)])
+        violation = Violation(self._claim.name, witness, trace, faults_end(moves), loop_after)
+        return Finding(self._claim.name, liveness, violation=violation)
+
+    def live(
+        self, slowest: int, tau: int, next_edge: Callable[[int], tuple[int, int] | None]
+    ) -> Finding:
+        """The slowest run: from the root `slowest` along the edges that lead on from components."""
+        path, states = self._calm.stem(slowest)
+        follow = [slowest]
+        while (edge := next_edge(self._member[follow[-1]])) is not None:
+            leaves, target = edge
+            if follow[-1] != leaves:
+                follow += self._way(follow[-1], leaves.__eq__, self._inside(leaves))[1:]
+            follow.append(target)
+        moves = [*path, *self._moves(states), *self._moves(follow)]
+        trace = trace_of(self._calm.world, moves)
+        return Finding(self._claim.name, Liveness.LIVE, tau, trace, faults_end(moves))
+
+    def _inside(self, state: int) -> Callable[[int], bool]:
+        mine = self._member[state]
+        return lambda other: bool(self._member[other] == mine)
+
+    def _way(
+        self, start: int, found: Callable[[int], bool], allowed: Callable[[int], bool]
+    ) -> list[int]:
+        return shortest_way(self._calm.edges, start, found, allowed)
+
+    def _round(self, entry: int, component: Component) -> list[int]:
+        """From `entry` round and back to it, over a tick if there is one."""
+        inside = self._inside(entry)
+        if not component.ticking:
+            return self._way(entry, entry.__eq__, inside)
+        for state in self._nearest_first(entry, inside):
+            for target, tick in self._calm.edges(state):
+                if tick and inside(target):
+                    out = [entry] if state == entry else self._way(entry, state.__eq__, inside)
+                    back = [entry] if target == entry else self._way(target, entry.__eq__, inside)
+                    return out + back
+        raise AssertionError("a ticking component holds a tick")
+
+    def _nearest_first(self, entry: int, inside: Callable[[int], bool]) -> list[int]:
+        order, met = [entry], {entry}
+        for state in order:
+            for target, _ in self._calm.edges(state):
+                if target not in met and inside(target):
+                    met.add(target)
+                    order.append(target)
+        return order
+
+    def _moves(self, states: list[int]) -> Path:
+        """The moves along states that follow one another."""
+        world = self._calm.world
+        path: Path = []
+        cuts = world.cuts.copy()
+        for state, after in pairwise(states):
+            row, wanted = self._calm.row(state), self._calm.row(after)
+            moves = [move for move, found in world.successors(row) if found == wanted]
+            # Where time may pass or not on the same way, a slowest run lets it pass.
+            path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
+        world.cuts = cuts  # To look again is no new cut.
+        return path
+
+
+FAULTS = frozenset({"crash", "recover", "lose", "double", "lie", "pause", "resume", "ask"})
+
+
+def faults_end(path: Path) -> int:
+    """The number of moves after which nothing fails any more."""
+    faulty = [k for k, (_, m) in enumerate(path) if m.kind in FAULTS or m.torn is not None]
+    return faulty[-1] + 1 if faulty else 0

@@ -1,0 +1,115 @@
+"""The table engine finds what the reference explorer finds: states, fates, shortest lengths, τ."""
+
+from typing import Any
+
+import pytest
+
+from electorate.check import Bounds, Budget, Model, Verdict, check
+from electorate.check.table.search import TableSearch
+from electorate.claims import CLAIMS, Claim
+from electorate.core import Machine, ProtocolError, Timing
+from electorate.protocols.bully import Bully
+from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
+from tests.check.drawn import drawn
+from tests.check.test_drawn import ALWAYS, GOAL
+
+SEEDS = 160
+PARTS = 8
+STATES_MAX = 20_000
+
+
+def told(verdict: Verdict) -> dict[str, Any]:
+    """Everything that must not depend on the engine."""
+    return {
+        "claims": verdict.claims,
+        "liveness": verdict.liveness,
+        "tau": verdict.tau,
+        "states": verdict.states,
+        "stable states": verdict.stable_states,
+        "transitions": verdict.transitions,
+        "depth": verdict.depth,
+        "violations": [(v.claim, v.length, v.loop_after) for v in verdict.violations],
+        "sometimes": verdict.sometimes,
+        "cuts": verdict.cuts,
+        "reason": verdict.reason,
+    }
+
+
+def outcome(machine: Machine[Any], model: Model, claims: list[Claim], engine: str) -> object:
+    try:
+        return told(check(machine, model, claims, STATES_MAX, engine=engine))
+    except ProtocolError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_both_engines_agree_on_drawn_machines(part: int) -> None:
+    finished = 0
+    for seed in range(part, SEEDS, PARTS):
+        machine, model = drawn(seed)
+        for claims in ([ALWAYS], [GOAL]):
+            plain = outcome(machine, model, claims, "python")
+            if isinstance(plain, dict) and "more than" in str(plain["reason"]):
+                continue  # Where a search is given up depends on the engine.
+            assert plain == outcome(machine, model, claims, "numba"), (seed, claims)
+            finished += 1
+    assert finished > SEEDS / PARTS
+
+
+BULLY = {
+    "crash and recovery": (Setting("bully", (1, 2, 3)), Budget(crashes=1, recoveries=1)),
+    "printed": (Setting("bully/printed", (1, 2, 3)), Budget(crashes=1, recoveries=1)),
+    "ties": (Setting("bully", (1, 2, 3), ties=Ties.BOTH, start=Start.BOOT), Budget()),
+    "losses": (Setting("bully", (1, 2, 3)), Budget(crashes=1, losses=2)),
+    "copies": (Setting("bully", (1, 2, 3)), Budget(crashes=1, doubles=1)),
+    "lie": (Setting("bully", (1, 2, 3)), Budget(lies=1)),
+    "pause": (Setting("bully", (1, 2, 3)), Budget(crashes=1, pauses=1)),
+    "four nodes": (Setting("bully", (1, 2, 3, 4)), Budget(crashes=2)),
+    "one node": (Setting("bully", (1,)), Budget(crashes=1, recoveries=1)),
+    "T": (Setting("bully", (1, 2, 3), timing=Timing(3), delay_min=1), Budget(crashes=2)),
+    "dying": (
+        Setting("bully", (1, 2, 3), connections=Connections.DIE, order=Order.GLOBAL),
+        Budget(crashes=1, recoveries=1),
+    ),
+    "unbounded": (
+        Setting("bully", (1, 2, 3), clock=Clock.UNBOUNDED, order=Order.BAG),
+        Budget(crashes=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BULLY)
+@pytest.mark.parametrize("claim", ["A1", "A2"])
+def test_both_engines_agree_on_bully(name: str, claim: str) -> None:
+    setting, budget = BULLY[name]
+    form = "printed" if name == "printed" else "sound"
+    model = Model(setting, budget, Bounds(capacity=2 if setting.clock is Clock.UNBOUNDED else 8))
+    claims = [CLAIMS[claim]]
+    found = [
+        told(check(setting.machine(Bully, form), model, claims, engine=engine))
+        for engine in ("python", "numba")
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_number_of_workers_changes_nothing(workers: int) -> None:
+    setting = Setting("bully", (1, 2, 3))
+    model = Model(setting, Budget(crashes=2, lies=1))
+    machine = setting.machine(Bully, "printed")
+    search = TableSearch(machine, model, [CLAIMS["A1"], CLAIMS["A2"]], 10**6, workers)
+    complete = search.run(lambda progress: None)
+    reference = check(machine, model, [CLAIMS["A1"], CLAIMS["A2"]])
+    counts = (search.states, search.transitions, search.depth)
+    assert counts == (reference.states, reference.transitions, reference.depth)
+    assert complete
+    (finding,) = search.findings(lambda progress: None)
+    assert (finding.liveness, finding.tau) == (reference.liveness, reference.tau)
+
+
+def test_a_limit_stops_the_table_engine_with_a_reason() -> None:
+    setting = Setting("bully", (1, 2, 3))
+    model = Model(setting, Budget(crashes=1, recoveries=1))
+    verdict = check(setting.machine(Bully, "sound"), model, [CLAIMS["A1"]], 1000, engine="numba")
+    assert verdict.result == "unknown"
+    assert "--states-max" in str(verdict.reason)

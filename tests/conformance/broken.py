@@ -1,0 +1,187 @@
+"""Broken drivers: each breaks one rule of the contract, in one place.
+
+A driver is broken by replacing a method; the rest of it is the driver that ships. Those of the
+network are in broken_node.py.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from electorate.check.board import Board, Row
+from electorate.check.part import Armed, Local
+from electorate.check.turning import Outcome, Turning
+from electorate.core import Event, NodeId, SetTimer
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.local import Outcome as Simulated
+from electorate.simulate.reaction import Reactions
+from electorate.simulate.world import Armed as Ringing
+from electorate.simulate.world import Node
+from tests.conformance import clock_rule, rule
+from tests.conformance.probe import Note
+from tests.conformance.rule import Rule
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+class Broken(NamedTuple):
+    """A broken driver, a scene in which that shows, and the rule that has to notice."""
+
+    driver: str
+    scene: str
+    rule: Rule
+    do: Break
+
+
+class Ways(dict[str, Broken]):
+    """The ways in which one driver can be broken, by name."""
+
+    def __init__(self, driver: str) -> None:
+        super().__init__()
+        self._driver = driver
+
+    def noticed_by(self, rule: Rule, scene: str) -> Callable[[Break], Break]:
+        """Enter a way: the rule must notice it in that scene."""
+
+        def enter(do: Break) -> Break:
+            self[do.__name__] = Broken(self._driver, scene, rule, do)
+            return do
+
+        return enter
+
+
+SIMULATORS = Ways("simulator")
+CHECKERS = Ways("checker")
+
+
+# --- the simulator ---
+
+
+@SIMULATORS.noticed_by(rule.a_crash_leaves_what_was_saved_and_nothing_else, "speech")
+def a_cluster_that_forgets_what_was_saved(patch: pytest.MonkeyPatch) -> None:
+    whole = Reactions.stop
+
+    def stop(self: Reactions, node: Node) -> None:
+        whole(self, node)
+        node.stable = None
+
+    patch.setattr(Reactions, "stop", stop)
+
+
+@SIMULATORS.noticed_by(rule.durable_before_the_first_effect, "speech")
+def a_cluster_that_saves_after_the_last_effect(patch: pytest.MonkeyPatch) -> None:
+    whole = Reactions._tear
+
+    def tear(self: Reactions, node: Node, *given: Any) -> Any:
+        saved = node.stable
+        sent = whole(self, node, *given)
+        node.stable = saved
+        return sent
+
+    patch.setattr(Reactions, "_tear", tear)
+
+
+@SIMULATORS.noticed_by(rule.a_torn_turn_sends_a_prefix_on_each_channel, "speech")
+def a_cluster_that_tears_turns_from_the_wrong_end(patch: pytest.MonkeyPatch) -> None:
+    whole = Reactions._tear
+
+    def tear(self: Reactions, node: Node, outcome: Simulated, *given: Any) -> Any:
+        sends = outcome.sends[::-1]
+        turned = Simulated(outcome.turn, outcome.local, sends, (), (), True)
+        return whole(self, node, turned, *given)
+
+    patch.setattr(Reactions, "_tear", tear)
+
+
+@SIMULATORS.noticed_by(rule.messages_are_genuine, "speech")
+def a_cluster_that_alters_messages(patch: pytest.MonkeyPatch) -> None:
+    whole = Cluster.hand_over
+
+    def hand_over(self: Cluster, envelope: Any, *given: Any, **named: Any) -> None:
+        if isinstance(envelope.message, Note) and envelope.ordinal == 2:
+            envelope.message = replace(envelope.message, promise=0)
+        whole(self, envelope, *given, **named)
+
+    patch.setattr(Cluster, "hand_over", hand_over)
+
+
+@SIMULATORS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
+def a_cluster_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Reactions, "clear", lambda self, sender, to: None)
+
+
+@SIMULATORS.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock")
+def a_cluster_whose_timers_survive_a_crash(patch: pytest.MonkeyPatch) -> None:
+    stop, revive = Reactions.stop, Reactions.revive
+    left: dict[NodeId, dict[str, Ringing]] = {}
+
+    def keep(self: Reactions, node: Node) -> None:
+        left[node.id] = node.timers
+        stop(self, node)
+
+    def give_back(self: Reactions, node: Node) -> tuple[Simulated, ...]:
+        node.timers = left.get(node.id, {})
+        return revive(self, node)
+
+    patch.setattr(Reactions, "stop", keep)
+    patch.setattr(Reactions, "revive", give_back)
+
+
+@SIMULATORS.noticed_by(clock_rule.a_timer_is_never_early, "clock")
+def a_cluster_whose_clocks_run_fast(patch: pytest.MonkeyPatch) -> None:
+    whole = Reactions.arm
+
+    def arm(self: Reactions, node: Node, timer: str, after: int, jitter: int) -> None:
+        whole(self, node, timer, after - 1, jitter)
+
+    patch.setattr(Reactions, "arm", arm)
+
+
+@SIMULATORS.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")
+def a_cluster_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Cluster, "ended_office", lambda self, node: None)
+
+
+# --- the checker ---
+
+
+@CHECKERS.noticed_by(rule.durable_before_the_first_effect, "speech")
+def a_checker_that_forgets_a_torn_turn(patch: pytest.MonkeyPatch) -> None:
+    whole = Turning.step
+
+    def step(self: Turning, local: Local, event: Event) -> Outcome:
+        outcome = whole(self, local, event)
+        assert local.state is not None
+        down = Local(None, local.state.stable)
+        return outcome._replace(torn=tuple(torn._replace(local=down) for torn in outcome.torn))
+
+    patch.setattr(Turning, "step", step)
+
+
+@CHECKERS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
+def a_checker_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -> None:
+    whole = Board.revived
+
+    def revived(self: Board, row: Row, place: int) -> Row:
+        kept = [(column, row[column]) for column, _ in self.channel_columns]
+        return self.with_columns(whole(self, row, place), *kept)
+
+    patch.setattr(Board, "revived", revived)
+
+
+@CHECKERS.noticed_by(clock_rule.the_last_order_to_a_timer_counts, "clock")
+def a_checker_that_ignores_cancels(patch: pytest.MonkeyPatch) -> None:
+    whole = Turning.step
+
+    def step(self: Turning, local: Local, event: Event) -> Outcome:
+        outcome = whole(self, local, event)
+        timers = {armed.timer: armed for armed in outcome.local.timers}
+        for effect in (effect for turn in outcome.turns for effect in turn.effects):
+            if isinstance(effect, SetTimer):
+                armed = Armed(effect.timer, effect.after, effect.after + effect.jitter)
+                timers.setdefault(effect.timer, armed)
+        return outcome._replace(local=outcome.local._replace(timers=tuple(timers.values())))
+
+    patch.setattr(Turning, "step", step)

@@ -1,0 +1,117 @@
+"""Broken drivers of the network (see broken.py)."""
+
+from typing import Any
+
+import pytest
+
+from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
+from electorate.net.frame import Frame
+from electorate.net.instance import Instance
+from electorate.net.journal import Journal
+from electorate.net.link import Link
+from electorate.net.port import NodePort
+from tests.conformance import clock_rule, record_rule, rule
+from tests.conformance.broken import Ways
+
+NODES = Ways("network")
+
+
+@NODES.noticed_by(rule.durable_before_the_first_effect, "speech")
+def a_node_that_sends_before_it_saves(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._carry_out
+
+    def carry_out(self: Instance, turn: Turn, saved: Stable | None, taken: float) -> None:
+        whole(self, turn, turn.state.stable, taken)
+        self._port.save(turn.state.stable)
+
+    patch.setattr(Instance, "_carry_out", carry_out)
+
+
+@NODES.noticed_by(rule.a_crash_leaves_what_was_saved_and_nothing_else, "speech")
+def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(NodePort, "saved", lambda self: None)
+
+
+@NODES.noticed_by(rule.channels_keep_their_order, "speech")
+def a_node_whose_letters_overtake_one_another(patch: pytest.MonkeyPatch) -> None:
+    whole = Link.send
+
+    def send(self: Link, frame: Frame) -> None:
+        whole(self, frame)
+        self._outbox.rotate(1)
+
+    patch.setattr(Link, "send", send)
+
+
+@NODES.noticed_by(rule.one_event_at_a_time, "speech")
+def a_node_that_forgets_a_turn(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._take
+
+    def take(self: Instance, event: Event, letterhead: Any) -> None:
+        before = self.state
+        whole(self, event, letterhead)
+        if isinstance(event, Viewed):
+            self.state = before
+
+    patch.setattr(Instance, "_take", take)
+
+
+@NODES.noticed_by(rule.self_sends_are_handled_next, "speech")
+def a_node_that_hears_itself_backwards(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._settle
+
+    def settle(self: Instance) -> None:
+        self._said.reverse()
+        whole(self)
+
+    patch.setattr(Instance, "_settle", settle)
+
+
+@NODES.noticed_by(rule.the_first_event_is_a_view, "speech")
+def a_node_that_hears_itself_before_it_looks_around(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._take
+
+    def take(self: Instance, event: Event, letterhead: Any) -> None:
+        if isinstance(event, Viewed):
+            self._settle()
+        whole(self, event, letterhead)
+
+    patch.setattr(Instance, "_take", take)
+
+
+@NODES.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock")
+def a_node_whose_timers_survive_a_life(patch: pytest.MonkeyPatch) -> None:
+    def halt(self: Instance) -> None:
+        self.state = None
+        self._said.clear()
+
+    patch.setattr(Instance, "halt", halt)
+
+
+@NODES.noticed_by(clock_rule.timers_count_from_when_the_event_was_taken_up, "clock")
+def a_node_whose_timers_wait_for_the_store(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._carry_out
+
+    def carry_out(self: Instance, turn: Turn, saved: Stable | None, taken: float) -> None:
+        if turn.state.stable != saved:
+            self._port.save(turn.state.stable)
+        now = self._port.now_ms()
+        whole(self, turn, turn.state.stable, now)
+
+    patch.setattr(Instance, "_carry_out", carry_out)
+
+
+@NODES.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")
+def a_node_that_does_not_look_at_its_office(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Instance, "_office_over", lambda self: None)
+
+
+@NODES.noticed_by(record_rule.a_record_can_be_run_again, "office")
+def a_node_that_does_not_write_down_its_timers(patch: pytest.MonkeyPatch) -> None:
+    whole = Journal.took
+
+    def took(self: Journal, event: Event, state: State, letterhead: Any) -> None:
+        if not isinstance(event, TimedOut):
+            whole(self, event, state, letterhead)
+
+    patch.setattr(Journal, "took", took)

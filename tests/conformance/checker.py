@@ -1,0 +1,65 @@
+"""The checker as a driver of probes: every transition of small models is on one of its runs."""
+
+from collections.abc import Iterator
+
+from electorate.check import Budget, Model
+from electorate.check.board import Row
+from electorate.check.explain import trace_of
+from electorate.check.search import Search
+from electorate.check.world import Move
+from electorate.claims import Claim, Kind
+from electorate.trace import Setting
+from tests.conformance.probe import find
+from tests.conformance.story import Run, told
+
+NOTHING = Claim("nothing", Kind.ALWAYS, "nothing is claimed", lambda row: None)
+STATES_MAX = 30_000
+
+RESTART = Budget(crashes=1, recoveries=1, asks=1)
+MODELS = {
+    "speech": (
+        ("1 2 connections=die rule:wishes=speak rule:burst=1", RESTART),
+        ("1 2 connections=outlive rule:wishes=speak rule:greets=0", RESTART),
+        ("1 2 3 clock=unbounded rule:wishes=speak rule:greets=0", Budget(crashes=1, asks=1)),
+    ),
+    "clock": (
+        ("1 T=2 rule:wishes=wind", Budget(asks=2)),
+        ("1 T=2 rule:wishes=wind", Budget(asks=1, pauses=1)),
+        ("1 T=2 rule:wishes=wind", Budget(crashes=1, recoveries=1, asks=2)),
+    ),
+    "office": (
+        ("1 2 rule:wishes=reign+speak rule:greets=0 rule:burst=1", Budget(asks=2, pauses=1)),
+    ),
+}
+
+
+class Checker:
+    """Explores every run of probes within small budgets."""
+
+    name = "checker"
+    tears = 8  # of two notes to each of two nodes, any prefixes but all
+
+    def runs(self, scene: str) -> Iterator[Run]:
+        """For every transition of some models, a shortest run that ends with it."""
+        for words, budget in MODELS[scene]:
+            setting = Setting.parse(f"cluster probe {words} start=boot")
+            search = Search(
+                setting.machine(*find("probe")), Model(setting, budget), [NOTHING], STATES_MAX
+            )
+            search.run(lambda progress: None)
+            assert not search.world.cuts
+            for path in _paths(search):
+                yield told(trace_of(search.world, path))
+
+
+def _paths(search: Search) -> Iterator[list[tuple[Row, Move]]]:
+    """A shortest way to the end of each transition, unless it goes on on another such way."""
+    passed = {parent[0] for parent in search.parents if parent is not None}
+    places = {row: place for place, row in enumerate(search.rows)}
+    for place, row in enumerate(search.rows):
+        path = search.path(place)
+        if place not in passed:
+            yield path
+        for move, after in search.world.successors(row):
+            if search.parents[places[after]] != (place, move):
+                yield [*path, (row, move)]

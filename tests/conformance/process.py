@@ -1,0 +1,140 @@
+"""Nodes on loopback, each in a process that can be killed; only their records tell a story."""
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from electorate.core import NodeId, Timing
+from electorate.net.clock import now_ms
+from electorate.trace import Connections, Setting
+from electorate.trace.merge import merged
+from electorate.trace.record import Lived
+from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS, free_addresses, wait_until
+from tests.conformance.probe import ProbeState
+from tests.conformance.recorded import entries_of, occurrences
+from tests.conformance.rule import heard_of_the_last_speech
+from tests.conformance.story import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+STOP_S = 5.0
+
+
+class Processes:
+    """A cluster of processes, one node each."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        ids = tuple(range(1, count + 1))
+        setting = Setting("probe", ids, timing=Timing(T_MS), connections=Connections.DIE)
+        self.run = Run(setting)
+        self.run.timed = False
+        self.records = {node: folder / f"node-{node}.jsonl" for node in ids}
+        self._folder = folder
+        folder.mkdir()
+        self._addresses = dict(zip(ids, free_addresses(count), strict=True))
+        self._processes: dict[NodeId, subprocess.Popen[str]] = {}
+        self._opened: dict[NodeId, list[float]] = {node: [] for node in ids}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.callback(self._stop)
+            for node in self.records:
+                self.start(node)
+            wait_until(lambda: all(map(self.is_at_work, self.records)))
+            undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+        if kind is None:
+            self._tell()
+
+    def _stop(self) -> None:
+        for process in self._processes.values():
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in self._processes.values():
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def start(self, node: NodeId) -> None:
+        """Start the process of a node."""
+        told = [
+            node,
+            self.run.setting.text(),
+            self._addresses,
+            str(self._folder / f"node-{node}"),
+            str(self.records[node]),
+            BEAT_MS,
+            TIMEOUT_MS,
+        ]
+        words = [sys.executable, "-m", "tests.conformance.child", json.dumps(told)]
+        self._opened[node].append(now_ms())
+        self._processes[node] = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, cwd=ROOT)
+
+    def order(self, node: NodeId, order: str) -> None:
+        """Tell a node what to do."""
+        stdin = self._processes[node].stdin
+        assert stdin is not None
+        stdin.write(f"{order}\n")
+        stdin.flush()
+
+    def doom(self, node: NodeId, letters: int) -> None:
+        """Have a node speak, and die after so many letters."""
+        self.order(node, f"doom {letters}")
+        self._mourn(node)
+
+    def kill(self, node: NodeId) -> None:
+        """End the process of a node at once."""
+        self._processes[node].kill()
+        self._mourn(node)
+
+    def _mourn(self, node: NodeId) -> None:
+        process = self._processes.pop(node)
+        assert process.wait(STOP_S) < 0
+        assert process.stdin is not None
+        process.stdin.close()
+
+    def restart(self, node: NodeId) -> None:
+        """Start a node again, and wait until it has begun its next life."""
+        self.start(node)
+        wait_until(lambda: self.is_at_work(node))
+
+    def is_at_work(self, node: NodeId) -> bool:
+        """Whether the life of its present process has begun."""
+        entries = entries_of(self.records[node])
+        lives = [n for n, entry in enumerate(entries) if isinstance(entry, Lived)]
+        return len(lives) == len(self._opened[node]) and len(entries) > lives[-1] + 2
+
+    def turns(self, node: NodeId) -> int:
+        """How many events it has written down."""
+        return len(entries_of(self.records[node]))
+
+    def _tell(self) -> None:
+        """Make the story of what the records say."""
+        run, found = self.run, occurrences(self.run, self.records)
+        run.trace = merged(run.setting, found)
+        for node, record in found.items():
+            opened = iter(self._opened[node])
+            for occurrence in record:
+                if isinstance(occurrence.entry, Lived):
+                    for life in run.lives_of(node)[-1:]:
+                        life.crashed = life.unsaved = True
+                    life = run.begin(node, next(opened))
+                if occurrence.turn is not None:
+                    state, before = occurrence.turn.state, occurrence.before
+                    assert isinstance(state, ProbeState)
+                    assert before is None or isinstance(before, ProbeState)
+                    life.take(occurrence.at, occurrence.at, state, before)
+        run.torn += heard_of_the_last_speech(run)
