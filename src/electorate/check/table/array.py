@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.check.table.kernel import EMPTY_KEY, UNKNOWN, mix
+from electorate.check.table.kernel import NOTHING, mix
 
 
 class Growing:
@@ -32,38 +32,31 @@ class Growing:
 
 
 class WordMap:
-    """A hash table from words to codes, written here and read by the kernel."""
+    """A hash table from words to words, written here and read by the kernel."""
 
     def __init__(self) -> None:
-        self.keys = np.full(1024, EMPTY_KEY, np.uint64)
-        self.values = np.full(1024, UNKNOWN, np.int32)
+        self.slots = np.full((1024, 2), NOTHING, np.uint64)
         self.size = 0
 
     def set(self, key: int, value: int) -> None:
         """Enter a key that is not there yet."""
-        if 2 * self.size >= len(self.keys):
+        if 2 * self.size >= len(self.slots):
             self._grow()
-        self._put(np.uint64(key), value)
+        self.slots[self._slot(key)] = (key, value)
         self.size += 1
 
     def __contains__(self, key: int) -> bool:
-        return bool(self.keys[self._slot(np.uint64(key))] == np.uint64(key))
+        return bool(self.slots[self._slot(key), 0] == np.uint64(key))
 
-    def _slot(self, key: Any) -> int:
-        mask = len(self.keys) - 1
-        slot = int(mix(key)) & mask
-        while self.keys[slot] != EMPTY_KEY and self.keys[slot] != key:
+    def _slot(self, key: int) -> int:
+        mask = len(self.slots) - 1
+        slot = int(mix(np.uint64(key))) & mask
+        while self.slots[slot, 0] != NOTHING and self.slots[slot, 0] != np.uint64(key):
             slot = (slot + 1) & mask
         return slot
 
-    def _put(self, key: Any, value: int) -> None:
-        slot = self._slot(key)
-        self.keys[slot] = key
-        self.values[slot] = value
-
     def _grow(self) -> None:
-        old = [(k, v) for k, v in zip(self.keys, self.values, strict=True) if k != EMPTY_KEY]
-        self.keys = np.full(2 * len(self.keys), EMPTY_KEY, np.uint64)
-        self.values = np.full(2 * len(self.values), UNKNOWN, np.int32)
+        old = self.slots[self.slots[:, 0] != NOTHING]
+        self.slots = np.full((2 * len(self.slots), 2), NOTHING, np.uint64)
         for key, value in old:
-            self._put(key, int(value))
+            self.slots[self._slot(int(key))] = (key, value)

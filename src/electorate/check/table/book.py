@@ -52,9 +52,6 @@ class Book:
     def __init__(self, world: World) -> None:
         self.world = world
         self._lists = WordMap()
-        self._list_start = Growing((), np.int32)
-        self._list_count = Growing((), np.int32)
-        self._list_flags = Growing((), np.uint8)
         self._effects = Growing((EFFECT_WIDTH,), np.int32)
         self._sends = Growing((2,), np.int32)
         self._appends = WordMap()
@@ -62,6 +59,8 @@ class Book:
         self._local_aged = Growing((), np.int32, UNKNOWN)
         self._channel_aged = Growing((2,), np.int32, UNKNOWN)
         self._watch_aged = Growing((), np.int32, UNKNOWN)
+        self._watch_stirs = Growing((), np.uint8)
+        self._budget_lies = Growing((), np.uint8)
         self._note = Growing((2 * world.n,), np.int32, UNKNOWN)
         self._strip = Growing((world.n,), np.int32, UNKNOWN)
         self._first = np.full(1 << world.n, UNKNOWN, np.int32)
@@ -94,19 +93,16 @@ class Book:
     def tables(self) -> Tables:
         """The tables as they are now."""
         return Tables(
-            self._lists.keys,
-            self._lists.values,
-            self._list_start.data,
-            self._list_count.data,
-            self._list_flags.data,
+            self._lists.slots,
+            self._appends.slots,
             self._effects.data,
             self._sends.data,
-            self._appends.keys,
-            self._appends.values,
             self._up.data,
             self._local_aged.data,
             self._channel_aged.data,
             self._watch_aged.data,
+            self._watch_stirs.data,
+            self._budget_lies.data,
             self._note.data,
             self._first,
             self._strip.data,
@@ -131,7 +127,7 @@ class Book:
             code = world.append(a, b)
             key = int(key_of(APPEND, 0, a, b, 0))
             if key not in self._appends:
-                self._appends.set(key, CUT if code is None else code)
+                self._appends.set(key, int(CUT) if code is None else code)
         elif kind == NOTE:
             noted = world.watching.note(a, b, up=bool(c))
             self._reserve()
@@ -170,10 +166,8 @@ class Book:
             flags = self._node_effects(where, first, bool(second), budget)
         else:
             flags = self._view_effects(where, first, second, budget)
-        number = self._list_start.append(start)
-        self._list_count.append(self._effects.size - start)
-        self._list_flags.append(flags)
-        self._lists.set(key, number)
+        count = self._effects.size - start
+        self._lists.set(key, start << 32 | count << 8 | flags)
 
     def _channel_effects(self, channel: int, code: int, local: int, budget: int) -> int:
         world = self.world
@@ -328,6 +322,10 @@ class Book:
         if max(*parts, len(world.messages)) >= CODES_MAX or len(world.budgets) >= BUDGETS_MAX:
             raise TooLarge("more different parts than the tables can name; use --engine python")
         self._reserve()
+        for code in range(self._budget_lies.size, len(world.budgets)):
+            self._budget_lies.append(world.budgets.cards[code].lies > 0)
+        for code in range(self._watch_stirs.size, len(world.watching.pool)):
+            self._watch_stirs.append(bool(world.watching.pool.cards[code].wrong))
         for code in range(self._up.size, len(world.locals)):
             card = world.locals.cards[code]
             self._up.append(card.up)

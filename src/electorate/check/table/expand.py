@@ -11,6 +11,7 @@ from electorate.check.table.kernel import (
     CUTS,
     FACTS,
     NODE,
+    NOTHING,
     UNKNOWN,
     VIEW,
     WAITS,
@@ -29,6 +30,9 @@ from electorate.check.table.kernel import (
 
 MISSES_PER_ROW = 256
 """So many misses of one row are noted at the most; the rest is found when it is done again."""
+
+SUCCESSORS = 64
+"""So many successors of a row are worked out before any is looked up: the look-ups overlap."""
 
 DONE, MISSING, FULL = 0, 1, 2
 
@@ -57,18 +61,18 @@ class Origin(NamedTuple):
     keep_all: bool
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def list_of(tables: Tables, lists: Any, found: Any, kind: Any, key: Any, notes: Notes) -> Any:
     """Look a list of effects up; its flags, or UNKNOWN."""
-    number = look_up(tables.list_keys, tables.list_ids, key)
-    lists[found] = number
-    if number == UNKNOWN:
+    packed = look_up(tables.lists, key)
+    lists[found] = packed
+    if packed == NOTHING:
         miss(notes, kind, key, 0, 0)
-        return UNKNOWN
-    return np.int64(tables.list_flags[number])
+        return np.int64(UNKNOWN)
+    return np.int64(packed & np.uint64(0xFF))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def gather(layout: Layout, tables: Tables, row: Any, lists: Any, notes: Notes) -> Any:
     """The lists of effects that apply to a row: how many, or -1 if one is missing; and flags."""
     n = layout.n
@@ -92,78 +96,103 @@ def gather(layout: Layout, tables: Tables, row: Any, lists: Any, notes: Notes) -
         flags |= got
         found += 1
         if layout.uses_views and tables.local_up[row[place]]:
-            key = key_of(VIEW, place, row[place], row[layout.watch + place], budget)
-            got = list_of(tables, lists, found, VIEW, key, notes)
-            known &= got != UNKNOWN
-            flags |= got
-            found += 1
+            watch = row[layout.watch + place]
+            if tables.watch_stirs[watch] or tables.budget_lies[budget]:
+                key = key_of(VIEW, place, row[place], watch, budget)
+                got = list_of(tables, lists, found, VIEW, key, notes)
+                known &= got != UNKNOWN
+                flags |= got
+                found += 1
     return (found if known else -1), flags
 
 
-@njit(cache=True)
-def offer(origin: Origin, at: Any, target: Any, ticked: Any, sink: Sink) -> Any:
-    """Hand a successor to its owner, unless it is known; says whether there was room."""
-    row = origin.rows[at]
+class Scratch(NamedTuple):
+    """The successors of one row, before they are offered."""
+
+    rows: Any
+    marks: Any
+    ticks: Any
+    lists: Any
+    tally: Any
+
+
+@njit(cache=True, forceinline=True)
+def remember(origin: Origin, at: Any, scratch: Scratch, count: Any, ticked: Any) -> None:
+    """Work out the fingerprint of a successor from that of its row."""
     mark = origin.marks[at]
-    for column in range(target.shape[0]):
-        if target[column] != row[column]:
-            mark ^= word(column, row[column]) ^ word(column, target[column])
-    owner = np.int64(mark >> np.uint64(60)) % origin.owners
-    if not origin.keep_all and is_seen(origin.slots[owner], mark):
-        return True
-    place = sink.filled[owner]
-    if place >= sink.marks.shape[1]:
-        return False
-    sink.rows[owner, place, :] = target
-    sink.marks[owner, place] = mark
-    sink.sources[owner, place] = origin.numbers[at]
-    sink.ticks[owner, place] = ticked
-    sink.filled[owner] = place + 1
+    for column in range(scratch.rows.shape[1]):
+        old, new = origin.rows[at, column], scratch.rows[count, column]
+        if old != new:
+            mark ^= word(column, old) ^ word(column, new)
+    scratch.marks[count] = mark
+    scratch.ticks[count] = ticked
+
+
+@njit(cache=True, forceinline=True)
+def offer(origin: Origin, at: Any, scratch: Scratch, count: Any, sink: Sink) -> Any:
+    """Hand successors to their owners, unless they are known; says whether there was room."""
+    for k in range(count):
+        mark = scratch.marks[k]
+        owner = np.int64(mark >> np.uint64(60)) % origin.owners
+        if not origin.keep_all and is_seen(origin.slots[owner], mark):
+            continue
+        place = sink.filled[owner]
+        if place >= sink.marks.shape[1]:
+            return False
+        for column in range(scratch.rows.shape[1]):
+            sink.rows[owner, place, column] = scratch.rows[k, column]
+        sink.marks[owner, place] = mark
+        sink.sources[owner, place] = origin.numbers[at]
+        sink.ticks[owner, place] = scratch.ticks[k]
+        sink.filled[owner] = place + 1
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def expand_row(
     layout: Layout,
     tables: Tables,
     origin: Origin,
     at: Any,
-    target: Any,
-    lists: Any,
+    scratch: Scratch,
     sink: Sink,
     notes: Notes,
-    tally: Any,
 ) -> Any:
     """Offer every successor of one row; DONE, MISSING something, or the sink is FULL."""
     row = origin.rows[at]
+    lists, tally = scratch.lists, scratch.tally
     found, flags = gather(layout, tables, row, lists, notes)
     if found < 0:
         return MISSING
     status = DONE
+    count = 0
     for k in range(found):
-        start = tables.list_start[lists[k]]
-        for e in range(start, start + tables.list_count[lists[k]]):
-            effect = tables.effects[e]
-            if effect[CUTS] >= 0:
-                tally[FIRST_CUT + effect[CUTS]] += 1
+        start = np.int64(lists[k] >> np.uint64(32))
+        for e in range(start, start + np.int64(lists[k] >> np.uint64(8) & np.uint64(0xFFFFFF))):
+            if tables.effects[e, CUTS] >= 0:
+                tally[FIRST_CUT + tables.effects[e, CUTS]] += 1
                 continue
-            done = apply(layout, tables, effect, row, target, notes)
+            done = apply(layout, tables, e, row, scratch.rows[count], notes)
             if done < 0:
                 status = MISSING
             elif done == 0:
                 tally[FIRST_CUT + 2] += 1
             else:
                 tally[TRANSITIONS] += 1
-                tally[SEEN_FACTS] |= effect[FACTS]
-                if not offer(origin, at, target, 0, sink):
-                    return FULL
+                tally[SEEN_FACTS] |= tables.effects[e, FACTS]
+                remember(origin, at, scratch, count, 0)
+                count += 1
+                if count == scratch.marks.shape[0]:
+                    if not offer(origin, at, scratch, count, sink):
+                        return FULL
+                    count = 0
     if layout.bounded and not flags & BLOCKS:
-        if not tick(layout, tables, row, target, notes):
+        if not tick(layout, tables, row, scratch.rows[count], notes):
             return MISSING
         tally[TRANSITIONS] += 1
-        if not offer(origin, at, target, 1, sink):
-            return FULL
-    return status
+        remember(origin, at, scratch, count, 1)
+        count += 1
+    return status if offer(origin, at, scratch, count, sink) else FULL
 
 
 @njit(cache=True, nogil=True)
@@ -179,9 +208,14 @@ def expand(
     was_cut: Any,
 ) -> Any:
     """Expand the rows `todo`; how many were looked at, and how many of those are to be redone."""
-    target = np.empty(layout.width, np.int32)
-    lists = np.empty(layout.channels + 2 * layout.n, np.int32)
-    tally = np.zeros(totals.shape[0], np.int64)
+    scratch = Scratch(
+        np.empty((SUCCESSORS, layout.width), np.int32),
+        np.empty(SUCCESSORS, np.uint64),
+        np.empty(SUCCESSORS, np.uint8),
+        np.empty(layout.channels + 2 * layout.n, np.uint64),
+        np.zeros(totals.shape[0], np.int64),
+    )
+    tally = scratch.tally
     before = np.empty(origin.owners, np.int64)
     again = 0
     for position in range(todo.shape[0]):
@@ -190,7 +224,7 @@ def expand(
         at = todo[position]
         before[:] = sink.filled
         tally[:] = 0
-        status = expand_row(layout, tables, origin, at, target, lists, sink, notes, tally)
+        status = expand_row(layout, tables, origin, at, scratch, sink, notes)
         if status == DONE:
             facts = totals[SEEN_FACTS] | tally[SEEN_FACTS]
             totals += tally

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""No key, and no value."""
 UNKNOWN = -1
-CUT = -2
+CUT = np.uint64(1 << 32)
+"""In place of a channel: it has no room."""
 
 CHANNEL, NODE, VIEW, APPEND, NOTE, AGE_LOCAL, AGE_CHANNEL, AGE_WATCH, FIRST, STRIP = range(10)
 
@@ -41,19 +43,19 @@ class Layout(NamedTuple):
 class Tables(NamedTuple):
     """All tables, as arrays; replaced as a whole when one of them grows."""
 
-    list_keys: Any
-    list_ids: Any
-    list_start: Any
-    list_count: Any
-    list_flags: Any
+    lists: Any
+    """A hash table: for a key the packed place, length and flags of a list of effects."""
+    appends: Any
+    """A hash table: for a channel and messages the channel with them, or CUT."""
     effects: Any
     sends: Any
-    append_keys: Any
-    append_codes: Any
     local_up: Any
     local_aged: Any
     channel_aged: Any
     watch_aged: Any
+    watch_stirs: Any
+    """Whether a detector has anything to correct."""
+    budget_lies: Any
     note: Any
     first: Any
     strip: Any
@@ -71,7 +73,7 @@ COLUMN, CODE, PLACE, LOCAL, SEND_FROM, SEND_TO, DOWN, BUDGET, REVIVES, FACTS, CU
 EFFECT_WIDTH = 11
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def mix(value: Any) -> Any:
     """Scatter the bits of a word (the finaliser of splitmix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -79,7 +81,7 @@ def mix(value: Any) -> Any:
     return value ^ (value >> np.uint64(31))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def word(column: Any, code: Any) -> Any:
     """What one column contributes to a row's fingerprint."""
     key = np.uint64(column + 1) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(code)
@@ -95,21 +97,21 @@ def fingerprint(row: Any) -> Any:
     return total
 
 
-@njit(cache=True, inline="always")
-def look_up(keys: Any, values: Any, key: Any) -> Any:
-    """The value under a key in an open-addressing table, or UNKNOWN."""
-    mask = np.uint64(keys.shape[0] - 1)
+@njit(cache=True, forceinline=True)
+def look_up(slots: Any, key: Any) -> Any:
+    """The word under a key in an open-addressing table, or NOTHING."""
+    mask = np.uint64(slots.shape[0] - 1)
     slot = mix(key) & mask
     while True:
-        found = keys[slot]
+        found = slots[slot, 0]
         if found == key:
-            return values[slot]
-        if found == EMPTY_KEY:
-            return UNKNOWN
+            return slots[slot, 1]
+        if found == NOTHING:
+            return NOTHING
         slot = (slot + np.uint64(1)) & mask
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def key_of(kind: Any, where: Any, first: Any, second: Any, budget: Any) -> Any:
     """Four numbers in one word: 4 bits of kind, 8 of place, 20, 20 and 12 of codes."""
     return (
@@ -121,7 +123,7 @@ def key_of(kind: Any, where: Any, first: Any, second: Any, budget: Any) -> Any:
     )
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def is_seen(slots: Any, mark: Any) -> Any:
     """Whether a fingerprint is in a table of fingerprints."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -135,7 +137,7 @@ def is_seen(slots: Any, mark: Any) -> Any:
         slot = (slot + np.uint64(1)) & mask
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
 def miss(notes: Notes, kind: Any, first: Any, second: Any, third: Any) -> None:
     """Note a look-up that failed, while there is room for it."""
     at = notes.count[0]
@@ -147,7 +149,7 @@ def miss(notes: Notes, kind: Any, first: Any, second: Any, third: Any) -> None:
         notes.count[0] = at + 1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def fall(layout: Layout, tables: Tables, row: Any, place: Any, down: Any, notes: Notes) -> Any:
     """Let a node crash in this row; says whether everything about it was known."""
     n = layout.n
@@ -170,7 +172,7 @@ def fall(layout: Layout, tables: Tables, row: Any, place: Any, down: Any, notes:
     return known
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def revive(layout: Layout, tables: Tables, row: Any, place: Any, notes: Notes) -> Any:
     """Prepare a row for the boot of a node; says whether everything about it was known."""
     n = layout.n
@@ -203,50 +205,53 @@ def revive(layout: Layout, tables: Tables, row: Any, place: Any, notes: Notes) -
     return known
 
 
-@njit(cache=True)
-def apply(layout: Layout, tables: Tables, effect: Any, row: Any, target: Any, notes: Notes) -> Any:
+@njit(cache=True, forceinline=True)
+def apply(layout: Layout, tables: Tables, e: Any, row: Any, target: Any, notes: Notes) -> Any:
     """Carry out an effect. 1: done, 0: a bound cuts it, -1: something was missed."""
-    target[:] = row
-    place = effect[PLACE]
+    effects = tables.effects
+    for c in range(layout.width):
+        target[c] = row[c]
+    place = effects[e, PLACE]
     n = layout.n
     known = True
-    if effect[REVIVES]:
+    if effects[e, REVIVES]:
         known = revive(layout, tables, target, place, notes)
         if not known:
             return -1
-    if effect[COLUMN] >= 0:
-        target[effect[COLUMN]] = effect[CODE]
-    for k in range(effect[SEND_FROM], effect[SEND_TO]):
+    if effects[e, COLUMN] >= 0:
+        target[effects[e, COLUMN]] = effects[e, CODE]
+    for k in range(effects[e, SEND_FROM], effects[e, SEND_TO]):
         to = tables.sends[k, 0]
         if layout.dies and not tables.local_up[row[to]]:
             continue
         column = layout.column[place * n + to]
         items = tables.sends[k, 1]
         key = key_of(APPEND, 0, target[column], items, 0)
-        code = look_up(tables.append_keys, tables.append_codes, key)
-        if code == UNKNOWN:
+        code = look_up(tables.appends, key)
+        if code == NOTHING:
             miss(notes, APPEND, target[column], items, 0)
             known = False
         elif code == CUT:
             return 0
         else:
-            target[column] = code
+            target[column] = np.int32(code)
     if not known:
         return -1
-    if effect[LOCAL] >= 0:
-        target[place] = effect[LOCAL]
-    if effect[DOWN] >= 0 and not fall(layout, tables, target, place, effect[DOWN], notes):
+    if effects[e, LOCAL] >= 0:
+        target[place] = effects[e, LOCAL]
+    if effects[e, DOWN] >= 0 and not fall(layout, tables, target, place, effects[e, DOWN], notes):
         return -1
-    target[layout.width - 1] = effect[BUDGET]
+    target[layout.width - 1] = effects[e, BUDGET]
     return 1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def tick(layout: Layout, tables: Tables, row: Any, target: Any, notes: Notes) -> Any:
     """Let a tick pass; says whether everything about it was known."""
     n = layout.n
     known = True
-    target[:] = row
+    for c in range(layout.width):
+        target[c] = row[c]
     for place in range(n):
         aged = tables.local_aged[row[place]]
         if aged == UNKNOWN:
