@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 SEEDS ?= 10000
+FRAMES ?= 100000
+ROUNDS ?= 100
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -13,7 +15,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test fmt swarm mutants golden clean
+.PHONY: help setup up check test fmt swarm mutants fuzz failover golden clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -41,7 +43,14 @@ swarm: setup ## simulate Bully under SEEDS=10000 seeds
 	$(BIN)/electorate simulate bully --nodes 5 --seeds $(SEEDS)
 
 mutants: setup ## break the protocols on purpose; every break must be noticed
-	$(BIN)/pytest -n auto -m mutants
+	$(BIN)/pytest -n auto -v tests/mutants
+
+fuzz: setup ## throw FRAMES=100000 mangled frames at a node
+	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/net/test_frame.py tests/net/test_fuzz.py
+
+failover: setup ## kill, then pause, the leader of five processes, ROUNDS=100 times
+	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS)
+	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS) --stop
 
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite

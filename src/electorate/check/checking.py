@@ -14,8 +14,9 @@ from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine
 
-STATES_MAX = 5_000_000
-ENGINES = ("python", "numba")
+STATES_MAX = {"python": 5_000_000, "numba": 50_000_000}
+"""How many states each engine explores unless it is told otherwise: some gigabytes."""
+ENGINES = tuple(STATES_MAX)
 
 
 class EngineMissing(Exception):
@@ -76,12 +77,13 @@ def check(
     machine: Machine[Any],
     model: Model,
     claims: Sequence[Claim],
-    states_max: int = STATES_MAX,
+    states_max: int | None = None,
     report: Report = lambda progress: None,
     engine: str = "python",
 ) -> Verdict:
     """Judge the claims on every run that the model allows."""
-    search = _engine(engine)(machine, model, claims, states_max)
+    limit = STATES_MAX[engine] if states_max is None else states_max
+    search = _engine(engine)(machine, model, claims, limit)
     results = {claim.name: Result.UNKNOWN for claim in claims}
     findings: list[Finding] = []
     reason: str | None = None

@@ -10,7 +10,7 @@ import msgspec
 from rich.console import Console
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
-from electorate.check.checking import ENGINES, STATES_MAX, EngineMissing, default_engine
+from electorate.check.checking import ENGINES, EngineMissing, default_engine
 from electorate.check.model import BUDGETS
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
@@ -79,7 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
     )
-    bounds.add_argument("--states-max", type=_count, default=STATES_MAX, metavar="M")
+    bounds.add_argument(
+        "--states-max", type=_count, metavar="M", help="default 50,000,000; 5,000,000 in python"
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")

@@ -3,9 +3,11 @@
 import argparse
 import contextlib
 import json
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--protocol", default="bully", metavar="P")
     parser.add_argument("--nodes", type=node_count, default=5, metavar="N", help="default 5")
     add_rule_arguments(parser)
-    parser.add_argument("--for", dest="seconds", type=float, metavar="SECONDS")
+    parser.add_argument("--for", dest="seconds", type=_seconds, metavar="SECONDS")
     add_timing_arguments(parser)
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep records and data here")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number of seconds, not {text}")
+    return seconds
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,9 +60,12 @@ def run(options: argparse.Namespace) -> int:
     protocol.rules(options.rule)
     if options.timeout <= options.beat:
         raise UsageError("--timeout must be longer than --beat")
-    with tempfile.TemporaryDirectory(prefix="electorate-") as spare:
+    with _any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot keep records in {folder}: {error.strerror}") from None
         record = options.record is not None
         with Fleet(_command(options), options.nodes, folder, record=record) as fleet:
             show = _print_changes if options.json else _show_table
@@ -63,6 +78,22 @@ def run(options: argparse.Namespace) -> int:
         words = f"all follow node {outcome['leader']}" if outcome["agreed"] else "no agreement"
         print(f"After {outcome['seconds']} s: {words}; {outcome['changes']} changes.")
     return EXIT_DONE if outcome["agreed"] else EXIT_BROKEN
+
+
+@contextlib.contextmanager
+def _any_end_is_ctrl_c() -> Iterator[None]:
+    """However the end comes, the nodes are stopped and the terminal is put back in order."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    ends = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, interrupt) for number in ends]
+    try:
+        yield
+    finally:
+        for number, handler in zip(ends, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -121,11 +152,21 @@ def _show_table(fleet: Fleet, seconds: float) -> None:
     ):
         while time.monotonic() < deadline:
             live.update(_table(fleet, chosen), refresh=True)
-            fleet.hear(0.1)
+            for news in _all_news(fleet):
+                if news.what.startswith("down: electorate: "):
+                    live.console.print(news.what.removeprefix("down: electorate: "))
             for key in keyboard.pressed():
                 if key == "q":
                     return
                 chosen = _act(fleet, chosen, key)
+
+
+def _all_news(fleet: Fleet) -> Iterator[News]:
+    """What there is to hear now, or in a moment."""
+    news = fleet.hear(0.1)
+    while news is not None:
+        yield news
+        news = fleet.hear(0)
 
 
 def _act(fleet: Fleet, chosen: int, key: str) -> int:

@@ -16,6 +16,7 @@ from electorate.check.world import World
 CHUNK = 1 << 14
 ROOM = 1 << 18
 MISSES = 4096
+OWNERS_MAX = 4
 
 
 class Worker:
@@ -74,7 +75,8 @@ class Engine:
         for first in range(0, len(rows), batch):
             todo = np.arange(first, min(first + batch, len(rows)), dtype=np.int64)
             while len(todo):
-                slots = tuple(each.slots for each in visited)
+                # Always so many: a tuple of another length would be compiled for anew.
+                slots = tuple(visited[k % len(visited)].slots for k in range(OWNERS_MAX))
                 origin = Origin(rows, marks, numbers, slots, self._owners, keep_all)
                 tables = self.book.tables()
                 shares = np.array_split(todo, self._owners)
