@@ -17,6 +17,7 @@ from electorate.core import Event, NodeId, SetTimer
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.local import Outcome as Simulated
 from electorate.simulate.reaction import Reactions
+from electorate.simulate.run import Run
 from electorate.simulate.world import Armed as Ringing
 from electorate.simulate.world import Node
 from tests.conformance import clock_rule, rule
@@ -142,6 +143,17 @@ def a_cluster_whose_clocks_run_fast(patch: pytest.MonkeyPatch) -> None:
 @SIMULATORS.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")
 def a_cluster_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Cluster, "ended_office", lambda self, node: None)
+
+
+@SIMULATORS.noticed_by(clock_rule.a_paused_node_takes_nothing, "office")
+def a_run_that_ends_the_offices_of_paused_nodes(patch: pytest.MonkeyPatch) -> None:
+    def ends_office(self: Run, node: Node) -> bool:
+        ended = self._cluster.ended_office(node)
+        if ended is not None:
+            self._fire(node, ended)
+        return ended is not None
+
+    patch.setattr(Run, "_ends_office", ends_office)
 
 
 # --- the checker ---

@@ -32,6 +32,16 @@ def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(NodePort, "saved", lambda self: None)
 
 
+@NODES.noticed_by(rule.effects_in_order, "speech")
+def a_node_that_carries_out_the_last_effect_first(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._carry_out
+
+    def carry_out(self: Instance, turn: Turn, *given: Any) -> None:
+        whole(self, Turn(turn.state, turn.effects[::-1]), *given)
+
+    patch.setattr(Instance, "_carry_out", carry_out)
+
+
 @NODES.noticed_by(rule.channels_keep_their_order, "speech")
 def a_node_whose_letters_overtake_one_another(patch: pytest.MonkeyPatch) -> None:
     whole = Link.send

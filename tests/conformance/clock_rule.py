@@ -158,7 +158,7 @@ def timers_count_from_when_the_event_was_taken_up(run: Run) -> Cases:
         and setting.saves
         and not _was_paused(run, life, setting.moment, moment)
     ]
-    if late:
+    if len(late) > 2:
         # Any firing may be late for some other reason, but hardly every one.
         least = min(late)
-        yield None if least <= run.saving / 2 else f"every timer is {least} or more late"
+        yield None if least <= 0.9 * run.saving else f"every timer is {least} or more late"

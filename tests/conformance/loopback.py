@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-T_MS = 40
+T_MS = 60
 BEAT_MS = 40.0
-TIMEOUT_MS = 400.0
+TIMEOUT_MS = 500.0
 PATIENCE_S = 10.0
 
 

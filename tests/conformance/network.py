@@ -10,7 +10,7 @@ from tests.conformance.process import Processes
 from tests.conformance.story import Run
 from tests.conformance.watched import Nodes
 
-SAVING_S = 0.06
+SAVING_S = 1.5 * T_MS / 1000
 
 
 class Network:

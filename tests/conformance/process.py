@@ -30,7 +30,7 @@ class Processes:
         ids = tuple(range(1, count + 1))
         setting = Setting("probe", ids, timing=Timing(T_MS), connections=Connections.DIE)
         self.run = Run(setting)
-        self.run.timed = False
+        self.run.timed = self.run.stepped = False
         self.records = {node: folder / f"node-{node}.jsonl" for node in ids}
         self._folder = folder
         folder.mkdir()

@@ -111,12 +111,19 @@ class Simulator:
             bench = self._bench(scene, connections)
             for seed in SEEDS:
                 yield told(bench.run(seed, record=True).trace)
+        unlucky = self._bench(scene, Connections.OUTLIVE, mishaps=0.2)
+        for seed in SEEDS[:3]:
+            run = told(unlucky.run(seed, record=True).trace)
+            run.mishaps = True
+            yield run
 
-    def _bench(self, scene: str, connections: Connections) -> Bench:
+    def _bench(self, scene: str, connections: Connections, mishaps: float = 0.0) -> Bench:
         scenario = Scenario(
             ids=(1, 2, 3) if scene == "speech" else (1, 2),
             timing=Timing(T),
             delay=Uniform(0, T),
+            loss=mishaps,
+            duplication=mishaps,
             connections=connections,
             detection=2 * T,
             faults=FAULTS[scene],

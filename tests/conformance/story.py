@@ -121,7 +121,8 @@ class Run:
         """The driver's clock is off by at most this."""
         self.saving = 0.0
         """How long the driver takes to save."""
-        self.doubles = False
+        self.mishaps = False
+        """Whether messages may be lost or doubled on their way."""
         self.torn: list[tuple[int, ...]] = []
         """Of speeches that a crash fell into: how many notes to each other node left."""
 

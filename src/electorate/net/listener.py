@@ -70,12 +70,13 @@ class Listener:
         self._callers: dict[NodeId, Caller] = {}
         self._heard_at: dict[NodeId, float] = {}
         self._strangers: dict[asyncio.StreamWriter, None] = {}
+        self._serving: set[asyncio.Future[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, address: Address) -> None:
         """Begin to listen; OSError if the address cannot be had."""
         try:
-            self._server = await asyncio.start_server(self._serve, *address)
+            self._server = await asyncio.start_server(self._accept, *address)
         except (OSError, UnicodeError) as error:
             host, port = address
             raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
@@ -98,10 +99,19 @@ class Listener:
             caller.writer.transport.abort()
         self._callers.clear()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        hello: Hello | None = None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Somebody has connected; it is sent away at once if this node has just stopped."""
+        if self._server is not None and not self._server.is_serving():
+            writer.transport.abort()
+            return
         self._make_room()
         self._strangers[writer] = None
+        serving = asyncio.ensure_future(self._serve(reader, writer))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        hello: Hello | None = None
         try:
             hello = await self._introduced(reader)
             self._strangers.pop(writer, None)

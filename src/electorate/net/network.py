@@ -133,13 +133,12 @@ class Network:
         me, timeout = self._config.me, self._config.timeout_ms
         patience = now_ms() + timeout
         while True:
-            taken = [n for n in self._taken_since if not self.links[n].connected]
+            taken = self._taken_since
             if not taken and (now_ms() > patience or all(map(self._is_settled, self.links))):
                 return
             # A node that lost its power is taken for live until it has been silent for a while.
-            since = min((self._taken_since[n] for n in taken), default=now_ms())
-            if now_ms() - since > 2 * timeout + 1000 * KNOCKS_S:
-                told = ", ".join(map(str, taken))
+            if taken and now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:
+                told = ", ".join(map(str, sorted(taken)))
                 raise IdTaken(f"another node {me} is live, says node {told}")
             await asyncio.sleep(POLL_S)
 
@@ -154,6 +153,7 @@ class Network:
     # --- what comes in ---
 
     def _linked(self, node: NodeId) -> None:
+        self._taken_since.pop(node, None)
         self._greeted.discard(node)
         self._beat(node)
 

@@ -28,6 +28,9 @@ from electorate.net.port import NodePort
 from electorate.net.store import Store
 from electorate.trace.record import Letterhead
 
+STALL_MS = 100.0
+"""Shorter pauses are a matter of course on a busy machine, whatever T was promised."""
+
 log = logging.getLogger("electorate.net")
 
 
@@ -56,13 +59,16 @@ class Node:
         self._shown: Standing | None = None
         self._seen = frozenset(config.setting.ids)
         self._awake_at = now_ms()
+        self._still_ms = _still_ms(config, machine)
         self._alarm: asyncio.TimerHandle | None = None
 
-    def tally(self) -> dict[str, int]:
+    def tally(self) -> Counter[str]:
         """Everything that was counted."""
         links = (link.counters for link in self.network.links.values())
-        parts = (self.network.counters, self.network.listener.counters, *links)
-        return dict(sum(parts, self.counters))
+        total: Counter[str] = Counter()
+        for part in (self.counters, self.network.counters, self.network.listener.counters, *links):
+            total.update(dict(part))  # A copy: the node goes on counting in its own thread.
+        return total
 
     def ask(self, request: Request) -> None:
         """The application's word."""
@@ -89,6 +95,8 @@ class Node:
                 task.result()
             self._port.ended()
         finally:
+            # Python 3.11 leaves a connection open if its server closes while it is being accepted.
+            await asyncio.sleep(0)
             self.network.listener.close()
             for task in tasks:
                 task.cancel()
@@ -160,7 +168,7 @@ class Node:
         """See whether this process stood still for so long that others may have given it up."""
         now, timeout = now_ms(), self.config.timeout_ms
         gap, self._awake_at = now - self._awake_at, now
-        if gap < timeout / 2:
+        if gap < self._still_ms:
             return
         self.counters["pauses noticed"] += 1
         log.warning("node %s stood still for %d ms", self.config.me, gap)
@@ -234,3 +242,11 @@ class Node:
             self.counters["in"] += 1
             letterhead = Letterhead(hello.incarnation, number)
             self._instance.take(Received(hello.node, message), letterhead)
+
+
+def _still_ms(config: NodeConfig, machine: Machine[Any]) -> float:
+    """How long a node may stand still before it distrusts what waits on its connections."""
+    if Assumption.BOUNDED_DELAY not in machine.assumptions:
+        return config.timeout_ms / 2
+    # Later than 2T, a message may come after the answer to what followed it.
+    return min(config.timeout_ms / 2, max(STALL_MS, 2.0 * config.setting.timing.T))
