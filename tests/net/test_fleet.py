@@ -13,7 +13,7 @@ from tests.net.process import is_running, on_linux
 WORDS = ["bully", "--T", "60", "--beat", "30", "--timeout", "250"]
 PATIENCE_S = 15.0
 
-pytestmark = on_linux
+pytestmark = [on_linux, pytest.mark.timeout(60)]
 
 
 @pytest.fixture

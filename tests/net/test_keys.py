@@ -19,7 +19,7 @@ from tests.net.process import is_running, on_linux
 PATIENCE_S = 20.0
 WORDS = ["up", "--nodes", "3", "--T", "60", "--beat", "30", "--timeout", "250"]
 
-pytestmark = on_linux
+pytestmark = [on_linux, pytest.mark.timeout(60)]
 
 
 class Terminal:

@@ -61,8 +61,10 @@ def test_a_wiped_store_is_noticed_by_the_others(
         shutil.rmtree(tmp_path / "node-3")
         assert cluster.start(3).node.store.first_start
         wait_until(lambda: cluster.agrees_on(1))
-        assert [cluster.threads[n].node.tally()["stores replaced"] for n in (1, 2)] == [1, 1]
-    assert caplog.text.count("node 3 has come back with its memory wiped") == 2
+        assert [
+            cluster.threads[n].node.tally()["came back with its memory wiped"] for n in (1, 2)
+        ] == [1, 1]
+    assert caplog.text.count("node 3 came back with its memory wiped") == 2
 
 
 def test_a_store_that_was_set_back_is_noticed_by_the_others(
@@ -80,8 +82,8 @@ def test_a_store_that_was_set_back_is_noticed_by_the_others(
         shutil.copytree(tmp_path / "backup", tmp_path / "node-2")
         cluster.start(2)
         wait_until(lambda: cluster.agrees_on(1))
-        assert cluster.threads[1].node.tally()["stores set back"] == 1
-    assert caplog.text.count("node 2 has come back with an older memory") == 1
+        assert cluster.threads[1].node.tally()["came back with an older memory"] == 1
+    assert caplog.text.count("node 2 came back with an older memory") == 1
 
 
 def elsewhere(cluster: Cluster, node: int) -> dict[int, Address]:

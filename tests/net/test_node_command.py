@@ -16,6 +16,8 @@ from electorate.net.store import FILE, Store
 from tests.net.cluster import free_addresses, wait_until
 from tests.net.command import Ended, ended, node_words, started
 
+pytestmark = pytest.mark.timeout(60)
+
 
 def alone(tmp_path: Path, *more: str) -> list[str]:
     """The command line of a cluster of one."""

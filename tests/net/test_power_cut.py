@@ -39,7 +39,7 @@ class Life:
             data = str(number).encode().rjust(700)
             store.save({"one": data, "other": data})
             self.kept = self.kept._replace(number=number)
-            store.remember(2, "s", number)
+            store.meet(2, "s", number)
 
 
 def cuts(folder: Path, syncing: str = "extra") -> Iterator[tuple[Life, Volume]]:

@@ -17,7 +17,7 @@ def lived(folder: Path) -> Store:
     with closing(Store(folder, 1)) as store:
         store.begin_life()
         store.save({"election": b"promised", "other": b"\x00\xff"})
-        store.remember(2, "their store", 7)
+        store.meet(2, "their store", 7)
     return store
 
 
@@ -44,6 +44,16 @@ def test_what_was_saved_is_there_again_and_every_life_is_numbered(tmp_path: Path
 
 def test_two_stores_have_different_identities(tmp_path: Path) -> None:
     assert lived(tmp_path / "a").identity != lived(tmp_path / "b").identity
+
+
+def test_another_node_that_comes_back_changed_is_noticed(tmp_path: Path) -> None:
+    with closing(Store(tmp_path, 1)) as store:
+        assert store.meet(2, "s", 5) is None
+        assert store.meet(2, "s", 5) is None
+        assert store.meet(2, "s", 6) is None
+        assert store.meet(2, "s", 4) == "an older memory"
+        assert store.meet(2, "t", 1) == "its memory wiped"
+        assert store.meet(2, "t", 2) is None
 
 
 def test_a_second_process_cannot_use_the_same_folder(tmp_path: Path) -> None:

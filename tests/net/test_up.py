@@ -19,7 +19,7 @@ from tests.net.process import is_running, on_linux
 UP = [sys.executable, "-m", "electorate.cli.main", "up"]
 QUICK = ["--T", "60", "--beat", "30", "--timeout", "250"]
 
-pytestmark = on_linux
+pytestmark = [on_linux, pytest.mark.timeout(60)]
 
 
 @contextmanager

@@ -47,11 +47,7 @@ class Node:
         self.counters: Counter[str] = Counter()
         self.network = Network(config, config.cluster(machine), self)
         self.store = Store(config.data, config.me)
-        try:
-            self._port = NodePort(config, machine, self.network, self.store)
-        except OSError:
-            self.store.close()
-            raise
+        self._port = NodePort(config, machine, self.network, self.store)
         self._instance = Instance(Turns(machine), config.me, self._port)
         self._machine = machine
         self._codec = Codec(machine)
@@ -137,10 +133,15 @@ class Node:
         self._life_due.set()
 
     async def _beat(self) -> None:
+        beat_ms = self.config.beat_ms
+        rest_ms = min(beat_ms, self._still_ms / 4)  # A pause must stand out from our own rest.
+        beat_at = 0.0
         while True:
             self._enter(self._look_around)
-            self.network.beat()
-            await asyncio.sleep(self.config.beat_ms / 1000)
+            if now_ms() >= beat_at:
+                self.network.beat()
+                beat_at = now_ms() + beat_ms - rest_ms / 2
+            await asyncio.sleep(rest_ms / 1000)
 
     def _look_around(self) -> None:
         """See who is alive."""
@@ -207,16 +208,10 @@ class Node:
         self._enter(self._recognise, hello)
 
     def _recognise(self, hello: Hello) -> None:
-        """A store that another node did not have before is worth a word."""
-        known = self.store.last_seen(hello.node)
-        if known is not None and known[0] != hello.store:
-            self.counters["stores replaced"] += 1
-            log.warning("node %s has come back with its memory wiped", hello.node)
-        if known is not None and known[0] == hello.store and known[1] > hello.incarnation:
-            self.counters["stores set back"] += 1
-            log.warning("node %s has come back with an older memory", hello.node)
-        if known != (hello.store, hello.incarnation):
-            self.store.remember(hello.node, hello.store, hello.incarnation)
+        odd = self.store.meet(hello.node, hello.store, hello.incarnation)
+        if odd is not None:
+            self.counters[f"came back with {odd}"] += 1
+            log.warning("node %s came back with %s", hello.node, odd)
 
     def seen(self) -> None:
         """A node that was suspect shows that it is alive."""

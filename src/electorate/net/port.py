@@ -24,7 +24,11 @@ class NodePort:
         self._codec = Codec(machine)
         self._network = network
         self._store = store
-        self._journal = Journal(config, machine)
+        try:
+            self._journal = Journal(config, machine)
+        except OSError:
+            store.close()
+            raise
 
     def saved(self) -> Stable | None:
         """What the last life saved; None on the very first start."""

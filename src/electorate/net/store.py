@@ -96,10 +96,15 @@ class Store:
         row = self._row("select store, incarnation from known where node = ?", (node,))
         return None if row is None else (row[0], row[1])
 
-    def remember(self, node: int, store: str, incarnation: int) -> None:
-        """Note under which store and incarnation another node was met."""
-        insert = "insert or replace into known values (?, ?, ?)"
-        self._write((insert, (node, store, incarnation)))
+    def meet(self, node: int, store: str, incarnation: int) -> str | None:
+        """Note under which store and incarnation another node was met, and what is odd about it."""
+        known = self.last_seen(node)
+        if known != (store, incarnation):
+            insert = "insert or replace into known values (?, ?, ?)"
+            self._write((insert, (node, store, incarnation)))
+        if known is None or (known[0] == store and known[1] <= incarnation):
+            return None
+        return "an older memory" if known[0] == store else "its memory wiped"
 
     def close(self) -> None:
         """Let go of the file."""
