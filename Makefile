@@ -45,8 +45,9 @@ swarm: setup ## simulate Bully under SEEDS=10000 seeds
 mutants: setup ## break the protocols on purpose; every break must be noticed
 	$(BIN)/pytest -n auto -v tests/mutants
 
-fuzz: setup ## throw FRAMES=100000 mangled frames at a node
+fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of chaos at a cluster
 	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/net/test_frame.py tests/net/test_fuzz.py
+	ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/net/test_chaos.py
 
 failover: setup ## kill, then pause, the leader of five processes, ROUNDS=100 times
 	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS)

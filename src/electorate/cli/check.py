@@ -123,6 +123,8 @@ def run(options: argparse.Namespace) -> int:
     finding = Finding(verdict, protocol.name, machine, model, engine)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
+    elif options.script:
+        print(f"no claim is broken: nothing to write to {options.script}", file=sys.stderr)
     if options.svg:
         _draw(options, finding)
     if options.json:

@@ -4,7 +4,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from electorate.check import Model, Verdict, Violation
+from electorate.check import Model, Result, Verdict, Violation
 from electorate.check.verdict import budget_object
 from electorate.claims import CLAIMS
 from electorate.cli.retell import retold
@@ -95,7 +95,7 @@ class Finding:
         """The verdict, then the numbers, then the runs."""
         verdict = self.verdict
         lines = [verdict.sentence(self.name, self.machine, self.model)]
-        if verdict.reason is not None:
+        if verdict.reason is not None and verdict.result is Result.UNKNOWN:
             lines.append(f"The verdict is {verdict.result}: {verdict.reason}.")
         lines += [
             f"  {name} {result}: {CLAIMS[name].text}" for name, result in verdict.claims.items()
@@ -118,14 +118,23 @@ class Finding:
 
     def _numbers(self) -> list[str]:
         verdict = self.verdict
-        seen = [f"{'yes' if happened else 'no'}, {f}" for f, happened in verdict.sometimes.items()]
         rate = verdict.transitions / max(verdict.seconds, 1e-9)
         return [
             f"  {verdict.states:,} states, {verdict.transitions:,} transitions, "
             f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
             f"{verdict.seconds:.1f} s ({rate:,.0f} transitions/s)",
-            "  sometimes: " + "; ".join(seen),
+            *_facts(verdict.sometimes),
         ]
+
+
+def _facts(sometimes: dict[str, bool]) -> list[str]:
+    """What some run showed, and what none did."""
+    lines = []
+    for word, wanted in (("in some run", True), ("in no run", False)):
+        facts = [fact for fact, happened in sometimes.items() if happened is wanted]
+        if facts:
+            lines.append(f"  {word}: {'; '.join(facts)}")
+    return lines
 
 
 def steps_object(trace: Trace) -> list[dict[str, Any]]:

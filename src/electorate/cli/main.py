@@ -39,7 +39,8 @@ def parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         command.add_arguments(added)
-        added.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+        json_help = getattr(command, "JSON_HELP", "print one JSON object on stdout")
+        added.add_argument("--json", action="store_true", help=json_help)
         added.set_defaults(run=command.run)
     return top
 
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except (UsageError, ProtocolError) as error:
         print(f"electorate: {error}", file=sys.stderr)
         return EXIT_USAGE
@@ -59,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; the interpreter must not complain at exit.
         sys.stderr.close()
         return EXIT_UNKNOWN
+    except OSError as error:
+        print(f"electorate: {error.strerror or error}", file=sys.stderr)
+        return EXIT_USAGE
     return code
 
 

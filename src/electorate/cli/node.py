@@ -48,6 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder for what must survive")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write every event down")
     add_timing_arguments(parser)
+    parser.add_argument(
+        "--first-wait",
+        type=_ms,
+        default=1,
+        metavar="MS",
+        help="on its very first start, wait so long for the others to be started too",
+    )
     parser.add_argument("--tethered", action="store_true", help=argparse.SUPPRESS)
 
 
@@ -129,6 +136,7 @@ def _config(options: argparse.Namespace, name: str, strongest: Any) -> NodeConfi
         options.beat,
         options.timeout,
         options.detector,
+        options.first_wait,
     )
 
 

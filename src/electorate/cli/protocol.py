@@ -67,6 +67,8 @@ def find(name: str, form: str | None = None) -> Protocol:
         return _in_form(name, _machine_class(name, loaded), form or "sound")
     source, colon, class_name = name.rpartition(":")
     if not colon:
+        if name.endswith(".py"):
+            raise UsageError(f"{name}: name the class too, as in {name}:Class")
         near = difflib.get_close_matches(name, REGISTRY, 1)
         hint = f"did you mean {near[0]}?" if near else "known are " + ", ".join(REGISTRY)
         raise UsageError(f"no protocol {name!r}: {hint} (or give path.py:Class)")

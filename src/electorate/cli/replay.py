@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from electorate.claims import CLAIMS, Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import find
@@ -83,7 +84,11 @@ def run(options: argparse.Namespace) -> int:
 
 def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
     """The claims that broke on the way, in order of their steps; none at the very start."""
-    found = [(name, breach) for name, breach in replayed.breaches.items() if breach.step > 0]
+    found = [
+        (name, breach)
+        for name, breach in replayed.breaches.items()
+        if breach.step > 0 and CLAIMS[name].kind is Kind.ALWAYS
+    ]
     return sorted(found, key=lambda item: item[1].step)
 
 
@@ -115,4 +120,7 @@ def _show(path: Path, replayed: Replay, rewrite: bool) -> None:
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
     for name, breach in replayed.breaches.items():
-        print(f"  {name} is violated after step {breach.step}: {breach.witness.text}")
+        if CLAIMS[name].kind is Kind.GOAL:
+            print(f"  {name} is not reached at the end: {breach.witness.text}")
+        else:
+            print(f"  {name} is violated after step {breach.step}: {breach.witness.text}")

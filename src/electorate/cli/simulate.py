@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from electorate.claims import CLAIMS
+from electorate.claims import CLAIMS, Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import add_protocol_arguments, find
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--claim", action="append", metavar="NAME", help="may be repeated")
     parser.add_argument("--seed", type=_count, default=0, metavar="S", help="default 0")
     parser.add_argument("--seeds", type=_count, metavar="K", help="run seeds S to S+K-1")
-    parser.add_argument("--workers", type=_count, metavar="W", help="default: one per processor")
+    parser.add_argument("--workers", type=_many, metavar="W", help="default: one per processor")
     parser.add_argument("--scenario", type=Path, metavar="FILE", help="a TOML file")
     parser.add_argument(
         "--from", dest="start", choices=[Start.NORMAL, Start.BOOT], help="default normal"
@@ -77,6 +77,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _many(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
+    return int(text)
+
+
 def _share(text: str) -> float:
     try:
         share = float(text)
@@ -94,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
         bench = Bench(subject, kind_and_form)
         if not bench.judge.claims:
             raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
+        if options.seeds is not None and (options.trace or options.verbose):
+            raise UsageError("--trace and --verbose show a single seed: leave out --seeds")
         if options.seeds is None:
             return _run_one(options, subject, bench)
         return _run_many(options, subject, bench)
@@ -279,11 +287,13 @@ def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: boo
                 f"{first.broken[claim.name]}"
             )
         else:
-            print(f"  {claim.name} holds: {claim.text}")
+            so_far = "has held so far" if interrupted else "holds"
+            print(f"  {claim.name} {so_far}: {claim.text}")
     rate = swarmed.deliveries / max(seconds, 1e-9)
     print(f"  {swarmed.deliveries:,} deliveries in {seconds:.1f} s ({rate:,.0f}/s)")
-    times = ", ".join(f"{name} {t}T" for name, t in _elect_T(swarmed, bench).items())
-    print(f"  from the last fault until the goals were reached: {times}")
+    if any(claim.kind is Kind.GOAL for claim in bench.judge.claims):
+        times = ", ".join(f"{name} {t}T" for name, t in _elect_T(swarmed, bench).items())
+        print(f"  from the last fault until the goals were reached: {times}")
 
 
 # --- both ---

@@ -29,7 +29,14 @@ EXAMPLES = """examples:
   electorate up --nodes 3 --for 10 --json
   electorate up --record runs/         keep what every node went through
 
-Meanwhile, in another terminal: kill -9 any of the pids in the table."""
+Meanwhile, in another terminal: kill -9 any of the pids in the table.
+
+exit code: 0 all nodes that are up agree at the end, 1 they do not, 2 bad usage or input"""
+
+FIRST_WAIT_MS = 5000
+"""All nodes are started at once here, so none need begin before the others can hear it."""
+
+JSON_HELP = "print one JSON object per change, and a last one with the outcome"
 
 KEYS = "←/→ choose · k kill · r restart · p pause · u resume · c cut off · h heal · q quit"
 
@@ -99,6 +106,7 @@ def _any_end_is_ctrl_c() -> Iterator[None]:
 def _command(options: argparse.Namespace) -> list[str]:
     words = [options.protocol, "--T", str(options.T), "--beat", str(options.beat)]
     words += ["--timeout", str(options.timeout), "--detector", options.detector]
+    words += ["--first-wait", str(FIRST_WAIT_MS)]
     for rule in options.rule:
         words += ["--rule", rule]
     if options.form:

@@ -42,7 +42,10 @@ class Rules(Value):
     def _read(self, name: str, text: str) -> object:
         kind = get_type_hints(type(self))[name]
         if kind is Span:
-            return Span.parse(text)
+            span = Span.parse(text)
+            if min(span.T, span.P) < 0 or (not span.T and not span.P and span.ticks < 0):
+                raise ValueError(f"{text!r} is less than no time at all")
+            return span
         choices = get_args(kind) if get_origin(kind) is Literal else ()
         if choices and text not in choices:
             raise ValueError(f"must be one of {', '.join(map(str, choices))}")

@@ -22,6 +22,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     beat_ms: float = 50.0
     timeout_ms: float = 400.0
     detector: str = "heartbeat"
+    first_wait_ms: float = 0.0
+    """How long the very first life waits for the other nodes to be started too."""
 
     def cluster(self, machine: Machine[Any]) -> str:
         """What nodes must have in common to talk to one another."""

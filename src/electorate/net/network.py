@@ -123,18 +123,23 @@ class Network:
             return
         self.links[to].send(Letter(self._numbers[to], Raw(body)))
 
-    async def await_links(self) -> None:
+    async def await_links(self, wait_ms: float) -> None:
         """Wait until every other node has been reached both ways, or has proved unreachable.
+
+        For the first `wait_ms` a node that cannot be reached may still be starting.
 
         A machine may count on live nodes being linked: a first message into a connection that
         is still being opened would be lost, and one from a node that the receiver does not yet
         see would be held against it.
         """
         me, timeout = self._config.me, self._config.timeout_ms
-        patience = now_ms() + timeout
+        begun = now_ms()
         while True:
             taken = self._taken_since
-            if not taken and (now_ms() > patience or all(map(self._is_settled, self.links))):
+            waited = now_ms() - begun
+            starting = waited < wait_ms and not all(link.connected for link in self.links.values())
+            settled = waited > max(wait_ms, timeout) or all(map(self._is_settled, self.links))
+            if not taken and settled and not starting:
                 return
             # A node that lost its power is taken for live until it has been silent for a while.
             if taken and now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:

@@ -49,6 +49,8 @@ class Node:
         self.store = Store(config.data, config.me)
         self._port = NodePort(config, machine, self.network, self.store)
         self._instance = Instance(Turns(machine), config.me, self._port)
+        self._early: list[tuple[float, Received, Letterhead]] = []
+        """Letters for the life that is about to begin."""
         self._machine = machine
         self._codec = Codec(machine)
         self._on_change = on_change
@@ -114,7 +116,8 @@ class Node:
             await self._life_due.wait()
             self._life_due.clear()
             self.network.introduce(self.store.identity, self.store.begin_life())
-            await self.network.await_links()
+            first = self.store.incarnation == 1
+            await self.network.await_links(self.config.first_wait_ms if first else 0)
             self._enter(self._boot)
 
     def _boot(self) -> None:
@@ -124,11 +127,17 @@ class Node:
         self.network.trust()
         self._seen = frozenset(self.config.setting.ids)
         self._instance.boot(self._port.saved(), self._seen)
+        early, self._early = self._early, []
+        for at, event, letterhead in early:
+            if now_ms() - at < self.config.setting.timing.T:
+                self.counters["in"] += 1
+                self._instance.take(event, letterhead)
 
     def _end_life(self, why: str) -> None:
         """Start over, as after a crash: what this node believes may be out of date."""
         self.counters[f"lives ended: {why}"] += 1
         self._instance.halt()
+        self._early.clear()
         self.network.listener.reset()
         self._life_due.set()
 
@@ -232,11 +241,15 @@ class Node:
         self._enter(self._receive, hello, letter.number, message)
 
     def _receive(self, hello: Hello, number: int, message: Message) -> None:
-        # A pause that was noticed just now has broken the connection that this came on.
-        if self.network.listener.hears(hello.node):
-            self.counters["in"] += 1
-            letterhead = Letterhead(hello.incarnation, number)
-            self._instance.take(Received(hello.node, message), letterhead)
+        if not self.network.listener.hears(hello.node):
+            return  # A pause that was noticed just now has broken the connection that this came on.
+        event, letterhead = Received(hello.node, message), Letterhead(hello.incarnation, number)
+        if self._instance.state is None:
+            # This node can be reached already, and is about to boot: that will be the first news.
+            self._early.append((now_ms(), event, letterhead))
+            return
+        self.counters["in"] += 1
+        self._instance.take(event, letterhead)
 
 
 def _still_ms(config: NodeConfig, machine: Machine[Any]) -> float:

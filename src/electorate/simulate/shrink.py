@@ -145,7 +145,8 @@ class Shrinker:
                         at += lots.randint(0, GAP * T)
                         faults.append(_shifted(fault, at - fault.at))
                         if anew and hasattr(fault, "node"):
-                            node = lots.choice(self.case.setting.ids)
+                            about = getattr(fault, "about", None)
+                            node = lots.choice([n for n in self.case.setting.ids if n != about])
                             faults[-1] = replace(faults[-1], node=node)
                     yield self._with_plan(tuple(faults))._replace(seed=lots.getrandbits(32))
 

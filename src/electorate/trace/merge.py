@@ -111,6 +111,8 @@ class Merger:
         """The run, as the simulator could play it with messages that take any time."""
         for occurrence in self._ordered():
             self._place(occurrence)
+        while self._steps and isinstance(self._steps[-1].happening, Crashed):
+            self._steps.pop()  # They were stopped together: the run is over, nobody failed.
         return Trace(self._setting, tuple(self._steps))
 
     def _ordered(self) -> Iterator[Occurrence]:
