@@ -91,6 +91,8 @@ def test_the_slowest_run_is_shown_on_request(electorate: Run) -> None:
         (["bully", "--rule", "gard=T"], "unknown rule 'gard'"),
         (["bully", "--rule", "guard=soon"], "not a span"),
         (["bully", "--rule", "accept=nobody"], "accept=nobody"),
+        (["bully", "--rule", "probe=-1T"], "less than no time"),
+        (["examples/chang_roberts.py"], "name the class too"),
         (["bully", "--form", "imprinted"], "its forms are: printed, sound"),
         (["bully", "--claim", "A9"], "no claim 'A9'"),
         (["bully", "--delay", "2..1"], "MIN..T"),
@@ -149,3 +151,14 @@ def test_a_third_party_file_is_checked_like_our_own(electorate: Run) -> None:
     assert ran.code == 0
     assert ran.object["claims"]["A1"] == "holds"
     assert ran.object["liveness"] == "live"
+
+
+def test_a_run_without_crashes_can_have_many_nodes(electorate: Run) -> None:
+    ran = electorate("check", "bully", "--nodes", "20", "--json")
+    assert (ran.code, ran.object["states"]) == (0, 1)
+
+
+def test_a_script_that_was_not_written_is_mentioned(electorate: Run, tmp_path: Path) -> None:
+    ran = electorate("check", "bully", "--crashes", "1", "--script", str(tmp_path / "none.txt"))
+    assert ran.code == 0
+    assert "nothing to write" in ran.err
