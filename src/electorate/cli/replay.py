@@ -68,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{path} is not a text") from None
     except ScriptError as error:
         raise UsageError(str(error)) from None
-    trace = replayed.trace
+    # A record knows its times; in a script only the order counts.
+    trace = records.trace if recorded else replayed.trace
     if options.script:
         write(options.script, replayed.text)
     if options.svg:
