@@ -82,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(outcome), flush=True)
     else:
+        if not sys.stdout.isatty():
+            print()  # Off a terminal, the table ends without a line break.
         words = f"all follow node {outcome['leader']}" if outcome["agreed"] else "no agreement"
         print(f"After {outcome['seconds']} s: {words}; {outcome['changes']} changes.")
     return EXIT_DONE if outcome["agreed"] else EXIT_BROKEN
