@@ -1,6 +1,6 @@
 """Runs found by the checker, retold by the simulator before anybody sees them.
 
-The two drivers share no code, so a run that both take to the same states is a real one.
+The two drivers share nothing but the core, so a run that both take to the same states is real.
 """
 
 from collections.abc import Iterable
