@@ -1,5 +1,6 @@
 """The first line of a script says all that its steps do not say themselves."""
 
+from itertools import combinations
 from typing import get_args
 
 import pytest
@@ -18,18 +19,27 @@ timings = st.builds(Timing, st.integers(1, 999), st.integers(0, 99))
 @st.composite
 def settings(draw: st.DrawFn) -> Setting:
     timing = draw(timings)
+    ids = draw(st.lists(st.integers(0, 99), min_size=1, max_size=5, unique=True))
+    clock = draw(st.sampled_from(Clock))
+    orders = [o for o in Order if o is not Order.SET or clock is Clock.UNBOUNDED]
+    pairs = list(combinations(ids, 2))
+    links = st.lists(st.sampled_from(pairs), unique=True) if pairs else st.just([])
+    attributes = st.lists(st.integers(-9, 9), min_size=len(ids), max_size=len(ids))
     return Setting(
         draw(names),
-        tuple(draw(st.lists(st.integers(0, 99), min_size=1, max_size=5, unique=True))),
+        tuple(ids),
         tuple(draw(st.lists(st.builds("{}={}".format, words, words), max_size=3))),
         draw(st.sampled_from(get_args(Strongest))),
         timing,
         draw(st.integers(0, timing.T + timing.P)),
-        draw(st.sampled_from(Clock)),
+        clock,
         draw(st.sampled_from(Ties)),
-        draw(st.sampled_from(Order)),
+        draw(st.sampled_from(orders)),
         draw(st.sampled_from(Connections)),
         draw(st.sampled_from(Start)),
+        tuple(draw(st.one_of(st.just([]), attributes))),
+        draw(st.one_of(st.none(), links.map(tuple))),
+        draw(st.sampled_from([0.0, 0.1, 0.25, 0.05])),
     )
 
 

@@ -5,6 +5,8 @@ It is the first line of a script: `cluster bully 1 2 3 T=2 min=1 rule:guard=T`.
 
 import shlex
 from enum import StrEnum
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ class Clock(StrEnum):
     """What is known about time."""
 
     BOUNDED = "bounded"  # messages and timers keep their bounds
+    CLOCKS = "clocks"  # timers keep their bounds, a message may take any time at all
     UNBOUNDED = "unbounded"  # a message or a timer may take any time at all
 
 
@@ -32,6 +35,7 @@ class Order(StrEnum):
     FIFO = "fifo"  # in the order of sending, on each channel
     GLOBAL = "global"  # in the order of sending, at each receiver
     BAG = "bag"  # in any order
+    SET = "set"  # in any order and any number of times: nothing that was sent ever goes away
 
 
 class Connections(StrEnum):
@@ -64,11 +68,24 @@ class Setting(Value):
     order: Order = Order.FIFO
     connections: Connections = Connections.OUTLIVE
     start: Start = Start.NORMAL
+    attributes: tuple[int, ...] = ()
+    """The attribute of each id, which ranks before the id itself; all 0 if there is none here."""
+    graph: tuple[tuple[NodeId, NodeId], ...] | None = None
+    """The links that there are, each both ways; None if everybody is linked to everybody."""
+    drift: float = 0.0
+    """How far a clock may be off: a timer of k takes k(1-drift) to k(1+drift)."""
 
     def __post_init__(self) -> None:
         self.members()  # It says what is wrong with the ids.
         if not 0 <= self.delay_min <= self.delay_max:
             raise ValueError(f"min={self.delay_min} is not within 0..{self.delay_max}")
+        if not 0 <= self.drift < 1:
+            raise ValueError(f"drift={self.drift:g} is not within 0..1")
+        for a, b in self.graph or ():
+            if a == b or not {a, b} <= set(self.ids):
+                raise ValueError(f"graph: {a}-{b} is no link between two members")
+        if self.order is Order.SET and self.clock is not Clock.UNBOUNDED:
+            raise ValueError("order=set keeps messages for ever: it needs unbounded timing")
 
     @property
     def delay_max(self) -> int:
@@ -77,7 +94,27 @@ class Setting(Value):
 
     def members(self) -> Members:
         """The members, ranked."""
-        return Members.of(self.ids, self.strongest)
+        if self.attributes and len(self.attributes) != len(self.ids):
+            raise ValueError(f"{len(self.attributes)} attributes for {len(self.ids)} nodes")
+        attributes = dict(zip(self.ids, self.attributes, strict=False))
+        return Members.of(self.ids, self.strongest, attributes)
+
+    def linked(self, one: NodeId, other: NodeId) -> bool:
+        """Whether there is a link between two nodes."""
+        if self.graph is None or one == other:
+            return True
+        return (one, other) in self.graph or (other, one) in self.graph
+
+    def neighbours(self, node: NodeId) -> frozenset[NodeId]:
+        """The nodes that a node is linked to, itself included."""
+        return frozenset(other for other in self.ids if self.linked(node, other))
+
+    def lasts(self, after: int, jitter: int) -> tuple[int, int]:
+        """The shortest and the longest that a timer may take on a clock that drifts."""
+        if not self.drift:
+            return after, after + jitter
+        drift = Fraction(str(self.drift))
+        return ceil(after * (1 - drift)), floor((after + jitter) * (1 + drift))
 
     def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
         """The machine that all nodes of this run share."""
@@ -94,9 +131,15 @@ class Setting(Value):
             words.append(f"P={self.timing.P}")
         if self.delay_min:
             words.append(f"min={self.delay_min}")
-        for name in ("strongest", "clock", "ties", "order", "connections", "start"):
+        for name in WORDS:
             if getattr(self, name) != getattr(usual, name):
                 words.append(f"{name}={getattr(self, name)}")
+        if self.attributes:
+            words.append("attributes=" + ",".join(map(str, self.attributes)))
+        if self.graph is not None:
+            words.append("graph=" + ",".join(f"{a}-{b}" for a, b in self.graph))
+        if self.drift:
+            words.append(f"drift={self.drift:g}")
         return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])
 
     @classmethod
@@ -117,14 +160,43 @@ class Setting(Value):
                 timing[name] = _number(text, name)
             elif name == "min":
                 fields["delay_min"] = _number(text, name)
-            elif name in ("strongest", "clock", "ties", "order", "connections", "start"):
+            elif name in WORDS:
                 fields[name] = text
+            elif name == "attributes":
+                fields[name] = [_integer(each, "an attribute") for each in text.split(",")]
+            elif name == "graph":
+                fields[name] = links_of(text)
+            elif name == "drift":
+                fields[name] = drift_of(text)
             else:
                 raise ValueError(f"unknown key {name!r} in {line!r}")
         try:
             return msgspec.convert({**fields, "timing": timing}, cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"{line!r}: {str(error).split(' - at')[0]}") from None
+
+
+WORDS = ("strongest", "clock", "ties", "order", "connections", "start")
+"""The fields of a setting whose value is one word."""
+
+
+def links_of(text: str) -> list[tuple[NodeId, NodeId]]:
+    """Read a list of links, `1-2,2-3`; no text means no links."""
+    pairs = [each.partition("-") for each in text.split(",") if each]
+    return [(_number(a, "a node id"), _number(b, "a node id")) for a, _, b in pairs]
+
+
+def drift_of(text: str) -> float:
+    """Read how far a clock may be off, as in 0.05."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"drift is a number like 0.05, not {text!r}") from None
+
+
+def _integer(text: str, what: str) -> int:
+    sign = -1 if text.startswith("-") else 1
+    return sign * _number(text.removeprefix("-"), what)
 
 
 def _number(text: str, what: str) -> int:
