@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from electorate.check.judge import Judge
+from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
@@ -55,13 +56,16 @@ class AnySearch(Protocol):
     def progress(self, phase: str, level: int, frontier: int) -> Progress:
         """How far this search has come."""
 
+    def close(self) -> None:
+        """Let go of whatever it holds."""
+
 
 def default_engine() -> str:
     """The fastest engine that is installed."""
     return "numba" if find_spec("numba") is not None else "python"
 
 
-def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], int], AnySearch]:
+def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], Limits], AnySearch]:
     if name == "python":
         return Search
     try:
@@ -80,16 +84,18 @@ def check(
     states_max: int | None = None,
     report: Report = lambda progress: None,
     engine: str = "python",
+    memory: int | None = None,
+    threads: int | None = None,
 ) -> Verdict:
     """Judge the claims on every run that the model allows."""
-    limit = STATES_MAX[engine] if states_max is None else states_max
-    search = _engine(engine)(machine, model, claims, limit)
+    limits = Limits(STATES_MAX[engine] if states_max is None else states_max, memory, threads)
+    search = _engine(engine)(machine, model, claims, limits)
     results = {claim.name: Result.UNKNOWN for claim in claims}
     findings: list[Finding] = []
     reason: str | None = None
     try:
         if search.run(report):
-            results |= {c.name: Result.HOLDS for c in claims if c.kind is Kind.ALWAYS}
+            results |= {c.name: Result.HOLDS for c in claims if c.kind.is_safety}
             if any(claim.kind is Kind.GOAL for claim in claims):
                 findings = search.findings(report)
                 results |= {finding.goal: finding.result for finding in findings}
@@ -99,8 +105,12 @@ def check(
                 results |= dict.fromkeys(held, Result.UNKNOWN)
     except LimitReached as limit:
         reason = str(limit)
+    except MemoryError:
+        reason = "out of memory"
     except KeyboardInterrupt:
         reason = "interrupted"
+    finally:
+        search.close()
     results |= dict.fromkeys(search.broken, Result.VIOLATED)
     worst = max(findings, key=lambda finding: finding.gravity, default=None)
     return Verdict(
@@ -116,7 +126,7 @@ def check(
         stable_states=search.stable_states,
         depth=search.depth,
         calls=search.world.turns.calls,
-        seconds=search.progress("done", 0, 0).seconds,
+        effort=search.progress("done", 0, 0).effort,
         sometimes=dict(search.judge.sometimes),
         cuts=dict(search.world.cuts),
         reason=reason,

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from electorate.check.model import BUDGETS, Model
+from electorate.check.progress import Effort
 from electorate.claims import Witness
 from electorate.core import Machine, Value
 from electorate.trace import Trace, is_consequence
@@ -60,7 +61,7 @@ class Verdict(Value):
     depth: int
     calls: int
     """How often the protocol's Python code was called."""
-    seconds: float
+    effort: Effort
     sometimes: dict[str, bool]
     cuts: dict[str, int]
     """How often each bound cut the search."""

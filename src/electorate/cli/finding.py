@@ -5,6 +5,8 @@ from textwrap import wrap
 from typing import Any
 
 from electorate.check import Model, Result, Verdict, Violation
+from electorate.check.memory import text_of
+from electorate.check.progress import Effort
 from electorate.check.verdict import budget_object
 from electorate.claims import CLAIMS
 from electorate.cli.retell import retold
@@ -58,6 +60,11 @@ class Finding:
             "order": setting.order,
             "connections": setting.connections,
             "from": setting.start,
+            "handling": setting.timing.P,
+            "drift": setting.drift,
+            "graph": setting.graph,
+            "attributes": setting.attributes,
+            "reduced": model.reduced,
             "detection": model.detection_ticks if self.machine.uses_views else None,
             "budgets": budget_object(model),
             "bounds": {n: getattr(model.bounds, n) for n in model.bounds.__struct_fields__},
@@ -74,7 +81,12 @@ class Finding:
             "transitions": verdict.transitions,
             "depth": verdict.depth,
             "calls": verdict.calls,
-            "seconds": round(verdict.seconds, 3),
+            "seconds": round(verdict.effort.seconds, 3),
+            "compile_seconds": round(verdict.effort.compile_seconds, 3),
+            "memory": verdict.effort.memory,
+            "bytes_per_state": verdict.effort.bytes_per_state,
+            "tables": verdict.effort.tables,
+            "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
             "violations": [
                 {
@@ -118,13 +130,27 @@ class Finding:
 
     def _numbers(self) -> list[str]:
         verdict = self.verdict
-        rate = verdict.transitions / max(verdict.seconds, 1e-9)
+        effort = verdict.effort
+        rate = verdict.transitions / max(effort.seconds, 1e-9)
         return [
             f"  {verdict.states:,} states, {verdict.transitions:,} transitions, "
             f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
-            f"{verdict.seconds:.1f} s ({rate:,.0f} transitions/s)",
+            f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
+            f"  {effort_text(effort)}",
             *_facts(verdict.sometimes),
         ]
+
+
+def effort_text(effort: Effort) -> str:
+    """What a search took besides time."""
+    texts = [text_of(effort.memory) + " of memory"]
+    if effort.bytes_per_state is not None:
+        texts.append(f"{effort.bytes_per_state:.0f} bytes per state beyond the frontier")
+    if effort.tables is not None and effort.hit_rate is not None:
+        texts.append(f"{effort.tables:,} table entries, {effort.hit_rate:.3%} of look-ups hit")
+    if effort.compile_seconds:
+        texts.append(f"{effort.compile_seconds:.1f} s to compile before")
+    return ", ".join(texts)
 
 
 def _facts(sometimes: dict[str, bool]) -> list[str]:
