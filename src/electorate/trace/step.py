@@ -90,10 +90,16 @@ class Resumed(Happening):
 
 
 class Cut(Happening):
-    """Messages from one node to the other are lost from now on."""
+    """Messages from one node to the other, or `both` ways, are lost from now on."""
 
     sender: NodeId
     to: NodeId
+    both: bool = False
+
+    @property
+    def ways(self) -> tuple[tuple[NodeId, NodeId], ...]:
+        """The directions that are cut."""
+        return _ways(self.sender, self.to, self.both)
 
 
 class Healed(Happening):
@@ -101,6 +107,16 @@ class Healed(Happening):
 
     sender: NodeId
     to: NodeId
+    both: bool = False
+
+    @property
+    def ways(self) -> tuple[tuple[NodeId, NodeId], ...]:
+        """The directions that are healed."""
+        return _ways(self.sender, self.to, self.both)
+
+
+def _ways(one: NodeId, other: NodeId, both: bool) -> tuple[tuple[NodeId, NodeId], ...]:
+    return ((one, other), (other, one)) if both else ((one, other),)
 
 
 class Phased(Happening):
