@@ -9,10 +9,10 @@ from typing import Any
 
 from electorate.check.board import Row
 from electorate.check.calm import Calm
-from electorate.check.explain import trace_of
 from electorate.check.judge import Judge
 from electorate.check.liveness import judge_goal
 from electorate.check.model import Model
+from electorate.check.order import ordered_violation
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.telling import Finding
@@ -101,9 +101,10 @@ class Search:
 
     def violations(self) -> list[Violation]:
         """Every broken safety claim with its shortest run."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self.path(place)))
-            for name, (place, witness) in self.broken.items()
+            ordered_violation(self.world, self.judge, name, starts, self.path(place), self.states)
+            for name, (place, _) in self.broken.items()
         ]
 
     @property

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from electorate.check.board import Row
-from electorate.check.explain import trace_of
 from electorate.check.judge import ELECTED, TORN, Judge
 from electorate.check.model import Model
+from electorate.check.order import ordered_violation
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.book import ELECTED_FACT, TORN_FACT, view_keys
@@ -219,9 +219,10 @@ class TableSearch:
 
     def violations(self) -> list[Violation]:
         """Every broken safety claim with its shortest run."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self.path(state)))
-            for name, (state, witness) in self.broken.items()
+            ordered_violation(self.world, self.judge, name, starts, self.path(state), self.states)
+            for name, (state, _) in self.broken.items()
         ]
 
     def progress(self, phase: str, level: int, frontier: int) -> Progress:
