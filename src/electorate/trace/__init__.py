@@ -1,6 +1,8 @@
 """One record of a run, from any driver, and its text, JSON and script forms."""
 
+from electorate.trace.belief import opening_of
 from electorate.trace.jsonl import to_json_lines
+from electorate.trace.sentence import Sentence, sentences_of
 from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Ties
 from electorate.trace.step import (
     Crashed,
@@ -45,6 +47,7 @@ __all__ = [
     "Recovered",
     "Resumed",
     "Saw",
+    "Sentence",
     "Setting",
     "Start",
     "Step",
@@ -55,7 +58,9 @@ __all__ = [
     "command_of",
     "is_consequence",
     "lines_of",
+    "opening_of",
     "script_of",
+    "sentences_of",
     "svg_of",
     "to_json_lines",
 ]

@@ -9,11 +9,11 @@ import numpy as np
 
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.column import Row
-from electorate.check.explain import trace_of
 from electorate.check.judge import ELECTED, TORN, Judge
 from electorate.check.limit import Limits
 from electorate.check.memory import Memory
 from electorate.check.model import Model
+from electorate.check.order import STATES_MAX, ordered_violation
 from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.calm import TableCalm
@@ -254,16 +254,22 @@ class TableSearch:
                 return move, after
         raise AssertionError("the reference explorer does not know this step of the table engine")
 
-    def violations(self) -> list[Violation]:
-        """Every broken safety claim with its shortest run."""
+    def violations(self, *, tidy: bool) -> list[Violation]:
+        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self._breaking_path(name, state)))
-            for name in (claim.name for claim in self.claims)
-            for state, witness in self._breach(name)
+            ordered_violation(
+                self.world,
+                self.judge,
+                claim.name,
+                starts,
+                self._breaking_path(claim.name, self.broken[claim.name][0]),
+                self.states,
+                STATES_MAX if tidy else 0,
+            )
+            for claim in self.claims
+            if claim.name in self.broken
         ]
-
-    def _breach(self, name: str) -> list[tuple[int, Witness]]:
-        return [self.broken[name]] if name in self.broken else []
 
     def _breaking_path(self, name: str, state: State) -> list[tuple[Row, Move]]:
         path = self.path(state)
