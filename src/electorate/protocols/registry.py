@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.chang_roberts import ChangRoberts
 
 
 class Entry(NamedTuple):
@@ -16,4 +17,7 @@ class Entry(NamedTuple):
 REGISTRY: dict[str, Entry] = {
     "bully": Entry(Bully),
     "bully-as-printed": Entry(Bully, form="printed"),
+    "chang-roberts": Entry(ChangRoberts),
+    "chang-roberts-slide": Entry(ChangRoberts, form="slide"),
+    "chang-roberts-code": Entry(ChangRoberts, form="code"),
 }
