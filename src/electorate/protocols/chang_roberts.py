@@ -187,7 +187,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
         passing = replace(s, passed=vote, leader=None)
         # Counted from any node of the ring, the vote and then the word of its owner go round
         # once between them.
-        return passing, [*self._patience(), self._to_next(s, vote)]
+        return passing, [*self._patience(), *self._to_next(s, vote, vote.candidate)]
 
     def _win(self, s: ChangRobertsState) -> Result[ChangRobertsState]:
         """My vote has come home."""
@@ -200,7 +200,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
         """Take the winner for the leader, and tell the next node."""
         following = replace(s, passed=None, leader=word.winner)
         ended: list[Effect] = [CancelTimer(PATIENCE)] if self._patience() else []
-        return following, [*ended, self._to_next(s, word)]
+        return following, [*ended, *self._to_next(s, word, word.winner)]
 
     def _look(self, s: ChangRobertsState, new: frozenset[NodeId]) -> Result[ChangRobertsState]:
         """Compare the leader, or whoever may become it, with who is in view now."""
@@ -227,9 +227,10 @@ class ChangRoberts(Machine[ChangRobertsState]):
         # has voted anew since then, or was not there, waits for the next one.
         return self.rules.accept == "anyone" or s.passed == Election(word.winner, word.ballot)
 
-    def _to_next(self, s: ChangRobertsState, message: Message) -> Send:
-        among = s.alive if self.rules.successor == "alive" else None
-        return Send(self.members.after(s.me, among), message)
+    def _to_next(self, s: ChangRobertsState, message: Message, about: NodeId) -> list[Effect]:
+        to = self.members.after(s.me, s.alive if self.rules.successor == "alive" else None)
+        # A node that is alone has nobody to tell; it would tell itself of others for ever.
+        return [Send(to, message)] if to != s.me or about == s.me else []
 
     def _patience(self) -> list[Effect]:
         length = self.rules.patience.of(self.timing) * len(self.members.ids)
