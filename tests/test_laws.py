@@ -42,7 +42,7 @@ from tests.drawn import STRANGER, events, messages
 
 KINDS: dict[str, tuple[type[Machine[Any]], str]] = {
     **{name: (entry.machine, entry.form) for name, entry in REGISTRY.items()},
-    "chang-roberts": (ChangRoberts, "sound"),
+    "examples/chang-roberts": (ChangRoberts, "sound"),
     "over-bully": (OverBully, "sound"),
     "over-tenure": (OverTenure, "sound"),
 }

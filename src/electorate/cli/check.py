@@ -18,7 +18,7 @@ from electorate.claims import CLAIMS, Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.finding import Finding
 from electorate.cli.picture import add_svg_argument, draw, write
-from electorate.cli.protocol import Protocol, add_protocol_arguments, find
+from electorate.cli.protocol import Protocol, add_protocol_arguments, attributes_of, find
 from electorate.core import Timing
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties, script_of
 
@@ -29,6 +29,7 @@ EXAMPLES = """examples:
   electorate check bully-as-printed --crashes 1 --recoveries 1 --script found.txt
   electorate check bully --rule guard=T --delay 0..2 --crashes 2 --recoveries 2 --claim A1
   electorate check bully --nodes 2 --timing unbounded --from boot
+  electorate check ring-attribute --crashes 1 --attribute 1=80 --attribute 2=6
   electorate check examples/chang_roberts.py:ChangRoberts --from boot --json
 
 exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown"""
@@ -140,9 +141,10 @@ def _model(options: argparse.Namespace, protocol: Protocol) -> Model:
     if options.detector == "perfect" and budget.lies:
         raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
     unreliable = options.detector == Detector.UNRELIABLE
+    ids = tuple(range(1, options.nodes + 1))
     setting = Setting(
         protocol=protocol.spelled(),
-        ids=tuple(range(1, options.nodes + 1)),
+        ids=ids,
         rules=tuple(options.rule),
         strongest=options.strongest or protocol.kind.strongest,
         timing=Timing(high),
@@ -152,6 +154,7 @@ def _model(options: argparse.Namespace, protocol: Protocol) -> Model:
         order=Order(options.order),
         connections=Connections(options.connections),
         start=Start(options.start),
+        attributes=attributes_of(options.attribute, ids),
     )
     return Model(
         setting,

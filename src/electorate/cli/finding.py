@@ -52,6 +52,7 @@ class Finding:
             "rules": self.machine.rules.texts(),
             "nodes": len(setting.ids),
             "strongest": setting.strongest,
+            "attributes": setting.attributes,
             "timing": setting.clock,
             "delay": f"{setting.delay_min}..{setting.delay_max}",
             "ties": setting.ties,
