@@ -178,7 +178,7 @@ class RingList(Machine[RingListState]):
     ) -> Result[RingListState]:
         """Put my name on a list and hand it on."""
         signing = replace(s, round=round, leader=None)
-        return signing, [*self._patience(), self._to_next(s, Election(round, (*signed, s.me)))]
+        return signing, [*self._patience(), Send(self._next(s), Election(round, (*signed, s.me)))]
 
     def _count(
         self, s: RingListState, round: Round, signed: tuple[NodeId, ...]
@@ -196,9 +196,9 @@ class RingList(Machine[RingListState]):
         """Take the strongest for the leader, and tell the next node."""
         following = replace(s, round=None, leader=word.leader)
         ended: list[Effect] = [CancelTimer(PATIENCE)] if self._patience() else []
-        told = self._to_next(s, word)
-        # A node that is alone is told already; it would tell itself for ever of a dead caller.
-        return following, [*ended, told] if told.to != s.me else ended
+        if self._next(s) == s.me != word.round.caller:
+            return following, ended  # Alone, I would tell myself for ever of a dead caller.
+        return following, [*ended, Send(self._next(s), word)]
 
     def _look(self, s: RingListState, new: frozenset[NodeId]) -> Result[RingListState]:
         """Compare the leader, or the caller, with who is in view now."""
@@ -239,8 +239,8 @@ class RingList(Machine[RingListState]):
     def _accepts(self, s: RingListState, round: Round) -> bool:
         return self.rules.accept == "anyone" or s.round == round
 
-    def _to_next(self, s: RingListState, message: Message) -> Send:
-        return Send(self.members.after(s.me, s.alive), message)
+    def _next(self, s: RingListState) -> NodeId:
+        return self.members.after(s.me, s.alive)
 
     def _patience(self) -> list[Effect]:
         length = self.rules.patience.of(self.timing) * len(self.members.ids)
