@@ -243,13 +243,15 @@ class RingAttribute(Machine[RingAttributeState]):
 
     def _start_over(self, s: RingAttributeState, gone: NodeId) -> Result[RingAttributeState]:
         """Begin a new run, if it falls to me to notice that this node is gone."""
-        mine = s.passed is not None and s.passed.run.initiator == s.me
-        match self.rules.watchers:
-            case "predecessor" if self.members.after(s.me) != gone and not mine:
-                return s, []
-            case "successor" if self.members.after(gone) != s.me and not mine:
-                return s, []
-        return self._initiate(s)
+        watched = {
+            "all": True,
+            "predecessor": self.members.after(s.me) == gone,
+            "successor": self.members.after(gone) == s.me,
+        }
+        if watched[self.rules.watchers] or (s.passed and s.passed.run.initiator == s.me):
+            return self._initiate(s)
+        # The run is void, and must not keep me from the one that somebody else will begin.
+        return replace(s, cache=s.cache if self.rules.cache == "ever" else None), []
 
     def _heeds(self, s: RingAttributeState, j: NodeId, run: Run, i: NodeId) -> bool:
         """Whether a message from j about i may count at all."""
