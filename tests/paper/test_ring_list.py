@@ -1,7 +1,7 @@
 """What an election on the list-collecting ring costs, every delay being exactly T.
 
-Carnegie Mellon University, 15-440, "Coordinator Election", section "Ring Election": the list goes
-round once and its outcome goes round once.
+Carnegie Mellon University, "Coordinator Election", section "Ring Election": the list goes round
+once and its outcome goes round once.
 """
 
 from itertools import combinations

@@ -127,7 +127,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
         Assumption.ACCURATE_DETECTOR,
     )
     form_assumptions = {
-        "slide": (Assumption.NO_CRASH, Assumption.NO_LOSS, Assumption.FIFO),
+        "slide": (Assumption.NO_CRASH, Assumption.NO_LOSS),
         "code": (Assumption.NO_CRASH, Assumption.NO_LOSS, Assumption.FIFO),
     }
     growing = {"stable.ballot": Growth.EQUALITY}

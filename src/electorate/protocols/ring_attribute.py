@@ -1,8 +1,8 @@
 """The ring of attributes: a message goes round and takes the best attribute that it meets.
 
-Source: I. Gupta, "Cloud Computing Concepts", University of Illinois, lecture "Ring Leader
-Election": slides "The Ring Election Protocol" and "Multiple Initiators?" (form `printed`), and
-"Fixing for Failures" (the rules `watchers`, `orphans` and `patience`).
+Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election": slides "The Ring
+Election Protocol" and "Multiple Initiators?" (form `printed`), and "Fixing for Failures" (the
+rules `watchers`, `orphans` and `patience`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
 ring closes without it, and two lead: tests/golden/ring_attribute/two_wrong_suspicions.txt.
 """
@@ -143,10 +143,11 @@ class RingAttribute(Machine[RingAttributeState]):
     assumptions = (
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
+        Assumption.FIFO,
         Assumption.NO_PARTITION,
         Assumption.ACCURATE_DETECTOR,
     )
-    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS, Assumption.FIFO)}
+    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
     growing = {"stable.number": Growth.EQUALITY}
     strongest = "highest"
 

@@ -1,7 +1,7 @@
 """The ring that collects a list: everybody signs, and the strongest who signed leads.
 
-Source: Carnegie Mellon University, 15-440 Distributed Systems, lecture notes "Coordinator
-Election", section "Ring Election" (form `printed`).
+Source: Carnegie Mellon University, lecture notes "Coordinator Election", section "Ring Election"
+(form `printed`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
 ring closes without it, and two lead: tests/golden/ring_list/two_wrong_suspicions.txt.
 """
@@ -123,10 +123,11 @@ class RingList(Machine[RingListState]):
     assumptions = (
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
+        Assumption.FIFO,
         Assumption.NO_PARTITION,
         Assumption.ACCURATE_DETECTOR,
     )
-    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS, Assumption.FIFO)}
+    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
     growing = {"stable.number": Growth.EQUALITY}
     strongest = "highest"
 
