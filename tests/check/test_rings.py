@@ -55,7 +55,7 @@ class Case(NamedTuple):
         return f"{self.name} {self.given}"
 
 
-RECOVERY = {"crashes": 1, "recoveries": 1}
+RECOVERY: dict[str, Any] = {"crashes": 1, "recoveries": 1}
 
 HOLD = [
     Case("chang-roberts", {"start": Start.BOOT}, 50, 5),
@@ -219,7 +219,7 @@ def test_what_the_printed_form_gets_wrong(printed: Printed) -> None:
 
 def test_as_printed_the_attributes_need_both_a_scope_and_a_lifetime() -> None:
     """Two initiators need the scope of the flag, a second election the lifetime of the cache."""
-    name, given = "ring-attribute-as-printed", {"strongest": "lowest"}
+    name = "ring-attribute-as-printed"
     for rules, asks, liveness in (
         ((), 1, Liveness.STUCK),
         (("forwarded=run",), 1, Liveness.STUCK),
@@ -227,7 +227,7 @@ def test_as_printed_the_attributes_need_both_a_scope_and_a_lifetime() -> None:
         (("cache=election", "forwarded=election"), 2, Liveness.STUCK),
         (("cache=election", "forwarded=run"), 2, Liveness.LIVE),
     ):
-        verdict = judged(name, "A2", asks=asks, rules=rules, **given)
+        verdict = judged(name, "A2", asks=asks, rules=rules, strongest="lowest")
         assert verdict.liveness is liveness, rules
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli.run import Run
 
-NODE = "node bully --id 1 --member 1@127.0.0.1:7401 --data nowhere".split()
+NODE = ["node", "bully", "--id", "1", "--member", "1@127.0.0.1:7401", "--data", "nowhere"]
 
 
 def test_the_checker_ranks_by_attribute(electorate: Run) -> None:

@@ -4,7 +4,17 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from electorate.core import Asked, Machine, NodeId, Received, Send, State, Viewed
+from electorate.core import (
+    Asked,
+    Machine,
+    NodeId,
+    Received,
+    Send,
+    Standing,
+    State,
+    Status,
+    Viewed,
+)
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate import Cluster, settle, started
 from electorate.trace import Delivered, Setting, Start
@@ -44,8 +54,8 @@ def cost(
     for node in initiators:
         cluster.ask(node, cluster.machine.requests[0]())
     settle(cluster)
-    strongest = setting.members().strongest_of(setting.ids)
-    assert {cluster.standing(node).leader for node in cluster.nodes.values()} == {strongest}
+    leads = Standing(Status.NORMAL, setting.members().strongest_of(setting.ids))
+    assert {cluster.standing(node) for node in cluster.nodes.values()} == {leads}
     return Cost(sum(sent(cluster)), last_delivery(cluster))
 
 

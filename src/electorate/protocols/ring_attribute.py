@@ -220,6 +220,8 @@ class RingAttribute(Machine[RingAttributeState]):
 
     def _follow(self, s: RingAttributeState, word: Elected) -> Result[RingAttributeState]:
         """Take the winner for the leader, and tell the next node."""
+        # Unlike the paper, the memory of an initiator ends with its election: otherwise weaker
+        # ones could never start another.
         ever = self.rules.cache == "ever"
         following = replace(
             s,
@@ -268,11 +270,14 @@ class RingAttribute(Machine[RingAttributeState]):
         return self.rules.orphans == "drop" and i not in s.alive
 
     def _has_forwarded(self, s: RingAttributeState, run: Run) -> bool:
+        # Unlike the paper, it counts only within one run: a message that was suppressed elsewhere
+        # must not keep me out of the one that goes on.
         if self.rules.forwarded == "run":
             return s.passed is not None and s.passed.run == run and s.forwarded
         return s.forwarded
 
     def _accepts(self, s: RingAttributeState, word: Elected) -> bool:
+        # Unlike the paper, an end counts only for what I passed on last.
         return self.rules.accept == "anyone" or s.passed == Election(word.run, word.winner)
 
     def _to_next(self, s: RingAttributeState, message: Message, about: NodeId) -> list[Effect]:

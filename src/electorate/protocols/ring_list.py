@@ -221,6 +221,7 @@ class RingList(Machine[RingListState]):
                 orphan = self._is_orphan(s, leader)
         if orphan or not named <= {*self.members.ids}:
             return False
+        # Unlike the paper, both ends of a hop must agree that nobody alive is between them.
         before_me = j in s.alive and self.members.after(j, s.alive) == s.me
         return before_me or self.rules.sender == "anyone"
 
@@ -230,6 +231,8 @@ class RingList(Machine[RingListState]):
 
     def _goes_on(self, s: RingListState, round: Round) -> bool:
         """Whether an election may go on beside the one that I am in."""
+        # Unlike the paper, only that of the strongest caller does: two lists of which a node has
+        # died in between would name two leaders.
         if s.round is None or self.rules.rounds == "all":
             return True
         return not self.members.is_stronger(s.round.caller, round.caller)
@@ -238,6 +241,7 @@ class RingList(Machine[RingListState]):
         return self.rules.orphans == "drop" and i not in s.alive
 
     def _accepts(self, s: RingListState, round: Round) -> bool:
+        # Unlike the paper, an outcome counts only for the list that I signed last.
         return self.rules.accept == "anyone" or s.round == round
 
     def _next(self, s: RingListState) -> NodeId:
