@@ -42,7 +42,7 @@ from tests.drawn import STRANGER, events, messages
 
 KINDS: dict[str, tuple[type[Machine[Any]], str]] = {
     **{name: (entry.machine, entry.form) for name, entry in REGISTRY.items()},
-    "chang-roberts": (ChangRoberts, "sound"),
+    "examples/chang-roberts": (ChangRoberts, "sound"),
     "over-bully": (OverBully, "sound"),
     "over-tenure": (OverTenure, "sound"),
 }
@@ -78,7 +78,8 @@ class Walk(NamedTuple):
 def walks(draw: st.DrawFn, name: str) -> Walk:
     kind, form = KINDS[name]
     ids = range(1, draw(st.integers(1, 5)) + 1)
-    members = Members.of(ids, draw(st.sampled_from(get_args(Strongest))))
+    attributes = draw(st.dictionaries(st.sampled_from(ids), st.integers(-2, 2), max_size=3))
+    members = Members.of(ids, draw(st.sampled_from(get_args(Strongest))), attributes)
     machine = kind(members, Timing(T=draw(st.integers(1, 3))), kind.form(form))
     me = draw(st.sampled_from(members.ids))
     return Walk(Turns(machine), me, draw(st.lists(events(machine, me), max_size=30)))

@@ -85,3 +85,12 @@ def test_rank_is_a_strict_order(attributes: dict[int, int], strongest: Strongest
         stronger, weaker = members.stronger_than(node), members.weaker_than(node)
         assert sorted((*stronger, node, *weaker)) == list(members.ids)
         assert members.strongest_of((*weaker, node)) == node
+
+
+def test_the_ring_goes_by_id_and_may_leave_nodes_out() -> None:
+    members = Members.of([1, 2, 3, 4], "highest", {1: 9})
+    assert [members.after(node) for node in members.ids] == [2, 3, 4, 1]
+    assert members.after(1, {1, 4}) == 4
+    assert members.after(4, {2}) == 2
+    assert members.after(3, {3}) == 3
+    assert members.after(3, set()) == 3

@@ -105,6 +105,20 @@ def test_a_node_that_somebody_else_kills_is_replaced(tmp_path: Path) -> None:
         process.communicate(timeout=10)
 
 
+def test_a_ring_is_led_by_the_best_attribute_and_closes_without_it(tmp_path: Path) -> None:
+    words = ["--protocol", "ring-attribute", "--attribute", "2=9", "--nodes", "3", "--json"]
+    with up(tmp_path, *words) as process:
+        nodes = until_agreed(process, 3, 2)
+        os.kill(nodes[2], signal.SIGKILL)
+        assert process.stdout is not None
+        told: dict[int, int | None] = {}
+        while [told.get(n) for n in (1, 3)] != [3, 3]:
+            change = json.loads(process.stdout.readline())
+            told[change["node"]] = change["leader"]
+        process.terminate()
+        process.communicate(timeout=10)
+
+
 def test_its_records_are_kept_where_it_is_told_to(tmp_path: Path) -> None:
     runs = tmp_path / "some" / "runs"
     with up(tmp_path, "--nodes", "2", "--json", "--record", str(runs)) as process:

@@ -111,3 +111,10 @@ def test_a_setting_builds_the_machine_of_its_run() -> None:
 
 def test_a_message_takes_at_most_its_way_and_its_handling() -> None:
     assert Setting("bully", (1,), timing=Timing(T=3, P=2)).delay_max == 5
+
+
+def test_a_setting_without_a_node_forgets_all_about_it() -> None:
+    setting = Setting.parse("cluster bully 1 2 3 attributes=7,8,9 graph=1-2,2-3")
+    assert setting.without(2).text() == "cluster bully 1 3 attributes=7,9 graph="
+    assert setting.without(1).text() == "cluster bully 2 3 attributes=8,9 graph=2-3"
+    assert Setting("bully", (1, 2)).without(1) == Setting("bully", (2,))

@@ -115,6 +115,8 @@ class Model(Value):
         texts += [f"from {setting.start}"]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")
+        if setting.attributes:
+            texts.append("attributes " + " ".join(map(str, setting.attributes)))
         if machine.uses_views:
             kind = self.detector if self.first_budget().lies else "perfect"
             within = f" within {self.detection_ticks}" if self.bounded else ""

@@ -8,7 +8,7 @@ from electorate.check.checking import ENGINES
 from electorate.check.memory import parse
 from electorate.check.model import BUDGETS
 from electorate.cli.error import UsageError
-from electorate.cli.protocol import Protocol, node_count
+from electorate.cli.protocol import Protocol, attributes_of, node_count
 from electorate.core import NodeId, Timing
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
 from electorate.trace.setting import drift_of, links_of
@@ -151,10 +151,11 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
     low, high = options.delay
     nodes, graph = _graph(options)
+    ids = tuple(range(1, nodes + 1))
     try:
         return Setting(
             protocol=protocol.spelled(),
-            ids=tuple(range(1, nodes + 1)),
+            ids=ids,
             rules=tuple(options.rule),
             strongest=options.strongest or protocol.kind.strongest,
             timing=Timing(high, options.handling),
@@ -164,6 +165,7 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             order=Order(options.order),
             connections=Connections(options.connections),
             start=Start(options.start),
+            attributes=attributes_of(options.attribute, ids),
             graph=graph,
             drift=options.drift,
         )

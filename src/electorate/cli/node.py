@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from electorate.cli.error import EXIT_DONE, UsageError
-from electorate.cli.protocol import add_rule_arguments, find
+from electorate.cli.protocol import add_rule_arguments, attributes_of, find
 from electorate.core import ProtocolError, Standing, Timing
 from electorate.net.config import NodeConfig
 from electorate.net.network import DETECTORS, IdTaken
@@ -119,13 +119,15 @@ def _config(options: argparse.Namespace, name: str, strongest: Any) -> NodeConfi
         raise UsageError(f"--id {options.id} is not among the members")
     if options.timeout <= options.beat:
         raise UsageError("--timeout must be longer than --beat")
+    ids = tuple(sorted(addresses))
     setting = Setting(
         name,
-        tuple(sorted(addresses)),
+        ids,
         tuple(options.rule),
         options.strongest or strongest,
         Timing(options.T),
         connections=Connections.DIE,
+        attributes=attributes_of(options.attribute, ids),
     )
     return NodeConfig(
         options.id,

@@ -4,14 +4,16 @@ import argparse
 import difflib
 import importlib
 import importlib.util
+import re
 import sys
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from electorate.cli.error import UsageError
-from electorate.core import Machine, Rules
+from electorate.core import Machine, NodeId, Rules
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 
@@ -148,6 +150,32 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("lowest", "highest"),
         help="which rank wins; default: the protocol's",
     )
+    parser.add_argument(
+        "--attribute",
+        action="append",
+        default=[],
+        type=_attribute,
+        metavar="ID=VALUE",
+        help="rank this node by this number before its id (0 if not given); may be repeated",
+    )
+
+
+def _attribute(text: str) -> tuple[NodeId, int]:
+    found = re.fullmatch(r"(\d{1,9})=([+-]?\d{1,9})", text, re.ASCII)
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be ID=VALUE, two whole numbers, not {text}")
+    return int(found[1]), int(found[2])
+
+
+def attributes_of(given: Sequence[tuple[NodeId, int]], ids: Sequence[NodeId]) -> tuple[int, ...]:
+    """The attributes of these nodes, as a setting has them; none if no `--attribute` was given."""
+    attributes = dict(given)
+    strangers = sorted(set(attributes) - set(ids))
+    if strangers:
+        raise UsageError(f"--attribute names {strangers[0]}, which is not a node")
+    if len(attributes) != len(given):
+        raise UsageError("two --attribute arguments are about the same node")
+    return tuple(attributes.get(node, 0) for node in ids) if attributes else ()
 
 
 def node_count(text: str) -> int:

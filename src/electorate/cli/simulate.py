@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from electorate.claims import CLAIMS, Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
-from electorate.cli.protocol import add_protocol_arguments, find
+from electorate.cli.protocol import add_protocol_arguments, attributes_of, find
 from electorate.cli.retell import kind_and_form
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
@@ -134,7 +134,8 @@ def _subject(options: argparse.Namespace) -> Subject:
     changed["faults"] = replace(scenario.faults, **counts)
     scenario = replace(scenario, **changed)
     verify(scenario)
-    return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest)
+    attributes = attributes_of(options.attribute, scenario.ids)
+    return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest, attributes)
 
 
 # --- one seed ---
@@ -310,6 +311,7 @@ def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[s
         "protocol": subject.protocol,
         "rules": bench.machine.rules.texts(),
         "nodes": len(bench.setting.ids),
+        "attributes": bench.setting.attributes,
         "timing": bench.setting.clock,
         "verdict": "holds" if all(verdicts.values()) else "violated",
         "claims": {name: "holds" if holds else "violated" for name, holds in verdicts.items()},

@@ -20,7 +20,7 @@ from electorate.cli.fleet import Fleet, News
 from electorate.cli.keyboard import Keyboard
 from electorate.cli.member import Member
 from electorate.cli.node import add_timing_arguments
-from electorate.cli.protocol import add_rule_arguments, find, node_count
+from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
 
 NAME = "up"
 SUMMARY = "Run a cluster of node processes on this machine, to watch and to hurt."
@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the cluster until its time is over or somebody ends it."""
     protocol = find(options.protocol, options.form)
     protocol.rules(options.rule)
+    attributes_of(options.attribute, range(1, options.nodes + 1))
     if options.timeout <= options.beat:
         raise UsageError("--timeout must be longer than --beat")
     with _any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
@@ -115,6 +116,8 @@ def _command(options: argparse.Namespace) -> list[str]:
         words += ["--form", options.form]
     if options.strongest:
         words += ["--strongest", options.strongest]
+    for node, attribute in options.attribute:
+        words += ["--attribute", f"{node}={attribute}"]
     return words
 
 

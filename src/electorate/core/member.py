@@ -4,7 +4,7 @@ Rank is (attribute, id); whether the highest or the lowest wins is configuration
 of the code.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Literal, Self
 
 from electorate.core.value import NodeId, Value
@@ -64,9 +64,11 @@ class Members(Value):
         """The one of `nodes` that outranks the rest."""
         return max(nodes, key=self.rank)
 
-    def after(self, node: NodeId) -> NodeId:
-        """The successor of `node` on the ring of ids."""
-        return self.ids[(self._place(node) + 1) % len(self.ids)]
+    def after(self, node: NodeId, among: Container[NodeId] | None = None) -> NodeId:
+        """The successor of `node` on the ring of ids; `among` leaves out all others but itself."""
+        place = self._place(node) + 1
+        ring = (*self.ids[place:], *self.ids[:place])
+        return next(other for other in ring if among is None or other in among or other == node)
 
     def _place(self, node: NodeId) -> int:
         if node not in self.ids:

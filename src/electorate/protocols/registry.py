@@ -4,6 +4,9 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.ring_attribute import RingAttribute
+from electorate.protocols.ring_list import RingList
 
 
 class Entry(NamedTuple):
@@ -16,4 +19,11 @@ class Entry(NamedTuple):
 REGISTRY: dict[str, Entry] = {
     "bully": Entry(Bully),
     "bully-as-printed": Entry(Bully, form="printed"),
+    "chang-roberts": Entry(ChangRoberts),
+    "chang-roberts-slide": Entry(ChangRoberts, form="slide"),
+    "chang-roberts-code": Entry(ChangRoberts, form="code"),
+    "ring-attribute": Entry(RingAttribute),
+    "ring-attribute-as-printed": Entry(RingAttribute, form="printed"),
+    "ring-list": Entry(RingList),
+    "ring-list-as-printed": Entry(RingList, form="printed"),
 }

@@ -1,5 +1,7 @@
 """A bench: one protocol under one scenario, set up once and run for any number of seeds."""
 
+from msgspec.structs import replace
+
 from electorate.core import Strongest, Value
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
@@ -19,6 +21,8 @@ class Subject(Value):
     rules: tuple[str, ...] = ()
     strongest: Strongest | None = None
     """Which rank wins; None means what the protocol says."""
+    attributes: tuple[int, ...] = ()
+    """The attribute of each node; nothing means that nodes are ranked by their ids alone."""
 
 
 class Bench:
@@ -29,7 +33,10 @@ class Bench:
         scenario = subject.scenario
         if setting is None:
             strongest = subject.strongest or kind.strongest
-            setting = scenario.setting(subject.protocol, subject.rules, strongest)
+            setting = replace(
+                scenario.setting(subject.protocol, subject.rules, strongest),
+                attributes=subject.attributes,
+            )
         self.scenario = scenario
         self.setting = setting
         self.machine = setting.machine(kind, form)

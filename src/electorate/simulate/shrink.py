@@ -158,7 +158,7 @@ class Shrinker:
                 self._offer(
                     self.case._replace(
                         subject=replace(self.case.subject, scenario=scenario),
-                        setting=replace(self.case.setting, ids=ids),
+                        setting=self.case.setting.without(node),
                         plan=tuple(_without(self.case.plan, node)),
                     )
                 )

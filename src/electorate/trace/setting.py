@@ -120,6 +120,17 @@ class Setting(Value):
         """The nodes that a node is linked to, itself included."""
         return frozenset(other for other in self.ids if self.linked(node, other))
 
+    def without(self, node: NodeId) -> "Setting":
+        """The same setting with one node less."""
+        kept = [place for place, other in enumerate(self.ids) if other != node]
+        graph = self.graph and tuple(link for link in self.graph if node not in link)
+        return msgspec.structs.replace(
+            self,
+            ids=tuple(self.ids[place] for place in kept),
+            attributes=tuple(self.attributes[place] for place in kept if self.attributes),
+            graph=graph,
+        )
+
     def lasts(self, after: int, jitter: int) -> tuple[int, int]:
         """The shortest and the longest that a timer may take on a clock that drifts."""
         if not self.drift:
