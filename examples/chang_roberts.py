@@ -77,6 +77,11 @@ class ChangRoberts(Machine[ChangRobertsState]):
                 return self._announce(replace(s, participating=False, leader=i), i)
         return s, []
 
+    def hears(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Messages come from the node before, on the ring."""
+        ids = self.members.ids
+        return (ids[ids.index(node) - 1],)
+
     def view(self, s: ChangRobertsState) -> Standing:
         if s.participating or s.leader is None:
             return Standing(Status.ELECTION)
