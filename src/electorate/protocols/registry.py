@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.park import Park
+from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 
 
 class Entry(NamedTuple):
@@ -16,4 +18,7 @@ class Entry(NamedTuple):
 REGISTRY: dict[str, Entry] = {
     "bully": Entry(Bully),
     "bully-as-printed": Entry(Bully, form="printed"),
+    "park": Entry(Park),
+    "park-as-printed": Entry(ParkPrinted, form="printed"),
+    "park-literal": Entry(ParkLiteral, form="literal"),
 }
