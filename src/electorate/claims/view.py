@@ -60,7 +60,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "P2",
             Kind.GOAL,
-            "once nothing fails any more, every live node ends normal with a live leader that it sees, "
+            "once nothing fails any more, every live node follows a live leader that it sees, "
             "and agrees with all that it sees",
             live_nodes_follow_whom_they_see,
         ),

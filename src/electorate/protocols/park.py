@@ -93,16 +93,20 @@ class ParkRules(Rules):
 
     newcomer: Literal["reelect", "keep"] = "reelect"
     """Whether a node gives its leader up when it sees somebody who had no part in the election."""
-    release: Literal["promise", "commit"] = "promise"
-    """When a node gives its old leader up: as it promises a round, or as a new leader commits."""
-    commit: Literal["promised", "round", "any"] = "promised"
-    """Whose commit counts: of the bid that I promised last, of that round, or anybody's."""
+    unseen: Literal["wait", "accept"] = "wait"
+    """Whether a stronger node gets a promise from one that does not see it."""
     absent: Literal["refuse", "follow"] = "refuse"
     """Whether a commit counts that comes from a node which I do not see."""
+    commit: Literal["promised", "round", "any"] = "promised"
+    """Whose commit counts: of the bid that I promised last, of that round, or anybody's."""
     compare: Literal["bid", "greater", "at-least"] = "bid"
-    """What a new bid has to be: above the promised one by round and rank, or by its round."""
+    """What a bid has to be: above the promised one by round and rank, or by its round alone."""
     durable: Literal["yes", "no"] = "yes"
     """Whether a promise survives a crash."""
+    wanted: Literal["ask", "wait"] = "ask"
+    """Whether who misses a leader for long tells the strongest node that it sees."""
+    release: Literal["commit", "promise"] = "commit"
+    """When a node gives its old leader up: as the new one commits, or as it promises a round."""
     number: Literal["above", "next"] = "above"
     """The round of a new attempt: above all that I promised, or one more than my own last."""
     learn: Literal["yes", "no"] = "yes"
@@ -111,8 +115,6 @@ class ParkRules(Rules):
     """Whose proposals wait for a view that approves of them; with none they are rejected."""
     attempt: Literal["drop", "keep"] = "drop"
     """What becomes of an open attempt when the view changes."""
-    wanted: Literal["ask", "wait"] = "ask"
-    """Whether who misses a leader for long tells the strongest node that it sees."""
     abort: Literal["send", "omit"] = "send"
     """Whether a rejected node tells its view."""
     retry: Span = T
@@ -179,15 +181,15 @@ class Park(Machine[ParkState]):
                 return self._withdraw(s, s.attempt, above)
 
             case Received(j, Commit(k, view)) if self._believes(s, Bid(k, j), view):
-                return self._timed(s, replace(s, leader=j, group=view), [])
+                return self._follow(s, j, view)
             case Received(j, Abort(k)):
                 return replace(s, waiting=s.waiting - {Bid(k, j)}), []
 
-            case Received(j, Wanted()) if s.leader == s.me and j in s.alive:
+            case Received(j, Wanted()) if s.leader == s.me and s.attempt is None and j in s.alive:
                 return self._start(s)
             case TimedOut(Wait.PATIENCE) if self._strongest(s) == s.me:
                 return self._start(s)
-            case TimedOut(Wait.PATIENCE):
+            case TimedOut(Wait.PATIENCE) if not self._is_settled(s):
                 return s, [*self._plea(s), self._wait(self.rules.patience)]
         return s, []
 
@@ -199,44 +201,53 @@ class Park(Machine[ParkState]):
         """See who is there now: whom I follow, what I try and what I put off depends on it."""
         seen = replace(s, alive=alive)
         if s.attempt != alive and self.rules.attempt == "drop":
-            seen = replace(seen, attempt=None)
+            seen = replace(seen, attempt=None, accepted=frozenset())
         # Unlike the paper, a leader lasts only while all that I see had a part in its election:
         # a node that had none may follow somebody else.
         if s.leader not in alive or not (alive <= s.group or self.rules.newcomer == "keep"):
             seen = replace(seen, leader=None)
-        seen, answers = self._answer_waiting(seen)
+        seen, effects = self._answer_waiting(seen)
+        if self._is_settled(s) and not self._is_settled(seen):
+            effects = [self._wait(self.rules.patience), *effects]
         if seen.leader is None and seen.attempt is None and self._strongest(seen) == s.me:
             seen, proposals = self._start(seen)
-            answers += proposals
-        return self._timed(s, seen, answers)
+            effects += proposals
+        return seen, effects
 
     def _start(self, s: ParkState) -> Result[ParkState]:
         """Ask everybody in view, myself included, for a promise."""
         last = s.round if self.rules.number == "next" else max(s.round, s.stable.promised.round)
         trying = replace(s, round=last + 1, attempt=s.alive, accepted=frozenset())
-        return trying, [Send(j, Propose(last + 1)) for j in sorted(s.alive)]
+        proposals = [Send(j, Propose(last + 1)) for j in sorted(s.alive)]
+        return trying, [*proposals, self._wait(self.rules.patience)]
 
     def _answer(self, s: ParkState, bid: Bid) -> Result[ParkState]:
         """Accept a proposal, reject it, or put it off until my view approves of it."""
         assert bid.by is not None
         others = frozenset(other for other in s.waiting if other.by != bid.by)
-        cleared = replace(s, waiting=others)
-        if not self._is_above(bid, s.stable.promised):
-            return cleared, [Send(bid.by, Reject(bid.round, s.stable.promised.round))]
-        if self.members.is_stronger(self._strongest(s), bid.by):
-            if self.rules.store == "none":
-                return cleared, [Send(bid.by, Reject(bid.round, s.stable.promised.round))]
+        is_approved = self._approves(s, bid.by)
+        if not self._is_above(bid, s.stable.promised) or not (
+            is_approved or self.rules.store != "none"
+        ):
+            rejection = Reject(bid.round, s.stable.promised.round)
+            return replace(s, waiting=others), [Send(bid.by, rejection)]
+        if not is_approved:
             kept = others if self.rules.store == "each" else frozenset()
             return replace(s, waiting=kept | {bid}), []
-        promised = replace(cleared, stable=ParkStable(bid))
-        if bid.by != s.me:
-            promised = replace(promised, attempt=None)
-        # Unlike the paper, a promise ends the old leadership: the new leader takes over as soon as
-        # it has all promises, and others must not be following anybody else by then.
+        promised = replace(s, stable=ParkStable(bid), waiting=others)
         if self.rules.release == "promise":
             promised = replace(promised, leader=None)
-        waits = [] if self._is_settled(promised) else [self._wait(self.rules.patience)]
+        is_waiting = bid.by == s.me or self._is_settled(promised)
+        waits = [] if is_waiting else [self._wait(self.rules.patience)]
         return promised, [Send(bid.by, Accept(bid.round)), *waits]
+
+    def _approves(self, s: ParkState, proposer: NodeId) -> bool:
+        """Whether I see nobody stronger than the proposer."""
+        # Unlike the paper, I have to see the proposer as well: otherwise a node that nobody sees
+        # can end the leadership of those who agree on what they see.
+        if proposer not in s.alive and self.rules.unseen == "wait":
+            return False
+        return not self.members.is_stronger(self._strongest(s), proposer)
 
     def _answer_waiting(self, s: ParkState) -> Result[ParkState]:
         """Look again at what was put off, the highest bid first."""
@@ -270,18 +281,17 @@ class Park(Machine[ParkState]):
         is_whole = s.alive <= view or self.rules.newcomer == "keep"
         return is_mine[self.rules.commit] and is_seen and is_whole
 
+    def _follow(self, s: ParkState, j: NodeId, view: frozenset[NodeId]) -> Result[ParkState]:
+        """Take j for the leader of this view."""
+        following = replace(s, leader=j, group=view)
+        # Who leads already and is elected once more waits as well, for its own attempt to end.
+        is_waiting = j == s.me or not self._is_settled(s)
+        ends = is_waiting and self._is_settled(following)
+        return following, [CancelTimer(Wait.PATIENCE)] if ends else []
+
     def _plea(self, s: ParkState) -> list[Effect]:
         """Remind the strongest node that I see: it may think that I follow it."""
         return [Send(self._strongest(s), Wanted())] if self.rules.wanted == "ask" else []
-
-    def _timed(self, before: ParkState, s: ParkState, effects: list[Effect]) -> Result[ParkState]:
-        """Be patient for as long as I do not follow the strongest node that I see."""
-        was_settled, is_settled = self._is_settled(before), self._is_settled(s)
-        if is_settled and not was_settled:
-            return s, [*effects, CancelTimer(Wait.PATIENCE)]
-        if was_settled and not is_settled:
-            return s, [self._wait(self.rules.patience), *effects]
-        return s, effects
 
     def _is_settled(self, s: ParkState) -> bool:
         return s.leader == self._strongest(s)

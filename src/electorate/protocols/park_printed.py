@@ -4,7 +4,7 @@ Source: S. Park, "A Safe Election Protocol based on an Unreliable Failure Detect
 Systems", Figure 1. The form `literal` does what is printed there and never commits; in the form
 `printed` the names and the guard are put right, and nothing else.
 Needs: a detector that is never wrong, sees a crash before any proposal arrives, and no second
-failure: tests/golden/park_printed/rejected_for_ever.txt. The repaired protocol is in park.py.
+failure: tests/golden/park_printed/unanswered_proposal.txt. The repaired protocol is in park.py.
 """
 
 from typing import Literal
@@ -112,8 +112,12 @@ class ParkPrinted(Machine[ParkPrintedState]):
         "printed": ParkPrintedRules(),
         "literal": ParkPrintedRules(answer="PropIn", refresh="before", otherwise="outer"),
     }
-    promises = ("P1", "P2")
-    assumptions = (Assumption.ACCURATE_DETECTOR, Assumption.NO_CRASH, Assumption.NO_LOSS)
+    promises: tuple[str, ...] = ("P1", "P2")
+    assumptions: tuple[Assumption, ...] = (
+        Assumption.ACCURATE_DETECTOR,
+        Assumption.NO_CRASH,
+        Assumption.NO_LOSS,
+    )
     growing = {"round": Growth.ORDER, "round_in": Growth.ORDER}
     strongest = "lowest"
 
