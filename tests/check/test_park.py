@@ -123,6 +123,13 @@ def test_the_sound_form_needs_no_accurate_detector_for_p1_but_for_a1() -> None:
     assert fate("park", "A1", 3, **RETURN) == HOLDS
 
 
+def test_to_end_the_old_leadership_with_a_promise_does_not_replace_two_of_the_repairs() -> None:
+    """With a detector that is never wrong, only slow to see that a node is back."""
+    rules = ("newcomer=keep", "unseen=accept", "release=promise")
+    assert fate("park", "P1", 3, rules=rules, **CRASH) == HOLDS
+    assert fate("park", "P1", 3, rules=rules, **RETURN) == broken(16)
+
+
 @pytest.mark.parametrize("strongest", ["lowest", "highest"])
 def test_both_ends_of_the_ranking_fare_the_same(strongest: Strongest) -> None:
     assert fate("park", "P2", 3, strongest=strongest, **RETURN) == live(9)
@@ -195,9 +202,17 @@ def test_as_printed(nodes: int, given: dict[str, Any], agreement: Fate, progress
     assert fate("park-as-printed", "A2", nodes, **given) == progress
 
 
-def test_as_printed_agreement_breaks_with_an_unreliable_detector() -> None:
-    verdict = judged("park-as-printed", "P1", 2, **UNRELIABLE)
-    assert [violation.length for violation in verdict.violations] == [2]
+@pytest.mark.parametrize(("nodes", "moves"), [(2, 2), (3, 3)])
+def test_as_printed_agreement_breaks_with_an_unreliable_detector(nodes: int, moves: int) -> None:
+    verdict = judged("park-as-printed", "P1", nodes, **UNRELIABLE)
+    assert [violation.length for violation in verdict.violations] == [moves]
+
+
+def test_as_printed_time_without_bounds_changes_nothing() -> None:
+    for nodes, moves in ((2, 6), (3, 12)):
+        given = {**RETURN, "clock": Clock.UNBOUNDED}
+        assert fate("park-as-printed", "P1", nodes, **given) == broken(moves)
+        assert fate("park-as-printed", "P2", nodes, **given) == stuck(2)
 
 
 def test_as_printed_late_messages_alone_do_no_harm() -> None:
@@ -213,6 +228,7 @@ def test_as_printed_late_messages_alone_do_no_harm() -> None:
         (("refresh=never",), stuck(7)),
         (("start=leaderless",), stuck(5)),
         (("otherwise=outer",), stuck(7)),
+        (("commit=round",), stuck(5)),
     ],
 )
 def test_as_printed_one_more_repair_is_not_enough(rules: tuple[str, ...], progress: Fate) -> None:

@@ -3,8 +3,8 @@
 Source: S. Park, "A Safe Election Protocol based on an Unreliable Failure Detector in Distributed
 Systems", Figure 1. The form `literal` does what is printed there and never commits; in the form
 `printed` the names and the guard are put right, and nothing else.
-Needs: a detector that is never wrong, sees a crash before any proposal arrives, and no second
-failure: tests/golden/park_printed/unanswered_proposal.txt. The repaired protocol is in park.py.
+Needs: nobody crashes, nothing is lost, and no detector is ever wrong. Otherwise two nodes lead, or
+nobody, for ever: tests/golden/park_printed/wrong_suspicion.txt. What one would run is in park.py.
 """
 
 from typing import Literal
