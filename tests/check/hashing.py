@@ -4,7 +4,7 @@ from electorate.check import Budget, Model, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.protocols.bully import Bully
 from electorate.trace import Setting, script_of
-from tests.check.drawn import drawn
+from tests.check.drawn import drawn, drawn_watchers
 from tests.check.test_drawn import ALWAYS, GOAL
 
 
@@ -25,9 +25,9 @@ def main() -> None:
     model = Model(setting, Budget(crashes=1, recoveries=1))
     tell(check(setting.machine(Bully, "printed"), model, claims))
     for seed in (0, 6, 17, 29, 45):
-        machine, drawn_model = drawn(seed)
-        tell(check(machine, drawn_model, [ALWAYS], 1000))
-        tell(check(machine, drawn_model, [GOAL], 1000))
+        for machine, drawn_model in (drawn(seed), drawn_watchers(seed)):
+            tell(check(machine, drawn_model, [ALWAYS], 1000))
+            tell(check(machine, drawn_model, [GOAL], 1000))
 
 
 if __name__ == "__main__":

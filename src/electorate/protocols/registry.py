@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.park import Park
+from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 
@@ -26,4 +28,7 @@ REGISTRY: dict[str, Entry] = {
     "ring-attribute-as-printed": Entry(RingAttribute, form="printed"),
     "ring-list": Entry(RingList),
     "ring-list-as-printed": Entry(RingList, form="printed"),
+    "park": Entry(Park),
+    "park-as-printed": Entry(ParkPrinted, form="printed"),
+    "park-literal": Entry(ParkLiteral, form="literal"),
 }

@@ -1,0 +1,68 @@
+"""The claims of Park's paper: what nodes owe to those that they see.
+
+S. Park, "A Safe Election Protocol based on an Unreliable Failure Detector in Distributed Systems",
+section 2.2. Here the group of a standing is the view of its node: whoever it sees. A standing that
+names no group is taken to see everybody who is up.
+"""
+
+from itertools import combinations
+
+from electorate.claims.claim import Claim, Kind, Row, Witness
+from electorate.core import NodeId, Standing, Status
+
+
+def nodes_that_see_each_other_agree(row: Row) -> Witness | None:
+    """P1: any two nodes in NORMAL that see each other agree on the leader."""
+    for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
+        if at_i.leader != at_j.leader and _sees(at_i, j) and _sees(at_j, i):
+            text = f"{_belief(i, at_i)}, but {_belief(j, at_j)}, and they see each other"
+            return Witness((i, j), text)
+    return None
+
+
+def live_nodes_follow_whom_they_see(row: Row) -> Witness | None:
+    """P2: every live node is NORMAL, sees its live leader, and agrees with all that it sees."""
+    live = dict(row.live())
+    for node, standing in live.items():
+        if standing.status is not Status.NORMAL:
+            return Witness((node,), f"{node} is in {standing.status}")
+        if standing.leader is None:
+            return Witness((node,), _belief(node, standing))
+        if standing.leader not in live:
+            return Witness((node,), f"{_belief(node, standing)}, which is not up")
+        if not _sees(standing, standing.leader):
+            return Witness((node,), f"{_belief(node, standing)}, which it does not see")
+        for other, there in live.items():
+            if _sees(standing, other) and there.leader != standing.leader:
+                text = f"{_belief(node, standing)}, but sees that {_belief(other, there)}"
+                return Witness((node, other), text)
+    return None
+
+
+def _sees(standing: Standing, node: NodeId) -> bool:
+    return standing.group is None or node in standing.group
+
+
+def _belief(node: NodeId, standing: Standing) -> str:
+    leader = "nobody" if standing.leader is None else standing.leader
+    return f"{node} is {standing.status} and follows {leader}"
+
+
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        Claim(
+            "P1",
+            Kind.ALWAYS,
+            "any two normal nodes that see each other agree on the leader",
+            nodes_that_see_each_other_agree,
+        ),
+        Claim(
+            "P2",
+            Kind.GOAL,
+            "once nothing fails any more, every live node follows a live leader that it sees, "
+            "and agrees with all that it sees",
+            live_nodes_follow_whom_they_see,
+        ),
+    )
+}
