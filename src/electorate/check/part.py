@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from electorate.core import Message, NodeId, Stable, Standing, State
+from electorate.core import Message, NodeId, Stable, Standing, State, text_of
 from electorate.trace import Order
 
 V = TypeVar("V", bound=Hashable)
@@ -100,6 +100,11 @@ class Item(NamedTuple):
 Channel = tuple[Item, ...]
 
 
+def _in_set(item: Item) -> tuple[NodeId, str, str]:
+    """Where an item stands in a set: equal sets are equal tuples, however they came about."""
+    return item.sender, text_of(item.message), repr(item.message)
+
+
 class ChannelCard:
     """What an expansion asks of a channel."""
 
@@ -121,7 +126,7 @@ class ChannelCard:
     def with_more(self, items: Channel) -> Channel:
         """The channel with these messages on it as well."""
         if self.lasting:
-            return tuple(sorted({*self.value, *items}, key=lambda i: (i.sender, repr(i.message))))
+            return tuple(sorted({*self.value, *items}, key=_in_set))
         return self.value + items
 
     def aged_value(self, receiver_up: bool) -> Channel:

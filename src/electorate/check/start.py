@@ -10,7 +10,7 @@ from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
 from electorate.check.model import Budget, Detector, Model
 from electorate.check.part import Armed
-from electorate.check.world import Move, World
+from electorate.check.world import TICK, Move, World
 from electorate.trace import Clock, Order, Start, Trace
 
 STEPS_MAX = 100_000
@@ -107,15 +107,18 @@ def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
     Where a message finds an office that has run out, its end comes first.
     """
     nodes = [world.locals.cards[code] for code in row[: world.n]]
-    wanted = [
-        ("fire", to) if nodes[to].expired else ("deliver", column)
-        for column, to in world.channel_columns
-        if world.channels.cards[row[column]].due
-    ]
-    wanted += [("fire", place) for place, node in enumerate(nodes) if node.ready]
-    first = wanted[0] if wanted else ("tick", 0)
-    moves = (found for found in world.successors(row) if (found[0].kind, found[0].where) == first)
-    return next(moves, None)
+    wanted: list[Move] = []
+    for column, to in world.channel_columns:
+        channel = world.channels.cards[row[column]]
+        if channel.due:
+            ended = nodes[to].expired
+            late = Move("deliver", column, channel.deliverable[0])
+            wanted.append(Move("fire", to, ended) if ended else late)
+    for place, node in enumerate(nodes):
+        if node.ready:
+            wanted.append(Move("fire", place, node.expired or node.ready[0]))
+    first = wanted[0] if wanted else TICK
+    return next((found for found in world.successors(row) if found[0] == first), None)
 
 
 def _every_phase(

@@ -62,7 +62,10 @@ class Kind(StrEnum):
 
 
 class Fold(NamedTuple):
-    """What a claim remembers of a run: it starts with `first`, and takes in row after row."""
+    """What a claim remembers of a run: it starts with `first`, and takes in row after row.
+
+    A row that is seen twice in a row must change nothing the second time.
+    """
 
     first: Hashable
     then: Callable[[Any, Row], Hashable]

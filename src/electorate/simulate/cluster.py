@@ -268,7 +268,7 @@ class Cluster(Reactions):
         here = self.node(node)
         if timer not in here.timers:
             raise IllegalStep(f"{node} {timer} is not armed")
-        self.arm(here, timer, left, 0)
+        here.timers[timer] = Armed(node, timer, self.now + left, self.now + left)
         self._record(Phased(node, timer, left))
 
     def place(self, placed: Placed) -> None:

@@ -154,4 +154,4 @@ def _keep(waiting: list[Envelope], envelope: Envelope) -> None:
     """Add a message to a set of messages, kept in the order of their texts."""
     if all(envelope.message != kept.message for kept in waiting):
         waiting.append(envelope)
-        waiting.sort(key=lambda kept: repr(kept.message))
+        waiting.sort(key=lambda kept: (text_of(kept.message), repr(kept.message)))

@@ -272,14 +272,15 @@ class Run:
         local, place = node.local, self._index[node.id]
         simple = local is not None and local.standing.until is None
         code = local.code if local is not None and simple else self._code(node)
-        if code != self._codes[place]:
+        if code != self._codes[place] or self._followed:
             self._codes[place] = code
             self._hold_against_claims()
 
     def _look(self) -> None:
         """Judge anew, whoever's standing has changed."""
         codes = [self._code(node) for node in self._nodes.values()]
-        if codes != self._codes or self._cluster.absent is not self._absent:
+        linked_anew = self._cluster.absent is not self._absent
+        if codes != self._codes or linked_anew or self._followed:
             self._codes, self._absent = codes, self._cluster.absent
             self._hold_against_claims()
 

@@ -8,7 +8,7 @@ never does, and is taken to be normal after a long while.
 from collections.abc import Callable
 from typing import Any
 
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim, Following, Kind
 from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.judge import claims_of
@@ -81,7 +81,7 @@ def _run_to_loop(cluster: Cluster, goals: list[Claim]) -> None:
 def _expect(cluster: Cluster, goals: list[Claim]) -> None:
     row = cluster.row()
     for claim in goals:
-        witness = claim.judge(row)
+        witness = Following(claim).judge(row)
         if witness is not None:
             name, end = cluster.setting.protocol, cluster.now / cluster.setting.timing.T
             problem = f"without any fault {name} misses {claim.name} after {end:g}T"
@@ -94,7 +94,10 @@ def _signature(cluster: Cluster) -> object:
     nodes = tuple(
         (
             node.local.state if node.local else None,
-            tuple((timer, armed.earliest - now) for timer, armed in sorted(node.timers.items())),
+            tuple(
+                (timer, armed.earliest - now, armed.latest - now)
+                for timer, armed in sorted(node.timers.items())
+            ),
         )
         for node in cluster.nodes.values()
     )

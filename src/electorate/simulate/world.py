@@ -127,7 +127,11 @@ class World:
         if node.local is None or node.local.standing.until is None:
             return None
         armed = node.timers.get(node.local.standing.until)
-        return armed if armed is not None and armed.latest <= self.now else None
+        return armed if armed is not None and self._has_run_out(armed) else None
+
+    def _has_run_out(self, armed: Armed) -> bool:
+        """Whether a timer's time is over; without bounds it never is."""
+        return self.setting.timed and armed.latest <= self.now
 
     def standing(self, node: Node) -> Standing | None:
         """What to go by: what the node believes, unless its office has run out."""
@@ -136,7 +140,7 @@ class World:
         standing = node.local.standing
         if standing.until is None:
             return standing
-        armed = (name for name, armed in node.timers.items() if armed.latest > self.now)
+        armed = (name for name, armed in node.timers.items() if not self._has_run_out(armed))
         return standing.expired(frozenset(armed))
 
     def row(self) -> Row:

@@ -87,6 +87,8 @@ class Setting(Value):
                 raise ValueError(f"graph: {a}-{b} is no link between two members")
         if self.order is Order.SET and self.clock is not Clock.UNBOUNDED:
             raise ValueError("order=set keeps messages for ever: it needs unbounded timing")
+        if self.order is Order.SET and self.connections is Connections.DIE:
+            raise ValueError("order=set keeps messages for ever: connections cannot die")
 
     @property
     def timed(self) -> bool:
