@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.bully_rpc import BullyRpc
+from electorate.protocols.bully_textbook import BullyTextbook
 
 
 class Entry(NamedTuple):
@@ -16,4 +18,8 @@ class Entry(NamedTuple):
 REGISTRY: dict[str, Entry] = {
     "bully": Entry(Bully),
     "bully-as-printed": Entry(Bully, form="printed"),
+    "bully-rpc": Entry(BullyRpc),
+    "bully-rpc-as-printed": Entry(BullyRpc, form="printed"),
+    "bully-textbook": Entry(BullyTextbook),
+    "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
 }
