@@ -1,11 +1,10 @@
-"""Bully by remote calls: who gets no answer from anybody stronger halts the rest one by one.
+"""Bully by remote calls: who gets no answer from anybody stronger halts the rest, one by one.
 
 Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, as told by
-P. F. Souto, "Elections", 2021, slides "The Actual Bully Algorithm"; the task's state is handed
-over as in "Coordinator Election", lecture notes of Carnegie Mellon University.
-Needs: a call is answered within 2T (its request and its answer take at most T each), and an
-answer is taken before the time-out that ends at that moment. Otherwise two nodes can lead:
-tests/golden/bully_rpc/late_answer.txt.
+P. F. Souto, "Elections", 2021, slides "The Actual Bully Algorithm"; fetching the task after a
+start is from "Coordinator Election", lecture notes of Carnegie Mellon University.
+Needs: a request and its answer take at most T each, and an answer comes before a time-out that
+ends at that very moment. Otherwise two nodes can lead: tests/golden/bully_rpc/late_answer.txt.
 """
 
 from collections.abc import Iterable
@@ -51,11 +50,11 @@ class Here(Message):
 
 
 class AreYouNormal(Message):
-    """Is your work going on, and what is its state?"""
+    """Are you at work? And if you lead, what is the state of the task?"""
 
 
 class Report(Message):
-    """Whether it is; and if I lead, the state of the task."""
+    """Whether I am, and what it is."""
 
     normal: bool
     task: int | None = None
@@ -66,7 +65,7 @@ class Halt(Message):
 
 
 class Halted(Message):
-    """I have stopped."""
+    """You have told me to stop."""
 
 
 class NewLeader(Message):
@@ -74,7 +73,7 @@ class NewLeader(Message):
 
 
 class Noted(Message):
-    """I have heard that you lead."""
+    """You have told me that you lead."""
 
 
 class Ready(Message):
@@ -84,27 +83,27 @@ class Ready(Message):
 
 
 class Begun(Message):
-    """I have heard that I may work."""
+    """You have told me to go to work."""
 
 
 class Work(Request):
-    """The work has gone one step further; only the leader's word counts."""
+    """The task is one step further; this counts at the leader only."""
 
 
 class Wait(StrEnum):
-    """The timers; exactly one of them is armed."""
+    """The timers; one of them is armed."""
 
     CALL = "call"  # who was called would have answered by now
-    CHECK = "check"  # the leader looks again whether everybody is at work
+    CHECK = "check"  # time to see whether everybody is at work
     SILENCE = "silence"  # whoever leads, or is about to, would have been heard of by now
 
 
 class Doing(StrEnum):
-    """What a node is calling others for."""
+    """What a node calls others for."""
 
     NOTHING = "nothing"
-    FETCHING = "fetching"  # just started: asks everybody for the task, and outwaits its last life
-    ASKING = "asking"  # asks the leader, of which it has not heard for long
+    FETCHING = "fetching"  # has just started: asks everybody for the task
+    ASKING = "asking"  # asks its leader, of which it has not heard for long
     PROBING = "probing"  # looks for a stronger node that is up
     HALTING = "halting"  # nobody stronger is up: stops the weaker ones
     ANNOUNCING = "announcing"  # tells those that have stopped who leads
@@ -121,26 +120,26 @@ CALLS: dict[Doing, tuple[type[Message], type[Message]]] = {
     Doing.HANDING: (Ready, Begun),
     Doing.CHECKING: (AreYouNormal, Report),
 }
-"""What is asked, and what counts as an answer."""
+"""A request and its answer."""
 
 
 class BullyRpcRules(Rules):
     """What may be varied. The defaults are the sound form."""
 
     halts: Literal["strongest-first", "weakest-first", "parallel"] = "strongest-first"
-    """In what order the weaker nodes are halted; in parallel: all at once."""
+    """In what order the weaker nodes are halted."""
     halt: Literal["strongest", "latest"] = "latest"
     """Which of two halters is remembered."""
     accept: Literal["halter", "anyone"] = "halter"
     """Whose announcement counts: that of the node that halted me, or anybody's."""
-    begin: Literal["leader", "anyone"] = "leader"
-    """Whose leave to work counts: that of the node that I follow, or anybody's."""
     ready: bool = True
     """Whether a node that knows its leader waits for the task before it goes to work."""
+    begin: Literal["leader", "anyone"] = "leader"
+    """Whose task counts: that of the leader that I wait for, or anybody's."""
     start: Literal["fetch", "elect"] = "fetch"
     """What a node does first after a start: fetch the task, or call an election at once."""
     normal: Literal["mine", "any"] = "mine"
-    """Whom a leader takes to be normal: those that follow it, or those that follow anybody."""
+    """Whom a leader takes to be at work: those that follow it, or those that follow anybody."""
     call: Span = 2 * T + 2 * P
     check: Span = 2 * T
     """How long a leader rests between two checks; no time at all means that it never checks."""
@@ -148,7 +147,7 @@ class BullyRpcRules(Rules):
 
 
 class BullyRpcState(State):
-    """One node's part in the election, and what it is calling others for."""
+    """One node's part in the election, and what it calls others for."""
 
     status: Status
     leader: NodeId | None = None
@@ -164,18 +163,16 @@ class BullyRpcState(State):
 
 
 class BullyRpc(Machine[BullyRpcState]):
-    """Every call is a request, an answer and a time-out; it is served at once."""
+    """A call is a request, an answer and a time-out; it is served at once."""
 
     state_type = BullyRpcState
     rules_type = BullyRpcRules
-    messages = (
-        *(AreYouThere, Here, AreYouNormal, Report, Halt, Halted),
-        *(NewLeader, Noted, Ready, Begun),
-    )
+    messages = tuple(dict.fromkeys(message for call in CALLS.values() for message in call))
     requests = (Work,)
     timers = (Timer(Wait.CALL), Timer(Wait.CHECK, True), Timer(Wait.SILENCE, True))
     forms = {
         "sound": BullyRpcRules(),
+        "paper": BullyRpcRules(start="elect", normal="any"),
         "printed": BullyRpcRules(accept="anyone", ready=False, start="elect", normal="any"),
     }
     promises = ("A1", "A2")
@@ -186,6 +183,7 @@ class BullyRpc(Machine[BullyRpcState]):
         Assumption.NO_PAUSE,
         Assumption.NO_PARTITION,
     )
+    form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
     growing = {"task": Growth.EQUALITY}
     strongest = "lowest"
 
@@ -202,24 +200,24 @@ class BullyRpc(Machine[BullyRpcState]):
             case Received(j, _) if j not in self.members.ids:
                 return s, []
 
-            # Calls are served at once, whatever this node is doing.
             case Received(j, AreYouThere()):
                 return s, [Send(j, Here())]
             case Received(j, AreYouNormal()):
                 return s, [Send(j, self._report(s, j)), *self._heard(s, j)]
             case Received(j, Halt()):
-                state, effects = self._stop(s, j) if self._yields_to(s, j) else (s, [])
-                return state, [Send(j, Halted()), *effects]
+                stopped = replace(s, status=Status.ELECTION, leader=None, halter=j)
+                return self._serve(s, j, Halted(), stopped if self._yields_to(s, j) else s)
             case Received(j, NewLeader()):
-                state, effects = self._follow(s, j) if self._accepts(s, j) else (s, [])
-                return state, [Send(j, Noted()), *effects]
+                status = Status.REORGANIZATION if self.rules.ready else Status.NORMAL
+                following = replace(s, status=status, leader=j, halter=None)
+                return self._serve(s, j, Noted(), following if self._accepts(s, j) else s)
             case Received(j, Ready(task)):
-                state, effects = self._begin(s, task) if self._awaits(s, j) else (s, [])
-                return state, [Send(j, Begun()), *effects]
+                begun = replace(s, status=Status.NORMAL, task=task)
+                return self._serve(s, j, Begun(), begun if self._begins(s, j) else s)
 
-            case Received(j, answer) if j in s.waiting and _answers(s, answer):
+            case Received(j, answer) if j in s.waiting and _is_answer(s, answer):
                 state, effects = self._answered(s, j, answer)
-                ended = s.doing is not state.doing and state.doing is Doing.NOTHING
+                ended = state.doing is Doing.NOTHING
                 return state, [CancelTimer(Wait.CALL), *effects] if ended else effects
             case TimedOut(Wait.CALL) if s.doing in (Doing.ANNOUNCING, Doing.HANDING):
                 return self._elect(s)
@@ -230,17 +228,37 @@ class BullyRpc(Machine[BullyRpcState]):
                 return self._miss_leader(s)
             case TimedOut(Wait.CHECK) if _armed(s) is Wait.CHECK:
                 return self._call(s, Doing.CHECKING, self.members.others(s.me))
-            case Asked(Work()) if s.status is Status.NORMAL and s.leader == s.me:
+            case Asked(Work()) if _leads(s):
                 return replace(s, task=s.task + 1), []
         return s, []
 
     def view(self, s: BullyRpcState) -> Standing:
-        return Standing(s.status, None if s.status is Status.ELECTION else s.leader)
+        return Standing(s.status, s.leader)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return (Work(),) if view.status is Status.NORMAL else ()
 
-    # --- calling ---
+    def _miss_leader(self, s: BullyRpcState) -> Result[BullyRpcState]:
+        """Nothing was heard for too long."""
+        if s.status is Status.NORMAL and s.leader is not None:
+            return self._call(s, Doing.ASKING, (s.leader,))
+        return self._elect(s)
+
+    def _elect(self, s: BullyRpcState) -> Result[BullyRpcState]:
+        """Look for a stronger node, beginning with the next one."""
+        stronger = self._ranked(self.members.stronger_than(s.me))[::-1]
+        return self._call(s, Doing.PROBING, stronger, one_by_one=True)
+
+    def _halt_weaker(self, s: BullyRpcState) -> Result[BullyRpcState]:
+        """Nobody stronger is up: stop, and make everybody weaker stop."""
+        stopped = replace(s, status=Status.ELECTION, leader=None, halter=s.me, up=frozenset())
+        weaker = self._ranked(self.members.weaker_than(s.me))
+        order = weaker[::-1] if self.rules.halts == "weakest-first" else weaker
+        one_by_one = self.rules.halts != "parallel"
+        return self._call(stopped, Doing.HALTING, order, one_by_one=one_by_one)
+
+    def _call_halted(self, s: BullyRpcState, doing: Doing) -> Result[BullyRpcState]:
+        return self._call(s, doing, self._ranked(s.up), one_by_one=True)
 
     def _call(
         self, s: BullyRpcState, doing: Doing, nodes: tuple[NodeId, ...], *, one_by_one: bool = False
@@ -250,17 +268,15 @@ class BullyRpc(Machine[BullyRpcState]):
         calling = replace(s, doing=doing, waiting=frozenset(now), queue=nodes[len(now) :])
         if not now:
             return self._finish(calling)
-        kind = CALLS[doing][0]
-        call = Ready(s.task) if kind is Ready else kind()
-        return calling, [*(Send(j, call) for j in now), self._set(Wait.CALL)]
+        request = Ready(s.task) if doing is Doing.HANDING else CALLS[doing][0]()
+        return calling, [*(Send(j, request) for j in now), self._set(Wait.CALL)]
 
     def _answered(self, s: BullyRpcState, j: NodeId, answer: Message) -> Result[BullyRpcState]:
         """Take an answer to a call."""
         heard = replace(s, waiting=s.waiting - {j})
         match s.doing, answer:
-            case Doing.FETCHING, Report(_, task):
-                # The time-out is always awaited: until then my last life's calls may be answered.
-                return (heard if task is None else replace(heard, task=task)), []
+            case Doing.FETCHING, Report(_, int() as task):
+                heard = replace(heard, task=task)
             case Doing.ASKING | Doing.PROBING, _:
                 return self._rest(s)
             case Doing.CHECKING, Report(normal=False):
@@ -294,101 +310,60 @@ class BullyRpc(Machine[BullyRpcState]):
     def _rest(self, s: BullyRpcState) -> Result[BullyRpcState]:
         """Call nobody, and wait for what comes."""
         resting = replace(s, doing=Doing.NOTHING, waiting=frozenset(), queue=(), up=frozenset())
-        timer = _armed(resting)
-        never = timer is Wait.CHECK and not self._for(self.rules.check)
-        return resting, [] if never else [self._set(timer)]
+        never = _leads(s) and not self.rules.check.of(self.timing)
+        return resting, [] if never else [self._set(_armed(resting))]
 
-    # --- the procedures ---
-
-    def _miss_leader(self, s: BullyRpcState) -> Result[BullyRpcState]:
-        """Nothing was heard for too long."""
-        if s.status is Status.NORMAL and s.leader is not None:
-            return self._call(s, Doing.ASKING, (s.leader,))
-        return self._elect(s)
-
-    def _elect(self, s: BullyRpcState) -> Result[BullyRpcState]:
-        """Look for a stronger node, the weakest of them first."""
-        stronger = self._ranked(self.members.stronger_than(s.me))[::-1]
-        return self._call(s, Doing.PROBING, stronger, one_by_one=True)
-
-    def _halt_weaker(self, s: BullyRpcState) -> Result[BullyRpcState]:
-        """Nobody stronger is up: stop, and make everybody weaker stop."""
-        weaker = self._ranked(self.members.weaker_than(s.me))
-        if self.rules.halts == "weakest-first":
-            weaker = weaker[::-1]
-        stopped = replace(s, status=Status.ELECTION, leader=None, halter=s.me, up=frozenset())
-        one_by_one = self.rules.halts != "parallel"
-        return self._call(stopped, Doing.HALTING, weaker, one_by_one=one_by_one)
-
-    def _call_halted(self, s: BullyRpcState, doing: Doing) -> Result[BullyRpcState]:
-        return self._call(s, doing, self._ranked(s.up), one_by_one=True)
-
-    # --- being called ---
+    def _serve(
+        self, s: BullyRpcState, j: NodeId, answer: Message, after: BullyRpcState
+    ) -> Result[BullyRpcState]:
+        """Answer a call; if it moves me, I drop what I am calling others for."""
+        if after is s:
+            return s, [Send(j, answer)]
+        state, effects = self._rest(after)
+        dropped = [CancelTimer(_armed(s))] if _armed(s) is not _armed(state) else []
+        return state, [Send(j, answer), *dropped, *effects]
 
     def _report(self, s: BullyRpcState, j: NodeId) -> Report:
-        """How I am; a leader that asks wants to know whether I follow it."""
-        normal = s.status is Status.NORMAL
-        if self.rules.normal == "mine" and s.leader != j:
-            normal = False
-        leads = s.status is Status.NORMAL and s.leader == s.me
-        return Report(normal, s.task if leads else None)
+        """How I am. Unlike the paper, who asks wants to know whether I am at work for it."""
+        normal = s.status is Status.NORMAL and (s.leader == j or self.rules.normal == "any")
+        return Report(normal, s.task if _leads(s) else None)
 
     def _heard(self, s: BullyRpcState, j: NodeId) -> list[Effect]:
         """A sign of life from whoever leads me, or is about to."""
-        if _armed(s) is Wait.SILENCE and j in (s.leader, s.halter):
-            return [self._set(Wait.SILENCE)]
-        return []
+        near = j in (s.leader, s.halter)
+        return [self._set(Wait.SILENCE)] if near and _armed(s) is Wait.SILENCE else []
 
     def _yields_to(self, s: BullyRpcState, j: NodeId) -> bool:
-        if s.status is not Status.ELECTION or s.halter is None or self.rules.halt == "latest":
+        if self.rules.halt == "latest" or s.halter is None:
             return True
         return not self.members.is_stronger(s.halter, j)
 
     def _accepts(self, s: BullyRpcState, j: NodeId) -> bool:
         return self.rules.accept == "anyone" or (s.status is Status.ELECTION and s.halter == j)
 
-    def _awaits(self, s: BullyRpcState, j: NodeId) -> bool:
-        guarded = s.status is Status.REORGANIZATION and s.leader == j
-        return guarded or self.rules.begin == "anyone"
-
-    def _stop(self, s: BullyRpcState, j: NodeId) -> Result[BullyRpcState]:
-        """Give up my leader and whatever I am doing."""
-        return self._interrupt(s, replace(s, status=Status.ELECTION, leader=None, halter=j))
-
-    def _follow(self, s: BullyRpcState, j: NodeId) -> Result[BullyRpcState]:
-        """Take j for the leader."""
-        status = Status.REORGANIZATION if self.rules.ready else Status.NORMAL
-        return self._interrupt(s, replace(s, status=status, leader=j, halter=None))
-
-    def _begin(self, s: BullyRpcState, task: int) -> Result[BullyRpcState]:
-        """Go to work where the leader says that it stands."""
-        return self._interrupt(s, replace(s, status=Status.NORMAL, task=task))
-
-    def _interrupt(self, before: BullyRpcState, after: BullyRpcState) -> Result[BullyRpcState]:
-        """Call nobody any more."""
-        state, effects = self._rest(after)
-        armed = _armed(before)
-        return state, effects if armed is _armed(state) else [CancelTimer(armed), *effects]
+    def _begins(self, s: BullyRpcState, j: NodeId) -> bool:
+        awaited = s.status is Status.REORGANIZATION and s.leader == j
+        return awaited or self.rules.begin == "anyone"
 
     def _ranked(self, nodes: Iterable[NodeId]) -> tuple[NodeId, ...]:
         """The strongest first."""
         return tuple(sorted(nodes, key=self.members.rank, reverse=True))
 
-    def _for(self, span: Span) -> int:
-        return span.of(self.timing)
-
     def _set(self, wait: Wait) -> SetTimer:
         span: Span = getattr(self.rules, wait)
-        return SetTimer(wait, self._for(span))
+        return SetTimer(wait, span.of(self.timing))
+
+
+def _leads(s: BullyRpcState) -> bool:
+    return s.status is Status.NORMAL and s.leader == s.me
 
 
 def _armed(s: BullyRpcState) -> Wait:
-    """The timer that is running."""
+    """The timer that runs."""
     if s.doing is not Doing.NOTHING:
         return Wait.CALL
-    leads = s.status is Status.NORMAL and s.leader == s.me
-    return Wait.CHECK if leads else Wait.SILENCE
+    return Wait.CHECK if _leads(s) else Wait.SILENCE
 
 
-def _answers(s: BullyRpcState, answer: Message) -> bool:
-    return s.doing is not Doing.NOTHING and isinstance(answer, CALLS[s.doing][1])
+def _is_answer(s: BullyRpcState, message: Message) -> bool:
+    return s.doing is not Doing.NOTHING and isinstance(message, CALLS[s.doing][1])

@@ -182,18 +182,19 @@ class BullyTextbook(Machine[BullyTextbookState]):
         return booted, [*asks, self._set(Phase.FETCHING)]
 
     def step(self, s: BullyTextbookState, event: Event) -> Result[BullyTextbookState]:
+        if isinstance(event, Received) and event.sender not in self.members.others(s.me):
+            return s, []
         state, effects = self._react(s, event)
         match event:
             case TimedOut(timer):
                 return state, [effect for effect in effects if effect != CancelTimer(timer)]
-            case Received() if s.phase is state.phase and self._puts_off(s):
-                return state, [*effects, self._set(s.phase)]
+            case Received() if self.rules.hears == "anything" and s.phase is state.phase:
+                waits = s.phase in (Phase.ASKING, Phase.SILENCED)
+                return state, [*effects, self._set(s.phase)] if waits else effects
         return state, effects
 
     def _react(self, s: BullyTextbookState, event: Event) -> Result[BullyTextbookState]:
         match event, s.phase:
-            case Received(j, _), _ if j not in self.members.ids or j == s.me:
-                return s, []
             case Received(), Phase.NORMAL if self.rules.decided == "returns":
                 return s, []
             case Viewed(alive), _:
@@ -320,9 +321,6 @@ class BullyTextbook(Machine[BullyTextbookState]):
         # Unlike the sources, a hand-over counts only from the coordinator that I acknowledged.
         acknowledged = s.phase is Phase.FOLLOWING and s.leader == j
         return acknowledged or self.rules.accept == "anyone"
-
-    def _puts_off(self, s: BullyTextbookState) -> bool:
-        return self.rules.hears == "anything" and s.phase in (Phase.ASKING, Phase.SILENCED)
 
     def _enter(self, s: BullyTextbookState, phase: Phase) -> Result[BullyTextbookState]:
         """Go over to another phase: its timer runs, and that of the old one does not."""
