@@ -168,6 +168,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         Assumption.NO_PAUSE,
         Assumption.NO_PARTITION,
     )
+    form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
     growing = {"task": Growth.EQUALITY}
     strongest = "highest"
 
