@@ -1,4 +1,4 @@
-"""Known verdicts of the textbook's Bully, with their numbers. A changed number must be explained."""
+"""Known verdicts of the textbook's Bully, with numbers. A changed number must be explained."""
 
 from typing import get_args
 

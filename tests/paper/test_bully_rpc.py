@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from electorate.core import Send, Status
+from electorate.core import Send
 from electorate.protocols.bully_rpc import BullyRpc, BullyRpcState, Work
 from electorate.simulate import Cluster, settle, started
 from electorate.trace import Setting

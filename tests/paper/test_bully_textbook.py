@@ -204,8 +204,10 @@ def test_the_printed_form_does_what_the_printed_code_does(n: int) -> None:
     cluster, boots = started(setting, setting.machine(BullyTextbook, "printed"))
     settle(cluster)
     leaders, rounds, votes = in_rounds(n)
-    assert {node.id: node.local.standing.leader for node in cluster.nodes.values() if node.local} == leaders
-    decided = {}
+    assert {
+        node.id: node.local.standing.leader for node in cluster.nodes.values() if node.local
+    } == leaders
+    decided: dict[int, int] = {}
     for step in cluster.steps:
         for turn in step.turns:
             if isinstance(turn.after, BullyTextbookState) and turn.after.leader is not None:
