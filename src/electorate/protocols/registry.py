@@ -9,6 +9,8 @@ from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.bully_rpc import BullyRpc
+from electorate.protocols.bully_textbook import BullyTextbook
 
 
 class Entry(NamedTuple):
@@ -31,4 +33,8 @@ REGISTRY: dict[str, Entry] = {
     "park": Entry(Park),
     "park-as-printed": Entry(ParkPrinted, form="printed"),
     "park-literal": Entry(ParkLiteral, form="literal"),
+    "bully-rpc": Entry(BullyRpc),
+    "bully-rpc-as-printed": Entry(BullyRpc, form="printed"),
+    "bully-textbook": Entry(BullyTextbook),
+    "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
 }

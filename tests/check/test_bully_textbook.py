@@ -1,0 +1,130 @@
+"""Known verdicts of the textbook's Bully, with numbers. A changed number must be explained."""
+
+from typing import get_args
+
+import pytest
+
+from electorate.check import Budget, Liveness
+from electorate.core import Strongest, Timing
+from electorate.trace import Clock, Start, Ties
+from tests.check.verdict import Breaks, Holds, Question, answered
+
+SOUND, PRINTED = "bully-textbook", "bully-textbook-as-printed"
+
+ONE_BACK = Budget(crashes=1, recoveries=1)
+TWO_BACK = Budget(crashes=2, recoveries=2)
+LIE = Budget(crashes=1, lies=1)
+STUCK = Liveness.STUCK
+
+VERDICTS = [
+    (Question(SOUND, "A2", start=Start.BOOT), Holds(2217, 5)),
+    (Question(SOUND, "A1", Budget(crashes=2)), Holds(828)),
+    (Question(SOUND, "A2", Budget(crashes=2)), Holds(828, 7)),
+    (Question(SOUND, "A2", Budget(crashes=1), timing=Timing(2)), Holds(432, 14)),
+    (Question(SOUND, "A1", ONE_BACK), Holds(13275)),
+    (Question(SOUND, "A1", ONE_BACK, timing=Timing(2)), Holds(59837)),
+    (Question(SOUND, "A2", ONE_BACK), Holds(13275, 10)),
+    (Question(SOUND, "S2", ONE_BACK), Holds(13275)),
+    (Question(SOUND, "A1", TWO_BACK), Holds(808341)),
+    (Question(SOUND, "A2", TWO_BACK), Holds(808341, 12)),
+    (Question(SOUND, "S1", Budget(crashes=1)), Breaks(1)),
+    (Question(SOUND, "A1", Budget(lies=1)), Holds(3021)),
+    (Question(SOUND, "A2", Budget(lies=1)), Holds(3021, 6)),
+    (Question(SOUND, "A1", LIE), Holds(42856)),
+    (Question(SOUND, "A2", LIE), Holds(42856, 9)),
+    (Question(SOUND, "A1", Budget(crashes=1, losses=1)), Breaks(6)),
+    (Question(SOUND, "A2", Budget(crashes=1, losses=1)), Holds(300, 12)),
+    (Question(SOUND, "A2", Budget(crashes=1, losses=2)), Breaks(13, STUCK)),
+    (Question(SOUND, "A1", Budget(crashes=1, pauses=1)), Breaks(6)),
+    (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT), Breaks(4)),
+    (Question(SOUND, "A1", Budget(lies=1), nodes=2, clock=Clock.UNBOUNDED), Breaks(2)),
+    (Question(SOUND, "A1", LIE, ties=Ties.BOTH), Breaks(19)),
+    # Handling takes P at either end of question and answer, not only at the one that answers.
+    (
+        Question(SOUND, "A1", LIE, ("asking=2T+P",), timing=Timing(1, 1), detection=4),
+        Breaks(22),
+    ),
+    (Question(SOUND, "A1", LIE, timing=Timing(1, 1), detection=4), Holds(197524)),
+]
+
+LONGER = ("asking=2T+1", "announcing=2T+1", "following=3T+2")
+"""What the timers have to be where they may fire before a message of the same moment."""
+
+TIES = [
+    (LONGER, "A1", ONE_BACK, Holds(26453)),
+    (LONGER, "A1", LIE, Holds(34995)),
+    (LONGER, "A2", ONE_BACK, Holds(26453, 14)),
+    (("asking=2T", *LONGER[1:]), "A1", LIE, Breaks(20)),
+    ((LONGER[0], "announcing=2T", LONGER[2]), "A1", ONE_BACK, Breaks(22)),
+    ((*LONGER[:2], "following=3T+1"), "A2", ONE_BACK, Breaks(19, Liveness.PREVENTABLE)),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), VERDICTS, ids=[str(q) for q, _ in VERDICTS])
+def test_verdict(question: Question, answer: Holds | Breaks) -> None:
+    assert answered(question) == answer
+
+
+@pytest.mark.parametrize("strongest", get_args(Strongest))
+def test_either_end_of_the_ranking_may_win(strongest: Strongest) -> None:
+    assert answered(Question(SOUND, "A1", ONE_BACK, strongest=strongest)) == Holds(13275)
+
+
+@pytest.mark.parametrize(("rules", "claim", "budget", "answer"), TIES)
+def test_with_both_orders_of_a_tie_the_timers_have_to_be_longer(
+    rules: tuple[str, ...], claim: str, budget: Budget, answer: Holds | Breaks
+) -> None:
+    assert answered(Question(SOUND, claim, budget, rules, ties=Ties.BOTH)) == answer
+
+
+# --- the printed code, in rounds: a message takes exactly T, and all start at once ---
+
+
+def in_rounds(claim: str, nodes: int, crashes: int, *rules: str) -> Holds | Breaks:
+    question = Question(
+        PRINTED, claim, Budget(crashes=crashes), rules, nodes, delay_min=1, start=Start.BOOT
+    )
+    return answered(question)
+
+
+MENDED = ("asking=2T", "silenced=2T", "again=ask", "decided=listens")
+
+
+def all_but(name: str) -> tuple[str, ...]:
+    return tuple(rule for rule in MENDED if not rule.startswith(f"{name}="))
+
+
+def test_as_printed_two_nodes_lead_without_a_fault() -> None:
+    assert in_rounds("S2", 2, 0) == Breaks(9)
+    assert in_rounds("S2", 3, 0) == Breaks(14)
+    assert in_rounds("A2", 2, 0) == Breaks(12, STUCK)
+
+
+@pytest.mark.parametrize(("claim", "answer"), [("A1", Holds(139)), ("S1", Holds(139))])
+def test_with_the_deadline_mended_it_is_right_without_a_fault(claim: str, answer: Holds) -> None:
+    assert in_rounds(claim, 4, 0, "asking=2T") == answer
+    assert in_rounds("A2", 4, 0, "asking=2T") == Holds(139, 3)
+
+
+def test_with_the_deadline_mended_one_crash_breaks_it() -> None:
+    assert in_rounds("A1", 3, 1, "asking=2T") == Breaks(9)
+    assert in_rounds("S2", 3, 1, "asking=2T") == Breaks(15)
+    assert in_rounds("A2", 3, 1, "asking=2T") == Breaks(20, STUCK)
+
+
+def test_with_the_deadline_mended_four_nodes_and_two_crashes_break_it() -> None:
+    assert in_rounds("A1", 4, 2, "asking=2T") == Breaks(10)
+    assert in_rounds("S2", 4, 2, "asking=2T") == Breaks(16)
+
+
+def test_three_more_repairs_keep_one_leader_but_not_one_opinion() -> None:
+    assert in_rounds("S2", 4, 2, *MENDED) == Holds(265446)
+    assert in_rounds("A2", 4, 2, *MENDED) == Holds(265446, 10)
+    assert in_rounds("A1", 4, 1, *MENDED) == Breaks(13)
+
+
+def test_each_of_these_repairs_is_needed() -> None:
+    assert in_rounds("S2", 4, 2, *all_but("asking")) == Breaks(11)
+    assert in_rounds("A2", 4, 1, *all_but("silenced")) == Breaks(25, STUCK)
+    assert in_rounds("S2", 4, 2, *all_but("again")) == Breaks(18)
+    assert in_rounds("S2", 4, 2, *all_but("decided")) == Breaks(22)
