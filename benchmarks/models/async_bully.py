@@ -108,9 +108,7 @@ class AsyncBully(Machine[AsyncBullyState]):
             return Standing(Status.NORMAL, s.leader)
         return Standing(Status.ELECTION)
 
-    def _ask(
-        self, s: AsyncBullyState, asked_by: NodeId | None = None
-    ) -> Result[AsyncBullyState]:
+    def _ask(self, s: AsyncBullyState, asked_by: NodeId | None = None) -> Result[AsyncBullyState]:
         """Answer whoever asked, and ask everybody stronger; the strongest of all leads at once."""
         stronger = self.members.stronger_than(s.me)
         if not stronger:
