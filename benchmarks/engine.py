@@ -2,12 +2,14 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -51,7 +53,7 @@ class Engine(Protocol):
     def missing(self) -> str | None:
         """How to get what it needs, None if all is there."""
 
-    def version(self) -> str:
+    def versions(self) -> list[str]:
         """What exactly was measured."""
 
     def measure(self, case: Case) -> Figures:
@@ -105,13 +107,9 @@ class Own:
             return "numba is not installed: pip install 'electorate[check]'"
         return None
 
-    def version(self) -> str:
-        python = f"Python {sys.version.split()[0]}"
-        if self.engine == "python":
-            return python
-        from importlib.metadata import version
-
-        return f"{python}, numba {version('numba')}"
+    def versions(self) -> list[str]:
+        python = f"Python {platform.python_version()}"
+        return [python] if self.engine == "python" else [python, f"numba {version('numba')}"]
 
     def measure(self, case: Case) -> Figures:
         words = [case.name, str(case.size), self.engine, str(self.cores)]
@@ -133,8 +131,8 @@ class Spin:
             return "Spin needs a C compiler: apt-get install gcc"
         return None
 
-    def version(self) -> str:
-        return finished(["spin", "-V"], ROOT).text.strip()
+    def versions(self) -> list[str]:
+        return [finished(["spin", "-V"], ROOT).text.strip()]
 
     def measure(self, case: Case) -> Figures:
         with tempfile.TemporaryDirectory(prefix="electorate-") as name:
@@ -187,18 +185,18 @@ class Tlc:
             )
         return None
 
-    def version(self) -> str:
+    def versions(self) -> list[str]:
         java = finished(["java", "-version"], ROOT).text.splitlines()[0]
         tlc = re.search(r"Version [\d.]+", self._run(TINY).text)
-        return f"TLC {tlc[0] if tlc else '?'}, {java}"
+        return [f"TLC {tlc[0] if tlc else 'of an unknown version'}", java]
 
     def measure(self, case: Case) -> Figures:
         start = self._run(TINY)
         done = self._run(case)
-        generated = number(r"([\d,]+) states generated, ", done.text.split("Finished")[-2])
         return Figures(
             int(number(r" ([\d,]+) distinct states found, 0 states left", done.text)),
-            int(generated) - 1,  # TLC generates the initial state too.
+            # TLC generates the initial state too.
+            int(number(r"([\d,]+) states generated, [\d,]+ distinct", done.text)) - 1,
             done.seconds - start.seconds,
             done.cpu_seconds - start.cpu_seconds,
             start.seconds,

@@ -48,7 +48,7 @@ class Place(NamedTuple):
             datetime.date.today().isoformat(),
             f"{_processor()}, {cores} cores, {platform.system()} {platform.machine()}",
             os.getloadavg()[0],
-            tuple(dict.fromkeys(engine.version() for engine in engines)),
+            tuple(dict.fromkeys(part for each in engines for part in each.versions())),
             tuple(left_out),
         )
 
@@ -56,7 +56,7 @@ class Place(NamedTuple):
         """One sentence each."""
         return [
             f"{self.date}; {self.machine}; load {self.load:.1f} at the beginning.",
-            f"{'; '.join(self.versions)}.",
+            f"{', '.join(self.versions)}.",
             *(f"Left out: {advice}." for advice in self.left_out),
         ]
 
@@ -65,6 +65,7 @@ class Row(NamedTuple):
     """One engine on one model: medians over its repeats."""
 
     engine: str
+    runs: int
     states: int
     transitions: int
     seconds: float
@@ -93,6 +94,7 @@ def _row(name: str, figures: list[Figures], ours: list[Figures]) -> Row:
     first = figures[0]
     return Row(
         name,
+        len(figures),
         first.states,
         first.transitions,
         seconds,
@@ -179,7 +181,8 @@ def _counts(table: list[Row]) -> str:
     counts = sorted({row.states for row in table})
     states = " or ".join(f"{count:,}" for count in counts)
     same = "the same in every engine" if len(counts) == 1 else "which must not be"
-    return f"{states} states, {table[0].transitions:,} transitions, {same}"
+    runs = "one run" if table[0].runs == 1 else f"medians of {table[0].runs} runs"
+    return f"{states} states, {table[0].transitions:,} transitions, {same}; {runs}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

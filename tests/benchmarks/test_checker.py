@@ -33,7 +33,7 @@ def test_our_models_have_as_many_states_as_they_should(case: Case, engine: str) 
 
 
 def test_channels_of_the_ring_are_never_full() -> None:
-    assert not searched(RING, "python", cores=1).world.cuts
+    assert not searched(RING, "python", cores=1).cuts
 
 
 @pytest.mark.parametrize("case", COUNTS, ids=lambda case: case.word)

@@ -26,6 +26,8 @@ from electorate.trace import Clock, Order, Setting, Start
 from examples.two_phase_gray_lamport import Abort, Act, Commit, Phase, Prepared, TwoPhase
 from examples.two_phase_gray_lamport import TwoPhaseState as Local
 
+STATES = [(2, 56), (3, 288), (5, 8832)]
+
 Node = tuple[State, frozenset[str]]
 """A node's state, and its armed timers."""
 Net = frozenset[tuple[NodeId, Send]]
@@ -83,9 +85,19 @@ def verdict(kind: type[TwoPhase], budget: Budget, order: Order) -> Result:
     return check(machine, Model(setting, budget), [CLAIMS["A1"]]).result
 
 
-@pytest.mark.parametrize(("resource_managers", "states"), [(2, 56), (3, 288), (5, 8832)])
+@pytest.mark.parametrize(("resource_managers", "states"), STATES)
 def test_it_has_the_states_of_the_paper(resource_managers: int, states: int) -> None:
     assert count(resource_managers) == states
+
+
+@pytest.mark.parametrize(("resource_managers", "states"), STATES)
+@pytest.mark.parametrize("engine", ["python", "numba"])
+def test_the_checker_meets_just_these(resource_managers: int, states: int, engine: str) -> None:
+    ids = tuple(range(1, resource_managers + 2))
+    setting = Setting("2pc", ids, order=Order.SET, clock=Clock.UNBOUNDED, start=Start.BOOT)
+    machine = setting.machine(TwoPhase, "sound")
+    found = check(machine, Model(setting), [CLAIMS["A1"]], engine=engine)
+    assert (found.result, found.states, found.cuts) == (Result.HOLDS, states, {})
 
 
 @pytest.mark.parametrize("order", [Order.FIFO, Order.BAG])
