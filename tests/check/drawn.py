@@ -1,8 +1,11 @@
 """Machines drawn by lot: a table says what each event does in each mode."""
 
 from collections.abc import Mapping
+from itertools import combinations
 from random import Random
 from typing import Any
+
+import msgspec
 
 from electorate.check import Bounds, Budget, Detector, Model
 from electorate.check.model import BUDGETS
@@ -127,38 +130,58 @@ ORDERS = (
 )
 
 
-def drawn_table(lot: Random, bounded: bool) -> Table:
-    """Few orders per rule; a memory never leads to another."""
+def drawn_table(lot: Random, bounded: bool, counts: tuple[int, ...]) -> Table:
+    """So many orders per rule; a memory never leads to another."""
     table: dict[tuple[str, int], Rule] = {}
     # Without bounds the length of a timer means nothing, unless it makes an office of no length.
     orders = [order for order in ORDERS if bounded or order != "set once 0"]
     for cause in CAUSES:
         allowed = [o for o in orders if cause != "memo" or not o.startswith("remember")]
         for mode in range(MODES):
-            given = lot.sample(allowed, lot.choice((0, 0, 1, 1, 2)))
+            given = lot.sample(allowed, lot.choice(counts))
             table[cause, mode] = (lot.choice((0, 0, 1, 2)), lot.random() < 0.3, tuple(given))
     return table
 
 
-def drawn_model(lot: Random) -> Model:
-    longest = lot.choice((1, 1, 2))
-    setting = Setting(
+def drawn_setting(lot: Random) -> Setting:
+    ids = tuple(range(1, lot.choice((1, 2, 2, 2, 2, 3)) + 1))
+    timing = Timing(lot.choice((1, 1, 2)), lot.choice((0, 0, 0, 1)))
+    clock = lot.choice((Clock.BOUNDED,) * 4 + (Clock.CLOCKS,) + (Clock.UNBOUNDED,) * 2)
+    orders = [order for order in Order if order is not Order.SET or clock is Clock.UNBOUNDED]
+    links = tuple(pair for pair in combinations(ids, 2) if lot.random() < 0.7)
+    return Setting(
         "drawn",
-        tuple(range(1, lot.choice((1, 2, 2, 2, 2, 3)) + 1)),
-        timing=Timing(longest),
-        delay_min=lot.randint(0, longest),
-        clock=lot.choice((Clock.BOUNDED, Clock.BOUNDED, Clock.UNBOUNDED)),
+        ids,
+        timing=timing,
+        delay_min=lot.randint(0, timing.T + timing.P),
+        clock=clock,
         ties=lot.choice(list(Ties)),
-        order=lot.choice(list(Order)),
+        order=lot.choice(orders),
         connections=lot.choice(list(Connections)),
         start=Start.BOOT,
+        graph=lot.choice((None, None, None, links)),
+        drift=lot.choice((0, 0, 0, 0.1, 0.5)),
     )
+
+
+def drawn_budget(lot: Random, setting: Setting) -> Budget:
     kinds = set(lot.sample(BUDGETS, lot.choice((0, 1, 1, 1, 2))))
+    if lot.random() < 0.3:
+        kinds |= lot.choice(({"cuts"}, {"cuts", "heals"}, {"cuts", "heals", "recoveries"}))
     if "recoveries" in kinds or lot.random() < 0.3:
         kinds.add("crashes")
+    if "heals" in kinds:
+        kinds.add("cuts")
+    if setting.order in (Order.GLOBAL, Order.SET):
+        kinds -= {"cuts", "heals"}
+    return Budget(**{kind: lot.choice((1, 1, 1, 2)) for kind in sorted(kinds)})
+
+
+def drawn_model(lot: Random) -> Model:
+    setting = drawn_setting(lot)
     return Model(
         setting,
-        Budget(**{kind: lot.choice((1, 1, 1, 2)) for kind in sorted(kinds)}),
+        drawn_budget(lot, setting),
         Bounds(capacity=lot.choice((1, 2)), firings=1),
         lot.choice((Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE)),
         lot.choice((None, 0, 1)),
@@ -172,10 +195,67 @@ def drawn(seed: int, *, jitter: bool = True) -> tuple[Machine[Any], Model]:
     lot = Random(seed)
     model = drawn_model(lot)
     members, timing = model.setting.members(), model.setting.timing
-    table = drawn_table(lot, model.bounded)
+    table = drawn_table(lot, model.bounded, (0, 0, 1, 1, 2))
     if not jitter:
-        table = {
-            cause: (mode, save, tuple(" ".join(order.split()[:3]) for order in orders))
-            for cause, (mode, save, orders) in table.items()
-        }
+        table = without_jitter(table)
     return Drawn(members, timing, table, views=lot.random() < 0.5), model
+
+
+def without_jitter(table: Table) -> Table:
+    return {
+        cause: (mode, save, tuple(" ".join(order.split()[:3]) for order in orders))
+        for cause, (mode, save, orders) in table.items()
+    }
+
+
+def same(machine: Machine[Any]) -> type[Machine[Any]]:
+    """A drawn machine for a driver that builds it from members, timing and rules."""
+    assert isinstance(machine, Drawn)
+    table, views = machine.table, machine.uses_views
+
+    class Same(Drawn):
+        def __init__(self, members: Members, timing: Timing, rules: object) -> None:
+            super().__init__(members, timing, table, views)
+
+    return Same
+
+
+def drawn_watchers(seed: int) -> tuple[Machine[Any], Model]:
+    """A machine of few words that watches who is linked to it, and a model that cuts links."""
+    lot = Random(f"watchers {seed}")
+    model = drawn_model(lot)
+    ids = tuple(range(1, lot.choice((2, 2, 3)) + 1))
+    links = tuple(pair for pair in combinations(ids, 2) if lot.random() < 0.7)
+    setting = msgspec.structs.replace(
+        model.setting,
+        ids=ids,
+        order=lot.choice((Order.FIFO, Order.BAG)),
+        graph=lot.choice((None, links)),
+    )
+    kinds = {"cuts", *lot.sample(("heals", "crashes", "recoveries", "lies", "pauses"), 2)}
+    if "recoveries" in kinds:
+        kinds.add("crashes")
+    budget = Budget(**dict.fromkeys(kinds, 1))
+    table = drawn_table(lot, model.bounded, (0, 0, 0, 0, 1))
+    machine = Drawn(setting.members(), setting.timing, table, views=True)
+    return machine, msgspec.structs.replace(model, setting=setting, budget=budget)
+
+
+def drawn_talkers(seed: int) -> tuple[Machine[Any], Model]:
+    """A machine of many words, and a model in which everything may happen once or twice."""
+    lot = Random(f"talkers {seed}")
+    model = drawn_model(lot)
+    setting = msgspec.structs.replace(model.setting, ids=(1, 2, 3), graph=None)
+    if lot.random() < 0.3:
+        setting = msgspec.structs.replace(setting, graph=((1, 2), (2, 3)))
+    linked = setting.order in (Order.FIFO, Order.BAG)
+    kinds = [kind for kind in BUDGETS if linked or kind not in ("cuts", "heals")]
+    budget = Budget(**{kind: lot.randint(1, 2) for kind in kinds})
+    machine = Drawn(
+        setting.members(),
+        setting.timing,
+        drawn_table(lot, model.bounded, (1, 1, 2, 3)),
+        views=lot.random() < 0.8,
+    )
+    bounds = Bounds(capacity=3, firings=4)
+    return machine, msgspec.structs.replace(model, setting=setting, budget=budget, bounds=bounds)

@@ -1,5 +1,6 @@
 """One global state of the plain explorer, as ordinary objects that are copied whole."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -7,6 +8,8 @@ from electorate.core import Effect, Message, NodeId, Send, Stable, State
 
 Turns = list[tuple[State, list[Effect]]]
 Sends = list[tuple[NodeId, Message]]
+Link = frozenset[NodeId]
+"""The two nodes that a link is between."""
 
 
 class Mail(NamedTuple):
@@ -43,10 +46,20 @@ class Place:
     mail: list[Mail]
     opinions: dict[tuple[NodeId, NodeId], Opinion]
     budget: dict[str, int]
+    broken: set[Link] = field(default_factory=set)
+    """The links that are cut."""
+    memory: tuple[Hashable, ...] = ()
+    """What each claim with a fold remembers."""
 
     def copy(self) -> "Place":
-        nodes = {i: replace(node, timers=dict(node.timers)) for i, node in self.nodes.items()}
-        return Place(nodes, list(self.mail), dict(self.opinions), dict(self.budget))
+        return Place(
+            {i: replace(node, timers=dict(node.timers)) for i, node in self.nodes.items()},
+            list(self.mail),
+            dict(self.opinions),
+            dict(self.budget),
+            set(self.broken),
+            self.memory,
+        )
 
 
 def sends(effects: list[Effect]) -> Sends:

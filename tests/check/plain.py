@@ -5,12 +5,14 @@ is what happens to one node; plain_moves.py has what can happen when.
 """
 
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator
-from itertools import product
+from collections.abc import Hashable, Iterator, Sequence
+from decimal import Decimal
+from itertools import combinations, product
 from typing import Any
 
 from electorate.check import Model
 from electorate.check.model import BUDGETS
+from electorate.claims import Claim, Row, Sight
 from electorate.core import (
     CancelTimer,
     Effect,
@@ -25,8 +27,8 @@ from electorate.core import (
     TimedOut,
     Viewed,
 )
-from electorate.trace import Connections, Order
-from tests.check.place import Mail, Node, Opinion, Place, Sends, Turns, sends
+from electorate.trace import Clock, Connections, Order
+from tests.check.place import Link, Mail, Node, Opinion, Place, Sends, Turns, sends
 
 Move = tuple[str, Place]
 
@@ -38,12 +40,43 @@ class EndlessTalk(Exception):
 class Plain:
     """Every move of one machine under one model, from the first boots."""
 
-    def __init__(self, machine: Machine[Any], model: Model) -> None:
+    def __init__(self, machine: Machine[Any], model: Model, claims: Sequence[Claim] = ()) -> None:
         self.machine, self.model, self.setting = machine, model, model.setting
         self.ids = machine.members.ids
-        self.bounded = model.bounded
+        self.claims = claims
+        self.bounded = self.setting.clock is not Clock.UNBOUNDED
+        """Whether timers keep their bounds."""
+        self.prompt = self.setting.clock is Clock.BOUNDED
+        """Whether messages do."""
         self.dies = self.setting.connections is Connections.DIE
+        self.keeps = self.setting.order is Order.SET
+        self.links = {frozenset(pair) for pair in combinations(self.ids, 2)}
+        if self.setting.graph is not None:
+            self.links &= {frozenset(pair) for pair in self.setting.graph}
         self.cuts: Counter[str] = Counter()
+
+    # --- links ---
+
+    def around(self, me: NodeId) -> set[NodeId]:
+        """A node and all that it is ever linked to."""
+        return {me}.union(*(link for link in self.links if me in link))
+
+    def joined(self, place: Place, one: NodeId, other: NodeId) -> bool:
+        """Whether two nodes are linked now."""
+        return frozenset((one, other)) in self.links - place.broken
+
+    def relinked(self, place: Place, link: Link, *, whole: bool) -> Place:
+        """The place after a link was cut or has become whole again."""
+        after = place.copy()
+        after.budget["heals" if whole else "cuts"] -= 1
+        after.broken ^= {link}
+        if self.dies and not whole:
+            after.mail = [mail for mail in place.mail if {mail.sender, mail.to} != link]
+        one, other = link
+        if place.nodes[one].state is not None and place.nodes[other].state is not None:
+            self.learn(after, one, other, there=whole)
+            self.learn(after, other, one, there=whole)
+        return after
 
     # --- turns ---
 
@@ -51,7 +84,7 @@ class Plain:
         state, effects = self.machine.boot(me, stable)
         turns: Turns = [(state, effects)]
         if self.machine.uses_views:
-            turns.append(self.machine.step(state, Viewed(frozenset(self.ids))))
+            turns.append(self.machine.step(state, Viewed(frozenset(self.around(me)))))
         return self.with_memory(me, turns)
 
     def with_memory(self, me: NodeId, turns: Turns) -> Turns:
@@ -93,10 +126,18 @@ class Plain:
         node.state = state
         for effect in effects:
             if isinstance(effect, SetTimer):
-                span = (effect.after, effect.after + effect.jitter) if self.bounded else (0, 0)
-                node.timers[effect.timer] = span
+                node.timers[effect.timer] = self.span(effect.after, effect.jitter)
             elif isinstance(effect, CancelTimer):
                 node.timers.pop(effect.timer, None)
+
+    def span(self, after: int, jitter: int) -> tuple[int, int]:
+        """The fewest and the most ticks that a timer may take by a clock that is slow or fast."""
+        if not self.bounded:
+            return 0, 0
+        off = Decimal(str(self.setting.drift))
+        ticks = range(2 * (after + jitter) + 1)
+        fewest = min(n for n in ticks if n >= after * (1 - off))
+        return fewest, max(n for n in ticks if n <= (after + jitter) * (1 + off))
 
     def tears(self, kind: str, place: Place, me: NodeId, turns: Turns) -> Iterator[Move]:
         gone: Sends = []
@@ -131,17 +172,24 @@ class Plain:
 
     def post(self, place: Place, me: NodeId, out: Sends) -> bool:
         for to, message in out:
-            if to != me and not (self.dies and place.nodes[to].state is None):
-                place.mail.append(Mail(me, to, message))
+            mail = Mail(me, to, message)
+            gone = self.dies and place.nodes[to].state is None
+            known = self.keeps and mail in place.mail
+            if self.joined(place, me, to) and not gone and not known:
+                place.mail.append(mail)
         self.cuts["capacity"] += not self.fits(place)
         return self.fits(place)
 
     def fits(self, place: Place) -> bool:
+        if self.keeps:
+            return True
         loads = Counter(self.lane(mail) for mail in place.mail)
         return all(load <= self.model.bounds.capacity for load in loads.values())
 
     def lane(self, mail: Mail) -> Hashable:
-        """The queue that a message waits in."""
+        """The queue that a message waits in; what is kept for ever waits in none."""
+        if self.keeps:
+            return mail
         return mail.to if self.setting.order is Order.GLOBAL else (mail.sender, mail.to)
 
     # --- lives ---
@@ -149,7 +197,7 @@ class Plain:
     def fall(self, place: Place, me: NodeId) -> None:
         place.budget["crashes"] -= 1
         place.nodes[me] = Node(stable=place.nodes[me].stable)
-        self.facts_changed(place, me, up=False)
+        self.everybody_learns(place, me, there=False)
         if self.dies:
             place.mail = [mail for mail in place.mail if mail.to != me]
 
@@ -157,29 +205,41 @@ class Plain:
         place.budget["recoveries"] -= 1
         if self.dies:
             place.mail = [mail for mail in place.mail if mail.sender != me]
-        self.facts_changed(place, me, up=True)
+        self.everybody_learns(place, me, there=True)
         for other in self.ids:
-            down = other != me and place.nodes[other].state is None and self.machine.uses_views
-            place.opinions[me, other] = Opinion(
-                deadline=self.model.detection_ticks if down else None
-            )
+            if other != me:
+                there = place.nodes[other].state is not None and self.joined(place, me, other)
+                place.opinions[me, other] = self.first_opinion(me, other, there=there)
 
-    def facts_changed(self, place: Place, target: NodeId, *, up: bool) -> None:
+    def first_opinion(self, me: NodeId, other: NodeId, *, there: bool) -> Opinion:
+        """What a detector that has just started holds of another node."""
+        if other not in self.around(me):
+            return Opinion(trusted=False)
+        wrong = self.machine.uses_views and not there
+        return Opinion(deadline=self.model.detection_ticks if wrong else None)
+
+    def everybody_learns(self, place: Place, target: NodeId, *, there: bool) -> None:
+        """All that are linked to a node get to know that it is there now, or is not."""
         for other in self.ids:
-            trusted, deadline, _ = place.opinions[other, target]
-            if other == target or place.nodes[other].state is None or not self.machine.uses_views:
-                continue
-            if trusted != up:
-                late = self.model.detection_ticks if deadline is None else deadline
-                place.opinions[other, target] = Opinion(trusted, late)
-            elif up and deadline is not None and self.model.notices_restarts:
-                place.opinions[other, target] = Opinion(trusted, deadline, restarted=True)
-            else:
-                place.opinions[other, target] = Opinion(trusted)
+            if place.nodes[other].state is not None and self.joined(place, other, target):
+                self.learn(place, other, target, there=there)
+
+    def learn(self, place: Place, me: NodeId, target: NodeId, *, there: bool) -> None:
+        trusted, deadline, _ = place.opinions[me, target]
+        if not self.machine.uses_views:
+            return
+        if trusted != there:
+            late = self.model.detection_ticks if deadline is None else deadline
+            place.opinions[me, target] = Opinion(trusted, late)
+        elif there and deadline is not None and self.model.notices_restarts:
+            place.opinions[me, target] = Opinion(trusted, deadline, restarted=True)
+        else:
+            place.opinions[me, target] = Opinion(trusted)
 
     def start(self) -> Place:
         budget = {name: getattr(self.model.budget, name) for name in BUDGETS}
-        opinions = {(a, b): Opinion() for a in self.ids for b in self.ids}
+        every = product(self.ids, repeat=2)
+        opinions = {(a, b): self.first_opinion(a, b, there=True) for a, b in every}
         place = Place({i: Node() for i in self.ids}, [], opinions, budget)
         lives = {me: self.life(me, None) for me in self.ids}
         for me, turns in lives.items():
@@ -187,6 +247,8 @@ class Plain:
                 self.carry_out(place.nodes[me], state, effects)
         for me, turns in lives.items():
             self.post(place, me, [send for _, effects in turns for send in sends(effects)])
+        place.memory = tuple(claim.fold.first for claim in self.claims if claim.fold)
+        self.remember(place)
         return place
 
     def calmed(self, place: Place) -> Place:
@@ -209,6 +271,27 @@ class Plain:
     def standings(self, place: Place) -> tuple[Standing | None, ...]:
         return tuple(self.standing(node) for node in place.nodes.values())
 
+    def row(self, place: Place) -> Row:
+        """What claims see; of what they must ask for, what any of them asks for."""
+        wanted = {sight for claim in self.claims for sight in claim.sights}
+        nodes = place.nodes.values()
+        stables = tuple(node.stable if node.state is None else node.state.stable for node in nodes)
+        timers = tuple(frozenset(node.timers) for node in nodes)
+        pairs = combinations(sorted(self.ids), 2)
+        return Row(
+            self.machine.members,
+            self.standings(place),
+            frozenset(pair for pair in pairs if not self.joined(place, *pair)),
+            stables if Sight.STABLES in wanted else (),
+            timers if Sight.TIMERS in wanted else (),
+        )
+
+    def remember(self, place: Place) -> None:
+        """Let the claims take in what they see of this place."""
+        row, folds = self.row(place), [claim.fold for claim in self.claims if claim.fold]
+        pairs = zip(folds, place.memory, strict=True)
+        place.memory = tuple(fold.then(memory, row) for fold, memory in pairs)
+
     def frozen(self, place: Place) -> Hashable:
         """Everything by which two places differ."""
         lanes: dict[Hashable, tuple[Mail, ...]] = {}
@@ -223,5 +306,6 @@ class Plain:
             (n.state, n.stable, frozenset(n.timers.items()), n.pulse, n.firings)
             for n in place.nodes.values()
         )
-        budget = tuple(place.budget.values())
-        return nodes, frozenset(lanes.items()), frozenset(seen.items()), budget
+        links, budget = frozenset(place.broken), tuple(place.budget.values())
+        parts = (nodes, frozenset(lanes.items()), frozenset(seen.items()), links)
+        return *parts, place.memory, budget

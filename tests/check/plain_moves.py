@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from electorate.check import Detector
-from electorate.claims import Claim, Row
+from electorate.claims import Claim, Kind
 from electorate.core import Asked, NodeId, Received, TimedOut, Viewed
 from electorate.trace import Order, Ties
 from tests.check.place import Mail, Node, Opinion, Place
@@ -32,7 +32,7 @@ class PlainMoves(Plain):
 
     def moves(self, place: Place) -> list[Move]:
         found = [*self.deliveries(place), *self.firings(place), *self.faults(place)]
-        found += [*self.opinions(place), *self.requests(place)]
+        found += [*self.opinions(place), *self.requests(place), *self.changes_of_links(place)]
         if self.bounded and not self.blocked(place):
             found.append(("tick", self.ticked(place)))
         return found
@@ -42,8 +42,8 @@ class PlainMoves(Plain):
     def due(self, place: Place) -> list[Mail]:
         """The messages whose bound is used up at a node that could take them."""
         last = self.setting.delay_max
-        late = (mail for mail in place.mail if self.bounded and mail.age >= last)
-        return [mail for mail in late if place.nodes[mail.to].reacts]
+        late = (mail for mail in place.mail if self.prompt and mail.age >= last)
+        return [m for m in late if place.nodes[m.to].reacts and self.joined(place, m.sender, m.to)]
 
     def blocked(self, place: Place) -> bool:
         timers = (
@@ -60,12 +60,8 @@ class PlainMoves(Plain):
 
     def ticked(self, place: Place) -> Place:
         after = place.copy()
-        last = self.setting.delay_max
-        after.mail = [
-            mail._replace(age=min(mail.age + 1, last))
-            for mail in place.mail
-            if place.nodes[mail.to].state is not None or mail.age < last
-        ]
+        if self.prompt:
+            after.mail = [*self.aged(place)]
         for node in after.nodes.values():
             node.timers = {t: (max(0, a - 1), max(0, b - 1)) for t, (a, b) in node.timers.items()}
             if node.pulse == "woken":
@@ -74,6 +70,16 @@ class PlainMoves(Plain):
             if opinion.deadline:
                 after.opinions[pair] = opinion._replace(deadline=opinion.deadline - 1)
         return after
+
+    def aged(self, place: Place) -> Iterator[Mail]:
+        """The mail one tick later, without what was due where nobody could take it."""
+        last = self.setting.delay_max
+        for mail in place.mail:
+            there = place.nodes[mail.to].state is not None
+            if mail.age < last:
+                yield mail._replace(age=mail.age + 1)
+            elif there and self.joined(place, mail.sender, mail.to):
+                yield mail
 
     # --- events ---
 
@@ -92,7 +98,7 @@ class PlainMoves(Plain):
         met: set[Hashable] = set()
         for number, mail in enumerate(place.mail):
             key = mail if self.setting.order is Order.BAG else self.lane(mail)
-            old_enough = not self.bounded or mail.age >= self.setting.delay_min
+            old_enough = not self.prompt or mail.age >= self.setting.delay_min
             if key not in met and old_enough:
                 yield number
             met.add(key)
@@ -102,6 +108,14 @@ class PlainMoves(Plain):
             sender, to, message, _ = place.mail[number]
             without = place.copy()
             del without.mail[number]
+            if self.keeps:
+                if self.free(place.nodes[to]):
+                    yield from self.take("deliver", place, to, Received(sender, message))
+                continue
+            if not self.joined(place, sender, to):
+                if place.budget["heals"]:
+                    yield "cut off", without
+                continue
             if place.nodes[to].state is None:
                 if place.budget["recoveries"]:
                     yield "nobody there", without
@@ -136,7 +150,7 @@ class PlainMoves(Plain):
                 yield from self.see("view", place, me, some)
             unreliable = self.model.detector is Detector.UNRELIABLE
             if unreliable or place.budget["lies"]:
-                for target in set(self.ids) - {me, *wrong}:
+                for target in self.around(me) - {me, *wrong}:
                     lied = place if unreliable else spent(place, "lies")
                     yield from self.see("lie", lied, me, (target,))
 
@@ -179,6 +193,14 @@ class PlainMoves(Plain):
                 after.nodes[me].pulse = "paused"
                 yield "pause", after
 
+    def changes_of_links(self, place: Place) -> Iterator[Move]:
+        if place.budget["cuts"]:
+            for link in self.links - place.broken:
+                yield "cut", self.relinked(place, link, whole=False)
+        if place.budget["heals"]:
+            for link in place.broken:
+                yield "heal", self.relinked(place, link, whole=True)
+
     # --- the whole search ---
 
     def reached(self, roots: list[Place], places_max: int) -> Reached | None:
@@ -199,21 +221,41 @@ class PlainMoves(Plain):
         for number, place in enumerate(found.places):
             cuts = self.cuts.total()
             depth = found.depths[number] + 1
-            found.edges.append([(meet(p, depth), kind == "tick") for kind, p in self.moves(place)])
+            moves = self.moves(place)
+            for _, after in moves:
+                self.remember(after)
+            found.edges.append([(meet(after, depth), kind == "tick") for kind, after in moves])
             found.cut.append(self.cuts.total() > cuts)
             if len(found.places) > places_max:
                 return None
         return found
 
-    def rows(self, reached: Reached) -> list[Row]:
-        """What claims see of each place."""
-        members = self.machine.members
-        return [Row(members, self.standings(place)) for place in reached.places]
+    def lacking(self, reached: Reached, claim: Claim) -> list[bool]:
+        """Of each place, whether the claim is not true of it."""
+        folds = [known.fold for known in self.claims if known.fold]
+
+        def holds(place: Place) -> bool:
+            remembered = [place.memory[folds.index(claim.fold)]] if claim.fold else []
+            return claim.judge(self.row(place), *remembered) is None
+
+        return [not holds(place) for place in reached.places]
 
     def first_violation(self, reached: Reached, claim: Claim) -> list[int]:
         """How far the nearest violation is, if there is one."""
-        pairs = zip(self.rows(reached), reached.depths, strict=True)
-        return [depth for row, depth in pairs if claim.judge(row) is not None][:1]
+        if claim.kind is Kind.STEP:
+            lengths = self.breaking_moves(reached, claim)
+        else:
+            pairs = zip(self.lacking(reached, claim), reached.depths, strict=True)
+            lengths = (depth for lacks, depth in pairs if lacks)
+        return sorted(lengths)[:1]
+
+    def breaking_moves(self, reached: Reached, claim: Claim) -> Iterator[int]:
+        """For every move that breaks a claim about two rows, the moves up to and with it."""
+        rows = [self.row(place) for place in reached.places]
+        for number, edges in enumerate(reached.edges):
+            for target, _ in edges:
+                if claim.judge(rows[number], rows[target]) is not None:
+                    yield reached.depths[number] + 1
 
 
 def spent(place: Place, kind: str) -> Place:

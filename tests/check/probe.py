@@ -5,16 +5,20 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
-from electorate.check.board import Row
+from electorate.check.column import Row
+from electorate.check.explain import trace_of
+from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS
 from electorate.check.part import Local
 from electorate.check.search import Search
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
+from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
-from electorate.trace import Setting, Start
+from electorate.trace import Setting, Start, Trace, script_of
 from tests.check.diary import Diary, DiaryState, Orders, diary_of
+from tests.check.snapshot import Snapshot, of_cluster, of_row
 
 NOTHING = Claim("nothing", Kind.ALWAYS, "nothing is claimed", lambda row: None)
 MODEL_FIELDS = ("detector", "detection", "notices_restarts", "atomic_turns")
@@ -35,6 +39,7 @@ class Probe:
     """One diary machine under one model."""
 
     def __init__(self, orders: Orders, nodes: int = 2, **given: Any) -> None:
+        kind: type[Diary] = given.pop("kind", Diary)
         machine = {k: given.pop(k) for k in ("views", "periodic", "wishes") if k in given}
         budget = {kind: given.pop(kind) for kind in BUDGETS if kind in given}
         bounds = {b: given.pop(b) for b in Bounds.__struct_fields__ if b in given}
@@ -43,22 +48,31 @@ class Probe:
         given.setdefault("start", Start.BOOT)
         setting = Setting("diary", tuple(range(1, nodes + 1)), timing=timing, **given)
         self.model = Model(setting, Budget(**budget), Bounds(**bounds), **model)
-        self.machine = Diary(setting.members(), timing, orders, **machine)
-        self._declared = machine
-        self.search = Search(self.machine, self.model, [NOTHING], 100_000)
+        self.machine = kind(setting.members(), timing, orders, **machine)
+        self._kind, self._declared = kind, machine
+        self.search = Search(self.machine, self.model, [NOTHING], Limits(100_000))
         self.world: World = self.search.world
         self.search.run(lambda progress: None)
         self.rows = self.search.rows
 
-    def retold(self, text: str) -> str:
-        """A script of this machine as the simulator tells it."""
-        orders, declared = self.machine.orders, self._declared
+    def retold(self, text: str, watch: Callable[[Cluster], None] | None = None) -> str:
+        """A script of this machine as the simulator tells it; `watch` looks on."""
+        kind, orders, declared = self._kind, self.machine.orders, self._declared
 
-        class Same(Diary):
-            def __init__(self, members: Members, timing: Timing, rules: object) -> None:
-                super().__init__(members, timing, orders, **declared)
+        def again(diary: Diary, members: Members, timing: Timing, rules: object) -> None:
+            kind.__init__(diary, members, timing, orders, **declared)
 
-        return run_script(text, lambda name: (Same, "sound")).text
+        same = type("Same", (kind,), {"__init__": again})
+        return run_script(text, lambda name: (same, "sound"), watch=watch).text
+
+    def expect_retold(self, row: Row) -> Trace:
+        """The way to a row; the simulator tells it in the same words and gets to the same place."""
+        trace = trace_of(self.world, self.search.path(self.rows.index(row)))
+        places: list[Snapshot] = []
+        text = script_of(trace)
+        assert self.retold(text, lambda cluster: places.append(of_cluster(cluster))) == text
+        assert places[-1] == of_row(self.world, row)
+        return trace
 
     def check(self, *claims: Claim, states_max: int = 100_000) -> Verdict:
         return check(self.machine, self.model, claims, states_max)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.trace import Clock, Connections, Order
 from tests.check.probe import Probe
 
 A, B = "heard a", "heard b"
 LETTER = {"1 boot": "send 2 a", "any again": ""}
 DIE = Connections.DIE
+PASSING = [order for order in Order if order is not Order.SET]
+"""Where a message that was handed over is gone; the others are in test_growing_set.py."""
 
 
 def down(probe: Probe, node: int) -> Row:
@@ -54,7 +56,7 @@ def test_a_loss_at_a_node_that_is_down_costs_nothing_and_needs_a_next_life() -> 
     assert all(taken.before[-1] == taken.after[-1] for taken in lost)
 
 
-@pytest.mark.parametrize("order", list(Order))
+@pytest.mark.parametrize("order", PASSING)
 @pytest.mark.parametrize("clock", list(Clock))
 def test_connections_that_outlive_a_receiver_allow_all_that_connections_that_die_do(
     order: Order, clock: Clock
@@ -114,7 +116,7 @@ def test_messages_of_the_last_life_meet_those_of_the_next_in_the_order_of_sendin
 
 def test_with_connections_that_die_a_recovery_ends_the_last_lifes_messages() -> None:
     orders = {"1 boot": "send 2 a; send 3 a", "1 again": "send 2 b", "3 boot": "send 2 c"}
-    for order in Order:
+    for order in PASSING:
         probe = Probe(orders, nodes=3, T=2, crashes=1, recoveries=1, order=order, connections=DIE)
         back = [taken for taken in probe.moves() if taken.move.kind == "recover"]
         for taken in back:

@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Detector, Liveness
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.trace import Clock
 from tests.check.claim import everybody_follows
 from tests.check.probe import Probe

@@ -7,6 +7,8 @@ from tests.check.probe import Probe
 
 AB = {"1 boot": "send 2 a; send 2 b"}
 A, B = "heard a", "heard b"
+PASSING = [order for order in Order if order is not Order.SET]
+"""Where a message that was handed over is gone; the others are in test_growing_set.py."""
 
 
 def test_fifo_keeps_the_order_of_a_channel() -> None:
@@ -59,7 +61,7 @@ def test_a_channel_is_taken_by_age_also_where_min_is_above_zero() -> None:
 def test_as_many_messages_get_lost_as_the_budget_allows(
     losses: int, heard: set[tuple[str, ...]]
 ) -> None:
-    for order in Order:
+    for order in PASSING:
         probe = Probe(AB, losses=losses, order=order)
         ends = {end for end in probe.ends(2) if order is not Order.BAG or end != (B, A)}
         assert ends == heard

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from electorate.check.board import Board, Row
+from electorate.check.board import Board
+from electorate.check.column import Row
 from electorate.check.part import Armed, Local
 from electorate.check.turning import Outcome, Turning
 from electorate.core import Event, NodeId, SetTimer

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from electorate.check import Budget, Model
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.check.explain import trace_of
+from electorate.check.limit import Limits
 from electorate.check.search import Search
 from electorate.check.world import Move
 from electorate.claims import Claim, Kind
@@ -44,7 +45,10 @@ class Checker:
         for words, budget in MODELS[scene]:
             setting = Setting.parse(f"cluster probe {words} start=boot")
             search = Search(
-                setting.machine(*find("probe")), Model(setting, budget), [NOTHING], STATES_MAX
+                setting.machine(*find("probe")),
+                Model(setting, budget),
+                [NOTHING],
+                Limits(STATES_MAX),
             )
             search.run(lambda progress: None)
             assert not search.world.cuts

@@ -25,6 +25,7 @@ from electorate.trace import (
     Lost,
     Paused,
     Phased,
+    Placed,
     Pressed,
     Recovered,
     Resumed,
@@ -96,6 +97,14 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
     (Cut(1, 2), "cut 1->2", "1->2 is cut"),
     (Healed(1, 2), "heal 1->2", "1->2 is healed"),
     (Phased(2, "check", 3), "phase 2 check 3", "2 check has T+1 left"),
+    (Cut(1, 2, both=True), "cut 1 2", "1<->2 is cut"),
+    (Healed(1, 2, both=True), "heal 1 2", "1<->2 is healed"),
+    (Placed(2, "null", is_up=False), "place 2 down null", "2 is down with null"),
+    (
+        Placed(2, "{}", True, frozenset({2, 1}), (("probe", 0, 3),)),
+        "place 2 up {} view=1,2 probe=0..3",
+        "2 is up with {}",
+    ),
 ]
 
 

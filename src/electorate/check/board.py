@@ -1,22 +1,23 @@
 """Rows of small integers, and what crashes, messages and time make of them.
 
-A row has one column per node, per channel, per failure detector, and one for the budget that is
-left. Each column holds the code of a part (check/part.py); what an event does to a part is worked
-out once and looked up ever after.
+Most columns hold the code of a part (check/part.py); what an event does to a part is worked out
+once and looked up ever after.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from electorate.check.column import Columns, Row
 from electorate.check.model import Budget, Model
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
+from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
+from electorate.claims import Claim
 from electorate.core import Event, Message, NodeId, Request, Standing, Turns
-from electorate.trace import Connections, Order
-
-Row = tuple[int, ...]
+from electorate.trace import Connections
 
 
 class Coded(NamedTuple):
@@ -29,30 +30,30 @@ class Coded(NamedTuple):
     cut: str | None
 
 
-class Board:
-    """The columns of one machine's rows under one model, and every change to them."""
+class Board(Columns):
+    """The rows of one machine under one model, and every change to them."""
 
-    def __init__(self, turns: Turns, model: Model) -> None:
-        self.model = model
+    def __init__(self, turns: Turns, model: Model, claims: Sequence[Claim] = ()) -> None:
+        remembers = any(claim.fold is not None for claim in claims)
+        super().__init__(turns.machine, model, remembers)
+        self.claims = claims
         self.turns = turns
-        self.machine = turns.machine
-        self.ids = self.machine.members.ids
-        self.n = len(self.ids)
         self.cuts: Counter[str] = Counter()
         self.turning = Turning(turns, model)
-        bounded, setting = model.bounded, model.setting
-        age_max = setting.delay_max if bounded else None
-        age_min = setting.delay_min if bounded else 0
+        setting = model.setting
+        age_max = setting.delay_max if setting.prompt else None
+        age_min = setting.delay_min if setting.prompt else 0
         order = setting.order
         self.locals: Pool[Local, LocalCard] = Pool(self._local_card)
         self.channels: Pool[Channel, ChannelCard] = Pool(
             lambda value: ChannelCard(value, order, age_min, age_max)
         )
+        self.scenes = Scenes(self, self.locals.cards, claims)
+        self.recall = Recall(self.scenes, claims) if remembers else None
         self.watching = Watching(self.ids, model)
         self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
         self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
         self.empty = self.channels.code(())
-        self._lay_out()
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[Standing, tuple[Request, ...]] = {}
@@ -62,19 +63,6 @@ class Board:
         standing = None if value.state is None else self.turns.view(value.state)
         return LocalCard(value, standing, self.model.bounded)
 
-    def _lay_out(self) -> None:
-        """Decide which column holds what."""
-        every = range(self.n)
-        if self.model.setting.order is Order.GLOBAL:
-            self.channel_columns = [(self.n + to, to) for to in every]
-            self.column = {(a, b): self.n + b for a in every for b in every if a != b}
-        else:
-            pairs = [(a, b) for b in every for a in every if a != b]
-            self.column = {pair: self.n + k for k, pair in enumerate(pairs)}
-            self.channel_columns = [(column, b) for (_, b), column in self.column.items()]
-        self.watch_column = self.n + len(self.channel_columns)
-        self.width = self.watch_column + self.n + 1
-
     def revived(self, row: Row, place: int) -> Row:
         """The row in which a node is about to boot again: its detector and connections are new."""
         changed = list(self.with_columns(row, (-1, self.spent(row, "recoveries"))))
@@ -83,12 +71,12 @@ class Board:
                 if sender == place:
                     changed[column] = self.without_sender(changed[column], self.ids[place])
         if self.machine.uses_views:
-            ups = [self.locals.cards[row[other]].up or other == place for other in range(self.n)]
-            changed[self.watch_column + place] = self.watching.first(ups)
-            for other in range(self.n):
-                if ups[other] and other != place:
-                    column = self.watch_column + other
-                    changed[column] = self.watching.note(changed[column], place, up=True)
+            others = [other for other in range(self.n) if other != place]
+            ups = [o for o in others if self.locals.cards[row[o]].up and self.reach(row, place, o)]
+            changed[self.watch_column + place] = self.watching.first(place, ups)
+            for other in ups:
+                column = self.watch_column + other
+                changed[column] = self.watching.note(changed[column], place, up=True)
         return tuple(changed)
 
     def fallen(self, row: Row, place: int, down: int) -> Row:
@@ -99,13 +87,30 @@ class Board:
         if self.machine.uses_views:
             changed[self.watch_column + place] = self.watching.blind
             for other in range(self.n):
-                if other != place and self.locals.cards[row[other]].up:
+                up = other != place and self.locals.cards[row[other]].up
+                if up and self.reach(row, place, other):
                     column = self.watch_column + other
                     changed[column] = self.watching.note(row[column], place, up=False)
         if self.model.setting.connections is Connections.DIE:
             for column, to in self.channel_columns:
                 if to == place:
                     changed[column] = self.empty
+        return tuple(changed)
+
+    def relinked(self, row: Row, number: int, kind: str) -> Row:
+        """The row after a link was cut or has healed."""
+        spent = self.spent(row, kind)
+        changed = list(row)
+        changed[self.links_column] ^= 1 << number
+        changed[-1] = spent
+        one, other = self.links[number]
+        up, both_up = kind == "heals", all(self.locals.cards[row[p]].up for p in (one, other))
+        if self.machine.uses_views and both_up:
+            for watcher, target in ((one, other), (other, one)):
+                column = self.watch_column + watcher
+                changed[column] = self.watching.note(row[column], target, up=up)
+        if not up and self.model.setting.connections is Connections.DIE:
+            changed[self.column[one, other]] = changed[self.column[other, one]] = self.empty
         return tuple(changed)
 
     def coded(self, local: int, place: int, event: Event | None) -> Coded:
@@ -160,7 +165,7 @@ class Board:
         changed = list(row)
         dies = self.model.setting.connections is Connections.DIE
         for to, items in sends:
-            if dies and not self.locals.cards[row[to]].up:
+            if not self.reach(row, place, to) or (dies and not self.locals.cards[row[to]].up):
                 continue
             column = self.column[place, to]
             code = self.append(row[column], items)
@@ -174,8 +179,9 @@ class Board:
         """The channel with these messages at its end; None if it has no room for them."""
         key = (channel, items)
         if key not in self._appended:
-            value = self.channels.cards[channel].value + self.messages.cards[items]
-            fits = len(value) <= self.model.bounds.capacity
+            card = self.channels.cards[channel]
+            value = card.with_more(self.messages.cards[items])
+            fits = card.lasting or len(value) <= self.model.bounds.capacity
             self._appended[key] = self.channels.code(value) if fits else None
         return self._appended[key]
 
@@ -198,7 +204,7 @@ class Board:
         for column, to in self.channel_columns:
             if row[column] != self.empty:
                 channel = self.channels.cards[row[column]]
-                up = nodes[to].up
+                up = nodes[to].up and not self.is_severed(row, column)
                 if up not in channel.aged:
                     channel.aged[up] = self.channels.code(channel.aged_value(up))
                 changed[column] = channel.aged[up]
@@ -220,7 +226,9 @@ class Board:
     def booted(self) -> Row | None:
         """The row in which all have just booted for the first time; None if a bound cuts that."""
         row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
-        row += (self.watching.first([True] * self.n),) * self.n
+        if self.machine.uses_views:
+            row += tuple(self.watching.first(place, range(self.n)) for place in range(self.n))
+        row += (0,) * (bool(self.model.budget.cuts) + self.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
         unborn = self.locals.code(Local(None, None))
         first = [self.coded(unborn, place, None) for place in range(self.n)]
@@ -231,7 +239,19 @@ class Board:
             if sent is None:
                 return None
             row = sent
-        return row
+        return self.at_first(row)
+
+    def at_first(self, row: Row) -> Row:
+        """The row as one where a run begins: claims have seen nothing before it."""
+        if self.recall is None:
+            return row
+        return self.with_columns(row, (self.memory_column, self.recall.first(row)))
+
+    def remembered(self, row: Row) -> Row:
+        """The row after a move, with what claims remember brought up to date."""
+        assert self.recall is not None
+        memory = self.recall.after(row[self.memory_column], self.scenes.key(row))
+        return self.with_columns(row, (self.memory_column, memory))
 
     def resumed(self, value: Local) -> int:
         """The code of a node that was paused; without bounds nothing is ever due by now."""

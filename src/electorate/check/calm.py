@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.check.graph import Graph
 from electorate.check.judge import Judge
 from electorate.check.world import Move, World

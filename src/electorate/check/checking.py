@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+import msgspec
+
 from electorate.check.judge import Judge
+from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
@@ -28,6 +31,7 @@ class AnySearch(Protocol):
 
     world: World
     judge: Judge
+    claims: Sequence[Claim]
     broken: dict[str, tuple[int, Witness]]
     stable_states: int
 
@@ -49,11 +53,14 @@ class AnySearch(Protocol):
     def findings(self, report: Report) -> list[Finding]:
         """What becomes of every goal once nothing fails any more."""
 
-    def violations(self) -> list[Violation]:
-        """Every broken safety claim with its shortest run."""
+    def violations(self, *, tidy: bool) -> list[Violation]:
+        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
 
     def progress(self, phase: str, level: int, frontier: int) -> Progress:
         """How far this search has come."""
+
+    def close(self) -> None:
+        """Let go of whatever it holds."""
 
 
 def default_engine() -> str:
@@ -61,7 +68,7 @@ def default_engine() -> str:
     return "numba" if find_spec("numba") is not None else "python"
 
 
-def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], int], AnySearch]:
+def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], Limits], AnySearch]:
     if name == "python":
         return Search
     try:
@@ -80,16 +87,35 @@ def check(
     states_max: int | None = None,
     report: Report = lambda progress: None,
     engine: str = "python",
+    memory: int | None = None,
+    threads: int | None = None,
+    *,
+    tidy: bool = True,
 ) -> Verdict:
-    """Judge the claims on every run that the model allows."""
-    limit = STATES_MAX[engine] if states_max is None else states_max
-    search = _engine(engine)(machine, model, claims, limit)
+    """Judge the claims on every run that the model allows.
+
+    `tidy` has the run that is easiest to follow looked for among the shortest.
+    """
+    limits = Limits(STATES_MAX[engine] if states_max is None else states_max, memory, threads)
+    search = _engine(engine)(machine, model, claims, limits)
+    verdict = _judged(search, report, tidy)
+    if search.world.reduction is None or verdict.result is not Result.VIOLATED:
+        return verdict
+    # What breaks a claim in fewer orders does so in all of them, but perhaps in fewer moves.
+    every = msgspec.structs.replace(model, reduced=False)
+    full = _judged(_engine(engine)(machine, every, claims, limits), report, tidy)
+    return full if full.result is Result.VIOLATED else verdict
+
+
+def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
+    """Run a search to its end, and say what it found."""
+    claims = search.claims
     results = {claim.name: Result.UNKNOWN for claim in claims}
     findings: list[Finding] = []
     reason: str | None = None
     try:
         if search.run(report):
-            results |= {c.name: Result.HOLDS for c in claims if c.kind is Kind.ALWAYS}
+            results |= {c.name: Result.HOLDS for c in claims if c.kind.is_safety}
             if any(claim.kind is Kind.GOAL for claim in claims):
                 findings = search.findings(report)
                 results |= {finding.goal: finding.result for finding in findings}
@@ -99,10 +125,16 @@ def check(
                 results |= dict.fromkeys(held, Result.UNKNOWN)
     except LimitReached as limit:
         reason = str(limit)
+    except MemoryError:
+        reason = "out of memory"
     except KeyboardInterrupt:
         reason = "interrupted"
+    finally:
+        search.close()
     results |= dict.fromkeys(search.broken, Result.VIOLATED)
+    effort = search.progress("done", 0, 0).effort
     worst = max(findings, key=lambda finding: finding.gravity, default=None)
+    missed = (finding.violation for finding in findings if finding.violation)
     return Verdict(
         result=_overall(results, reason),
         claims=results,
@@ -110,15 +142,16 @@ def check(
         tau=worst and worst.tau,
         slowest=worst and worst.slowest,
         slowest_from=worst and worst.slowest_from,
-        violations=(*search.violations(), *(f.violation for f in findings if f.violation)),
+        violations=(*search.violations(tidy=tidy), *missed),
         states=search.states,
         transitions=search.transitions,
         stable_states=search.stable_states,
         depth=search.depth,
         calls=search.world.turns.calls,
-        seconds=search.progress("done", 0, 0).seconds,
+        effort=effort,
         sometimes=dict(search.judge.sometimes),
         cuts=dict(search.world.cuts),
+        reduced=search.world.reduction is not None,
         reason=reason,
     )
 

@@ -1,24 +1,26 @@
-"""Claims and facts, judged on the row of views and remembered: millions of rows share a few."""
+"""Claims and facts, judged on what can be seen and remembered: millions of rows share a few."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from electorate.check.board import Row as Codes
+from electorate.check.column import Row as Codes
 from electorate.check.part import LocalCard
 from electorate.check.world import Move, World
-from electorate.claims import Claim, Kind, Row, Witness
-from electorate.core import Standing, Status
+from electorate.claims import Claim, Kind, Witness
+from electorate.core import Status
 
 ELECTED = "a leader was elected"
 OVERLAPPED = "two elections overlapped"
 TORN = "a crash hit in the middle of a broadcast"
 
+Failures = tuple[tuple[Claim, Witness], ...]
+
 
 class Judgement(NamedTuple):
-    """What is to be said of one row of views."""
+    """What is to be said of one scene."""
 
-    broken: tuple[tuple[Claim, Witness], ...]
-    lacking: tuple[tuple[Claim, Witness], ...]
+    broken: Failures
+    lacking: Failures
     """The goals that are not reached, and what is missing."""
     overlaps: bool
 
@@ -30,30 +32,51 @@ class Judge:
         self._world = world
         self._always = [claim for claim in claims if claim.kind is Kind.ALWAYS]
         self._goals = [claim for claim in claims if claim.kind is Kind.GOAL]
-        self._known: dict[tuple[Standing | None, ...], Judgement] = {}
-        self._quick: dict[Codes, Judgement] = {}
+        self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
+        self._known: dict[tuple[int, ...], Judgement] = {}
+        self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
         self.sometimes = dict.fromkeys((ELECTED, OVERLAPPED, TORN), False)
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
-        nodes = codes[: self._world.n]
-        known = self._quick.get(nodes)
+        scene = self._world.scenes.key(codes)
+        memory = self._world.memory(codes)
+        key = scene if memory is None else (*scene, memory)
+        known = self._known.get(key)
         if known is None:
-            cards = self._world.locals.cards
-            standings = tuple(cards[code].standing for code in nodes)
-            known = self._known.get(standings)
-            if known is None:
-                known = self._known[standings] = self._judge(standings)
-            self._quick[nodes] = known
+            known = self._known[key] = self._judge(scene, memory)
         return known
 
-    def _judge(self, standings: tuple[Standing | None, ...]) -> Judgement:
-        row = Row(self._world.machine.members, standings)
-        electing = sum(s is not None and s.status is Status.ELECTION for s in standings)
-        return Judgement(_failing(self._always, row), _failing(self._goals, row), electing > 1)
+    def _judge(self, scene: tuple[int, ...], memory: int | None) -> Judgement:
+        row = self._world.scenes.row(scene)
+        electing = sum(s is not None and s.status is Status.ELECTION for s in row.standings)
+
+        def failing(claims: Iterable[Claim]) -> Failures:
+            judged = ((c, c.judge(row, *self._remembered(c, memory))) for c in claims)
+            return tuple((claim, witness) for claim, witness in judged if witness is not None)
+
+        return Judgement(failing(self._always), failing(self._goals), electing > 1)
+
+    def _remembered(self, claim: Claim, memory: int | None) -> tuple[object, ...]:
+        recall = self._world.recall
+        if claim.fold is None or recall is None or memory is None:
+            return ()
+        return (recall.of(claim.name, memory),)
+
+    def of_step(self, before: Codes, after: Codes) -> Failures:
+        """The claims about two rows that this move breaks."""
+        scenes = self._world.scenes
+        key = (scenes.key(before), scenes.key(after))
+        known = self._pairs.get(key)
+        if known is None:
+            rows = (scenes.row(key[0]), scenes.row(key[1]))
+            judged = ((claim, claim.judge(*rows)) for claim in self.steps)
+            known = tuple((claim, witness) for claim, witness in judged if witness is not None)
+            self._pairs[key] = known
+        return known
 
     def sometimes_overlapped(self, judgement: Judgement) -> None:
-        """Take down whether a row of views shows two elections at once."""
+        """Take down whether a scene shows two elections at once."""
         self.sometimes[OVERLAPPED] |= judgement.overlaps
 
     def note(self, before: Codes, move: Move, after: Codes) -> None:
@@ -81,11 +104,6 @@ class Judge:
         if self._world.n > 1 and stirred and not self.sometimes[ELECTED]:
             return "the search says nothing: not once was a leader elected"
         return None
-
-
-def _failing(claims: Sequence[Claim], row: Row) -> tuple[tuple[Claim, Witness], ...]:
-    judged = ((claim, claim.judge(row)) for claim in claims)
-    return tuple((claim, witness) for claim, witness in judged if witness is not None)
 
 
 def _leads(card: LocalCard, node: int) -> bool:

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from electorate.core import Machine, Value
-from electorate.trace import Clock, Setting
+from electorate.trace import Setting
 
 UNLIMITED = 1_000_000_000
 
@@ -25,6 +25,9 @@ class Budget(Value):
     doubles: int = 0
     lies: int = 0
     pauses: int = 0
+    cuts: int = 0
+    """Links that are cut, both ways."""
+    heals: int = 0
     asks: int = 0
 
     def spent(self, kind: str) -> "Budget | None":
@@ -68,11 +71,13 @@ class Model(Value):
     notices_restarts: bool = False
     atomic_turns: bool = False
     """Whether a crash keeps all or none of a turn's messages, instead of any prefixes."""
+    reduced: bool = False
+    """Whether only one order is explored of deliveries that commute (check/reduction.py)."""
 
     @property
     def bounded(self) -> bool:
-        """Whether time has bounds at all."""
-        return self.setting.clock is Clock.BOUNDED
+        """Whether time passes at all: timers have bounds."""
+        return self.setting.timed
 
     @property
     def detection_ticks(self) -> int:
@@ -101,8 +106,12 @@ class Model(Value):
         if self.bounded:
             texts.append(f"T={setting.timing.T}")
             texts += [f"P={setting.timing.P}"] if setting.timing.P else []
+            texts += [f"drift {setting.drift:g}"] if setting.drift else []
+        if setting.prompt:
             texts += [f"delay {setting.delay_min}..{setting.delay_max}", f"ties {setting.ties}"]
         texts += [f"order {setting.order}", f"connections {setting.connections}"]
+        if setting.graph is not None:
+            texts.append("links " + (",".join(f"{a}-{b}" for a, b in setting.graph) or "none"))
         texts += [f"from {setting.start}"]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")

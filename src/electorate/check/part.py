@@ -105,16 +105,30 @@ class ChannelCard:
 
     def __init__(self, value: Channel, order: Order, age_min: int, age_max: int | None) -> None:
         self.value = value
-        places = range(len(value)) if order is Order.BAG else range(min(1, len(value)))
+        self.lasting = order is Order.SET
+        ordered = order in (Order.FIFO, Order.GLOBAL)
+        places = range(min(1, len(value))) if ordered else range(len(value))
         first = {value[place]: place for place in reversed(places)}
         self.deliverable = tuple(sorted(p for item, p in first.items() if item.age >= age_min))
         self.due = age_max is not None and any(item.age >= age_max for item in value)
         self._age_max = age_max
         self.aged: dict[bool, int] = {}
 
+    def without(self, place: int) -> Channel:
+        """The channel once the message at this place was taken."""
+        return self.value if self.lasting else self.value[:place] + self.value[place + 1 :]
+
+    def with_more(self, items: Channel) -> Channel:
+        """The channel with these messages on it as well."""
+        if self.lasting:
+            return tuple(sorted({*self.value, *items}, key=lambda i: (i.sender, repr(i.message))))
+        return self.value + items
+
     def aged_value(self, receiver_up: bool) -> Channel:
-        """The channel one tick later; what is due at a node that is down is lost."""
-        last = self._age_max or 0
+        """The channel one tick later; what is due where nobody can take it is lost."""
+        if self._age_max is None:
+            return self.value
+        last = self._age_max
         kept = (item for item in self.value if receiver_up or item.age < last)
         return tuple(item._replace(age=min(item.age + 1, last)) for item in kept)
 

@@ -1,7 +1,25 @@
-"""How far a search has come, and how it can be stopped."""
+"""How far a search has come, what it has taken, and how it can be stopped."""
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+from electorate.core import Value
+
+
+class Effort(Value):
+    """What a search has taken."""
+
+    seconds: float = 0.0
+    """Without the time it took to compile."""
+    compile_seconds: float = 0.0
+    memory: int = 0
+    """Bytes that the process takes."""
+    bytes_per_state: float | None = None
+    """For a visited state, beyond the frontier."""
+    tables: int | None = None
+    """How many entries the tables have."""
+    hit_rate: float | None = None
+    """How many of the look-ups of moves found their entry."""
 
 
 class Progress(NamedTuple):
@@ -12,7 +30,7 @@ class Progress(NamedTuple):
     frontier: int
     states: int
     transitions: int
-    seconds: float
+    effort: Effort
 
 
 class LimitReached(Exception):

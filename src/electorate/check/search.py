@@ -7,31 +7,44 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from electorate.check.board import Row
+from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import Calm
-from electorate.check.explain import trace_of
+from electorate.check.column import Row
 from electorate.check.judge import Judge
+from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
+from electorate.check.memory import Memory
 from electorate.check.model import Model
-from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.order import STATES_MAX, ordered_violation
+from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.telling import Finding
 from electorate.check.verdict import Violation
 from electorate.check.world import Move, World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
+from electorate.trace import Start
+
+MEMORY_EVERY = 1024
+"""After so many states memory is looked at."""
 
 
 class Search:
     """One exhaustive search, with a parent for every state so that runs can be told."""
 
     def __init__(
-        self, machine: Machine[Any], model: Model, claims: Sequence[Claim], states_max: int
+        self,
+        machine: Machine[Any],
+        model: Model,
+        claims: Sequence[Claim],
+        limits: Limits,
     ) -> None:
-        self.world = World(Turns(machine), model)
+        self.world = World(Turns(machine), model, claims)
         self.claims = claims
         self.judge = Judge(self.world, claims)
-        self.states_max = states_max
+        self._limits = limits
+        self.states_max = limits.states
+        self._memory = Memory(limits.memory)
         self.rows: list[Row] = []
         self.parents: list[tuple[int, Move] | None] = []
         self.depths: list[int] = []
@@ -39,13 +52,15 @@ class Search:
         self.stable_states = 0
         self.broken: dict[str, tuple[int, Witness]] = {}
         self._index: dict[Row, int] = {}
+        self._last_moves: dict[str, tuple[Row, Move]] = {}
+        """The moves that break claims about two rows."""
         self._origins: dict[Row, Beginning] = {}
         self._started = time.perf_counter()
 
     def run(self, report: Report) -> bool:
         """Explore until all is seen, or every claim that can break has; says which."""
-        always = sum(claim.kind is Kind.ALWAYS for claim in self.claims)
-        for beginning in beginnings(self.world, self._lack):
+        always = sum(claim.kind.is_safety for claim in self.claims)
+        for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
             self._meet(beginning.row, None, 0)
         level, first = 0, 0
@@ -55,11 +70,31 @@ class Search:
             if always and len(self.broken) == always:
                 return False
             for place in range(first, last):
-                if len(self.rows) > self.states_max:
-                    raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
+                self._expect()
                 self._expand(place, level)
             first, level = last, level + 1
         return True
+
+    def _beginnings(self, report: Report) -> list[Beginning]:
+        if self.world.model.setting.start is not Start.ANY:
+            return beginnings(self.world, self._lack)
+        first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
+        first.run(report)
+        return anywhere(self.world, first.met(), self.states_max)
+
+    def met(self) -> list[set[Met]]:
+        """What every node was met as."""
+        world = self.world
+        watch = world.watch_column if world.machine.uses_views else 0
+        pairs = [{(row[p], row[watch + p]) for row in self.rows} for p in range(world.n)]
+        return [{met_at(world, *pair) for pair in found} for found in pairs]
+
+    def _expect(self) -> None:
+        """Stop at a limit."""
+        if len(self.rows) > self.states_max:
+            raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
+        if len(self.rows) % MEMORY_EVERY == 0:
+            self._memory.expect()
 
     def _expand(self, place: int, level: int) -> None:
         row = self.rows[place]
@@ -67,8 +102,17 @@ class Search:
         self.transitions += len(successors)
         for move, after in successors:
             self.judge.note(row, move, after)
+            if self.judge.steps:
+                self._step(place, row, move, after)
             if after not in self._index:
                 self._meet(after, (place, move), level + 1)
+
+    def _step(self, place: int, row: Row, move: Move, after: Row) -> None:
+        """Judge the claims about two rows that follow one another."""
+        for claim, witness in self.judge.of_step(row, after):
+            if claim.name not in self.broken:
+                self.broken[claim.name] = (place, witness)
+                self._last_moves[claim.name] = (row, move)
 
     def _meet(self, row: Row, parent: tuple[int, Move] | None, depth: int) -> None:
         if row in self._index:
@@ -99,12 +143,26 @@ class Search:
         """The shortest way to a state in which the faults end: whoever is paused is resumed."""
         return [*self.path(place), *resumptions(self.world, self.rows[place])]
 
-    def violations(self) -> list[Violation]:
-        """Every broken safety claim with its shortest run."""
+    def violations(self, *, tidy: bool) -> list[Violation]:
+        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self.path(place)))
-            for name, (place, witness) in self.broken.items()
+            ordered_violation(
+                self.world,
+                self.judge,
+                claim.name,
+                starts,
+                self._breaking_path(claim.name, self.broken[claim.name][0]),
+                self.states,
+                STATES_MAX if tidy else 0,
+            )
+            for claim in self.claims
+            if claim.name in self.broken
         ]
+
+    def _breaking_path(self, name: str, place: int) -> list[tuple[Row, Move]]:
+        last = self._last_moves.get(name)
+        return self.path(place) if last is None else [*self.path(place), last]
 
     @property
     def states(self) -> int:
@@ -134,13 +192,17 @@ class Search:
                 calm.meet(self.world.stabilised(self.rows[place]), place)
             report(self.progress("stable phase", level, len(calm.frontier)))
             calm.expand_frontier()
+            self._memory.expect()
             self.stable_states = len(calm.rows)
             if self.stable_states > self.states_max:
                 raise LimitReached(f"more than {self.states_max:,} stable states (--states-max)")
             level += 1
         return calm
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
     def progress(self, phase: str, level: int, frontier: int) -> Progress:
         """How far this search has come."""
-        seconds = time.perf_counter() - self._started
-        return Progress(phase, level, frontier, len(self.rows), self.transitions, seconds)
+        effort = Effort(time.perf_counter() - self._started, memory=Memory.used())
+        return Progress(phase, level, frontier, len(self.rows), self.transitions, effort)

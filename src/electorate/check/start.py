@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from electorate.check.board import Row
+from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
 from electorate.check.model import Budget, Detector, Model
 from electorate.check.part import Armed
 from electorate.check.world import Move, World
-from electorate.trace import Clock, Start, Trace
+from electorate.trace import Clock, Order, Start, Trace
 
 STEPS_MAX = 100_000
 
@@ -60,9 +60,11 @@ def _cut(world: World, path: list[tuple[Row, Move]]) -> StartError:
 
 def _fault_free_twin(world: World) -> World:
     """The same machine with bounded timing and without faults."""
+    if world.model.setting.order is Order.SET:
+        raise ModelError("a network that keeps everything never comes to rest: --from boot")
     setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
     model = Model(setting, Budget(), world.model.bounds, Detector.EVENTUALLY_PERFECT)
-    return World(world.turns, model)
+    return World(world.turns, model, world.claims)
 
 
 def _fault_free_loop(
@@ -168,10 +170,12 @@ def _translated(calm: World, row: Row, world: World) -> Row:
         columns.append(world.locals.code(value))
     for column, _ in world.channel_columns:
         channel = calm.channels.cards[row[column]].value
-        if not world.model.bounded:
+        if not world.model.setting.prompt:
             channel = tuple(item._replace(age=0) for item in channel)
         columns.append(world.channels.code(channel))
-    for place in range(world.n):
-        watch = calm.watching.pool.cards[row[calm.watch_column + place]].value
-        columns.append(world.watching.pool.code(watch))
-    return (*columns, world.budgets.code(world.model.first_budget()))
+    if world.machine.uses_views:
+        for place in range(world.n):
+            watch = calm.watching.pool.cards[row[calm.watch_column + place]].value
+            columns.append(world.watching.pool.code(watch))
+    columns += [0] * (bool(world.model.budget.cuts) + world.remembers)
+    return world.at_first((*columns, world.budgets.code(world.model.first_budget())))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple, Protocol, SupportsIndex
 
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.check.explain import trace_of
 from electorate.check.graph import shortest_way
 from electorate.check.judge import Judge
@@ -171,7 +171,9 @@ class Teller:
         return path
 
 
-FAULTS = frozenset({"crash", "recover", "lose", "double", "lie", "pause", "resume", "ask"})
+FAULTS = frozenset(
+    {"crash", "recover", "lose", "double", "lie", "pause", "resume", "cut", "heal", "ask"}
+)
 
 
 def faults_end(path: Path) -> int:

@@ -60,9 +60,8 @@ class Turning:
         self._periodic = {timer.name for timer in turns.machine.timers if timer.periodic}
 
     def boot(self, me: NodeId, stable: Stable | None) -> Outcome:
-        """A node's first turns in a life; its detector begins by trusting everybody."""
-        everybody = frozenset(self._turns.machine.members.ids)
-        life = self._turns.life(me, stable, everybody)
+        """A node's first turns in a life; its detector begins by trusting all neighbours."""
+        life = self._turns.life(me, stable, self._model.setting.neighbours(me))
         return self._outcome(me, Local(life[0].state, None), life)
 
     def step(self, local: Local, event: Event) -> Outcome:
@@ -105,7 +104,7 @@ class Turning:
         for effect in turn.effects:
             match effect:
                 case SetTimer(timer, after, jitter) if self._model.bounded:
-                    timers[timer] = Armed(timer, after, after + jitter)
+                    timers[timer] = Armed(timer, *self._model.setting.lasts(after, jitter))
                 case SetTimer(timer):
                     timers[timer] = Armed(timer, 0, 0)
                 case CancelTimer(timer):

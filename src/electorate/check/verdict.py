@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from electorate.check.model import BUDGETS, Model
+from electorate.check.progress import Effort
 from electorate.claims import Witness
 from electorate.core import Machine, Value
 from electorate.trace import Trace, is_consequence
@@ -60,10 +61,12 @@ class Verdict(Value):
     depth: int
     calls: int
     """How often the protocol's Python code was called."""
-    seconds: float
+    effort: Effort
     sometimes: dict[str, bool]
     cuts: dict[str, int]
     """How often each bound cut the search."""
+    reduced: bool
+    """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
 
@@ -77,7 +80,8 @@ class Verdict(Value):
             verb = {"holds": "hold", "violated": "are violated", "unknown": "are unknown"}[result]
             single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
             parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
-        constants = ", ".join(model.constants(machine))
+        reduced = ["partial-order reduction"] if self.reduced else []
+        constants = ", ".join([*model.constants(machine), *reduced])
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
         under = f", under the rules {rules}" if rules else ""
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."

@@ -1,6 +1,6 @@
 """Failure detectors in the checker: what crashes, corrections and lies make of their entries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 
 from electorate.check.model import Model
@@ -13,15 +13,22 @@ class Watching:
 
     def __init__(self, ids: tuple[NodeId, ...], model: Model) -> None:
         self._within = model.detection_ticks
+        around = [model.setting.neighbours(node) for node in ids]
+        self._around = [[other in mine for other in ids] for mine in around]
         self._notices_restarts = model.notices_restarts
         self.pool: Pool[Watch, WatchCard] = Pool(lambda v: WatchCard(v, ids, model.bounded))
         self.blind = self.pool.code(tuple(Entry() for _ in ids))
         """The detector of a node that is down."""
         self._noted: dict[tuple[int, int, bool], int] = {}
 
-    def first(self, ups: list[bool]) -> int:
-        """A detector that has just started: it trusts everybody."""
-        return self.pool.code(tuple(Entry(True, RIGHT if up else self._within) for up in ups))
+    def first(self, me: int, ups: Iterable[int]) -> int:
+        """A detector that has just started: it trusts all neighbours, `ups` rightly."""
+        right = {me, *ups}
+        value = (
+            Entry(True, RIGHT if other in right else self._within) if linked else Entry(False)
+            for other, linked in enumerate(self._around[me])
+        )
+        return self.pool.code(tuple(value))
 
     def note(self, watch: int, target: int, *, up: bool) -> int:
         """The detector, now that a node has just crashed or come back."""
@@ -56,7 +63,7 @@ class Watching:
         """The detector with one of its right entries made wrong."""
         card = self.pool.cards[watch]
         for target in card.right:
-            if target != me:
+            if target != me and self._around[me][target]:
                 entry = Entry(not card.value[target].trusted, self._within)
                 yield self._with(card.value, target, entry)
 

@@ -1,12 +1,16 @@
 """The world as the checker sees it: every move that a row allows, in every order."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from electorate.check.board import Board, Coded, Row
-from electorate.check.model import Budget
+from electorate.check.board import Board, Coded
+from electorate.check.column import Row
+from electorate.check.model import Budget, Model
 from electorate.check.part import Local, LocalCard, Pulse
+from electorate.check.reduction import Reduction, may_reduce
 from electorate.check.turning import Torn
-from electorate.core import Asked, Event, Received, TimedOut, Viewed
+from electorate.claims import Claim
+from electorate.core import Asked, Event, Received, TimedOut, Turns, Viewed
 from electorate.trace import Ties
 
 
@@ -28,7 +32,38 @@ Change = tuple[Row, int, int | None]
 class World(Board):
     """All moves of one machine under one model."""
 
+    def __init__(self, turns: Turns, model: Model, claims: Sequence[Claim] = ()) -> None:
+        super().__init__(turns, model, claims)
+        setting = model.setting
+        reduces = model.reduced and may_reduce(self.machine, setting.clock, setting.order, claims)
+        self.reduction = Reduction(self) if reduces else None
+
     def successors(self, row: Row) -> list[Successor]:
+        """Every move that is to be explored from this row, with the row it leads to."""
+        if self.reduction is not None:
+            alone = self._ample(self.reduction, row)
+            if alone is not None:
+                return [alone]
+        return self.moves(row)
+
+    def _ample(self, reduction: Reduction, row: Row) -> Successor | None:
+        """The one move that will do, if there is one."""
+        budget = self.budgets.cards[row[-1]]
+        for column, to in self.channel_columns:
+            if row[column] == self.empty:
+                continue
+            if reduction.is_ample(column, row[column], row[to], budget):
+                channel, cuts = self.channels.cards[row[column]], self.cuts.copy()
+                place = channel.deliverable[0]
+                rest, item = self.channels.code(channel.without(place)), channel.value[place]
+                event, found = Received(item.sender, item.message), list[Successor]()
+                self._take(Move("deliver", column, place), event, to, (row, column, rest), found)
+                if found:
+                    return found[0]
+                self.cuts = cuts  # All moves are made after all, and this cut is counted then.
+        return None
+
+    def moves(self, row: Row) -> list[Successor]:
         """Every move that this row allows, with the row it leads to."""
         nodes = [self.locals.cards[code] for code in row[: self.n]]
         budget = self.budgets.cards[row[-1]]
@@ -42,6 +77,10 @@ class World(Board):
         if budget.asks:
             self._requests(row, nodes, budget, moves)
         self._faults(row, nodes, budget, moves)
+        if self.model.budget.cuts:
+            self._links(row, budget, moves)
+        if self.recall is not None:
+            return [(move, self.remembered(after)) for move, after in moves]
         return moves
 
     def _deliveries(
@@ -54,13 +93,18 @@ class World(Board):
                 continue
             channel = self.channels.cards[row[column]]
             node = nodes[to]
+            if self.is_severed(row, column):
+                self._lose_severed(row, column, moves)
+                continue
             if node.awake and channel.due:
                 blocked = True
                 waiting |= not node.woken
             for place in channel.deliverable:
                 value = channel.value
-                rest = self.channels.code(value[:place] + value[place + 1 :])
-                if node.up and budget.losses:
+                rest = self.channels.code(channel.without(place))
+                if channel.lasting:
+                    pass  # What is never handed over might as well be lost.
+                elif node.up and budget.losses:
                     lost = self.with_columns(row, (column, rest), (-1, self.spent(row, "losses")))
                     moves.append((Move("lose", column, place), lost))
                 elif not node.up and budget.recoveries:
@@ -71,10 +115,18 @@ class World(Board):
                     continue
                 event = Received(value[place].sender, value[place].message)
                 self._take(Move("deliver", column, place), event, to, (row, column, rest), moves)
-                if budget.doubles:
+                if budget.doubles and not channel.lasting:
                     spent = self.with_columns(row, (-1, self.spent(row, "doubles")))
                     self._take(Move("double", column, place), event, to, (spent, 0, None), moves)
         return blocked, waiting
+
+    def _lose_severed(self, row: Row, column: int, moves: list[Successor]) -> None:
+        """What is on its way over a link that is cut may be gone before the link heals."""
+        channel = self.channels.cards[row[column]]
+        if self.budgets.cards[row[-1]].heals:
+            for place in channel.deliverable:
+                rest = self.channels.code(channel.without(place))
+                moves.append((Move("lose", column, place), self.with_columns(row, (column, rest))))
 
     def _timers(
         self,
@@ -159,6 +211,16 @@ class World(Board):
                 spent = (-1, self.spent(row, "pauses"))
                 moves.append((Move("pause", place), self.with_columns(row, (place, paused), spent)))
 
+    def _links(self, row: Row, budget: Budget, moves: list[Successor]) -> None:
+        """Cut and heal links."""
+        cut = self.cut_links(row)
+        for number in range(len(self.links)):
+            if cut >> number & 1:
+                if budget.heals:
+                    moves.append((Move("heal", number), self.relinked(row, number, "heals")))
+            elif budget.cuts:
+                moves.append((Move("cut", number), self.relinked(row, number, "cuts")))
+
     def _take(
         self,
         move: Move,
@@ -187,6 +249,8 @@ class World(Board):
         """The node that takes this move."""
         if move.kind in ("deliver", "double", "lose"):
             return dict(self.channel_columns)[move.where]
+        if move.kind in ("cut", "heal"):
+            return self.links[move.where][0]
         return move.where
 
     def coded_of(self, row: Row, move: Move) -> Coded | None:

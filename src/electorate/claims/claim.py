@@ -1,10 +1,10 @@
-"""What a claim is: a property that a row of views keeps, or the nodes and beliefs that break it."""
+"""What a claim is: a property of what can be seen of a run, or the beliefs that break it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from electorate.core import Members, NodeId, Standing, Status, Value
+from electorate.core import Members, NodeId, Stable, Standing, Status, Value
 
 
 class Row(Value):
@@ -12,6 +12,12 @@ class Row(Value):
 
     members: Members
     standings: tuple[Standing | None, ...]
+    absent: frozenset[tuple[NodeId, NodeId]] = frozenset()
+    """Pairs of nodes, the smaller id first, that have no link between them now."""
+    stables: tuple[Stable | None, ...] = ()
+    """What each node has saved; only for claims that ask for it."""
+    timers: tuple[frozenset[str], ...] = ()
+    """The timers that are armed at each node; only for claims that ask for it."""
 
     def live(self) -> Iterator[tuple[NodeId, Standing]]:
         """The nodes that are up, in order of id, with what they believe."""
@@ -22,6 +28,17 @@ class Row(Value):
     def normal(self) -> Iterator[tuple[NodeId, Standing]]:
         """The live nodes whose work goes on."""
         return ((node, view) for node, view in self.live() if view.status is Status.NORMAL)
+
+    def linked(self, one: NodeId, other: NodeId) -> bool:
+        """Whether messages get through between two nodes now."""
+        return (min(one, other), max(one, other)) not in self.absent
+
+
+class Sight(StrEnum):
+    """What a claim may ask to see besides standings and links."""
+
+    STABLES = "stables"
+    TIMERS = "timers"
 
 
 class Witness(Value):
@@ -35,13 +52,51 @@ class Kind(StrEnum):
     """When a claim must be true."""
 
     ALWAYS = "always"  # in every state
+    STEP = "step"  # of every two rows that follow one another
     GOAL = "goal"  # from some time on, once nothing fails any more
+
+    @property
+    def is_safety(self) -> bool:
+        """Whether one finite run can break it."""
+        return self is not Kind.GOAL
+
+
+class Fold(NamedTuple):
+    """What a claim remembers of a run: it starts with `first`, and takes in row after row."""
+
+    first: Hashable
+    then: Callable[[Any, Row], Hashable]
 
 
 class Claim(NamedTuple):
-    """A named property. `judge` returns None where it is kept."""
+    """A named property.
+
+    `judge` returns None where it is kept. It is given the row; for a step the row before it and
+    the row; with a fold the row and what is remembered, this row included.
+    """
 
     name: str
     kind: Kind
     text: str
-    judge: Callable[[Row], Witness | None]
+    judge: Callable[..., Witness | None]
+    fold: Fold | None = None
+    sights: frozenset[Sight] = frozenset()
+
+
+class Following:
+    """Holds one run against one claim, row by row."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self._before: Row | None = None
+        self._memory = claim.fold.first if claim.fold else None
+
+    def judge(self, row: Row) -> Witness | None:
+        """What the next row of the run breaks."""
+        claim, before, self._before = self.claim, self._before, row
+        if claim.kind is Kind.STEP:
+            return None if before is None else claim.judge(before, row)
+        if claim.fold is None:
+            return claim.judge(row)
+        self._memory = claim.fold.then(self._memory, row)
+        return claim.judge(row, self._memory)

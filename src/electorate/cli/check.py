@@ -9,18 +9,20 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from electorate.check import Bounds, Budget, Detector, Model, Result, check
-from electorate.check.checking import ENGINES, EngineMissing, default_engine
-from electorate.check.model import BUDGETS
+from electorate.check import Result, check
+from electorate.check.checking import EngineMissing, default_engine
+from electorate.check.column import ModelError
+from electorate.check.model import Budget
+from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
-from electorate.cli.finding import Finding
+from electorate.cli.finding import Finding, effort_text
+from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_protocol_arguments, find
-from electorate.core import Timing
-from electorate.trace import Clock, Connections, Order, Setting, Start, Ties, script_of
+from electorate.trace import Start, script_of
 
 NAME = "check"
 SUMMARY = "Judge a protocol's claims on every run within stated budgets."
@@ -49,78 +51,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="default: the claims that the protocol promises; may be repeated",
     )
-    model = parser.add_argument_group("time and the network")
-    model.add_argument("--timing", choices=list(Clock), default=Clock.BOUNDED)
-    model.add_argument(
-        "--delay", type=_delay, default=(0, 1), metavar="MIN..T", help="default 0..1"
-    )
-    model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
-    model.add_argument("--order", choices=list(Order), default=Order.FIFO)
-    model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
-    model.add_argument("--from", dest="start", choices=[Start.NORMAL, Start.BOOT], default="normal")
-    budgets = parser.add_argument_group("faults that a run may spend (each 0 by default)")
-    for name in BUDGETS:
-        budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")
-    budgets.add_argument("--atomic-turns", action="store_true", help="a crash tears no turn apart")
-    detectors = parser.add_argument_group("failure detectors")
-    detectors.add_argument(
-        "--detector",
-        choices=["perfect", *Detector],
-        help="default: perfect, or eventually-perfect if there are lies",
-    )
-    detectors.add_argument("--detection", type=_count, metavar="TICKS", help="default 2T")
-    detectors.add_argument("--notices-restarts", action="store_true")
-    bounds = parser.add_argument_group("where the search is cut")
-    for name in Bounds.__struct_fields__:
-        default = getattr(Bounds(), name)
-        bounds.add_argument(
-            f"--{name}", type=_count, default=default, metavar="K", help=f"default {default}"
-        )
-    parser.add_argument(
-        "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
-    )
-    bounds.add_argument(
-        "--states-max", type=_count, metavar="M", help="default 50,000,000; 5,000,000 in python"
-    )
+    add_model_arguments(parser)
     output = parser.add_argument_group("output")
+    output.add_argument(
+        "--no-needs", action="store_true", help="do not ask which faults a found run needs"
+    )
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
     add_svg_argument(output)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 1_000_000_000:
-        raise argparse.ArgumentTypeError(f"must be a whole number below 10⁹, not {text}")
-    return int(text)
-
-
-def _delay(text: str) -> tuple[int, int]:
-    low, dots, high = text.partition("..")
-    if not (dots and low.isdecimal() and high.isdecimal() and int(low) <= int(high) <= 100):
-        raise argparse.ArgumentTypeError(f"must be MIN..T with MIN ≤ T ≤ 100, not {text}")
-    if int(high) == 0:
-        raise argparse.ArgumentTypeError("T must be at least 1")
-    return int(low), int(high)
-
-
 def run(options: argparse.Namespace) -> int:
     """Check, and say what was found."""
     protocol = find(options.protocol, options.form)
-    model = _model(options, protocol)
+    model = model_of(options, protocol)
     machine = protocol.machine(model.setting)
-    claims = _claims(options.claim, protocol)
+    claims = _claims(options.claim, protocol, model.setting.start)
     engine = options.engine or default_engine()
     with _progress() as report:
         try:
-            verdict = check(machine, model, claims, options.states_max, report, engine)
+            verdict = check(
+                machine,
+                model,
+                claims,
+                options.states_max,
+                report,
+                engine,
+                options.memory,
+                options.threads,
+            )
         except StartError as error:
             print(script_of(error.trace), file=sys.stderr)
             raise UsageError(
                 f"{protocol.name}: {error} (the run is above; try --from boot)"
             ) from None
-        except EngineMissing as error:
+        except (EngineMissing, ModelError) as error:
             raise UsageError(str(error)) from None
-    finding = Finding(verdict, protocol.name, machine, model, engine)
+
+    def needs_of(claim: str, spent: Budget) -> Iterator[Need]:
+        with _progress() as report:
+            yield from needs(machine, model, CLAIMS[claim], spent, verdict.states, engine, report)
+
+    # Whoever has interrupted the search does not want to wait for another.
+    asked = None if options.no_needs or verdict.reason == INTERRUPTED else needs_of
+    finding = Finding(verdict, protocol.name, machine, model, engine, asked)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     elif options.script:
@@ -130,42 +104,17 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.encode(finding.as_object()).decode())
     else:
-        print(finding.as_text(slowest=options.slowest))
+        for text in finding.texts(slowest=options.slowest):
+            print(text, flush=True)
     return EXIT_CODES[verdict.result]
 
 
-def _model(options: argparse.Namespace, protocol: Protocol) -> Model:
-    low, high = options.delay
-    budget = Budget(**{name: getattr(options, name) for name in BUDGETS})
-    if options.detector == "perfect" and budget.lies:
-        raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
-    unreliable = options.detector == Detector.UNRELIABLE
-    setting = Setting(
-        protocol=protocol.spelled(),
-        ids=tuple(range(1, options.nodes + 1)),
-        rules=tuple(options.rule),
-        strongest=options.strongest or protocol.kind.strongest,
-        timing=Timing(high),
-        delay_min=low,
-        clock=Clock(options.timing),
-        ties=Ties(options.ties),
-        order=Order(options.order),
-        connections=Connections(options.connections),
-        start=Start(options.start),
-    )
-    return Model(
-        setting,
-        budget,
-        Bounds(**{name: getattr(options, name) for name in Bounds.__struct_fields__}),
-        Detector.UNRELIABLE if unreliable else Detector.EVENTUALLY_PERFECT,
-        options.detection,
-        options.notices_restarts,
-        options.atomic_turns,
-    )
-
-
-def _claims(names: list[str] | None, protocol: Protocol) -> list[Claim]:
-    wanted = dict.fromkeys(names or protocol.kind.promises)
+def _claims(names: list[str] | None, protocol: Protocol, start: Start) -> list[Claim]:
+    promised = protocol.kind.promises
+    if start is Start.ANY:
+        # Anything may be broken where anything may be: only goals make sense from there.
+        promised = tuple(name for name in promised if not CLAIMS[name].kind.is_safety)
+    wanted = dict.fromkeys(names or promised)
     unknown = [name for name in wanted if name not in CLAIMS]
     if unknown:
         raise UsageError(f"no claim {unknown[0]!r}; known are {', '.join(CLAIMS)}")
@@ -181,11 +130,12 @@ def _progress() -> Iterator[Report]:
     with console.status("starting") as status:
 
         def report(progress: Progress) -> None:
-            rate = progress.transitions / max(progress.seconds, 1e-9)
+            effort = progress.effort
+            rate = progress.states / max(effort.seconds, 1e-9)
             status.update(
                 f"{progress.phase}: level {progress.level}, frontier {progress.frontier:,}, "
                 f"{progress.states:,} states, {progress.transitions:,} transitions, "
-                f"{rate:,.0f}/s, {progress.seconds:.0f} s"
+                f"{rate:,.0f} states/s, {effort.seconds:.0f} s, {effort_text(effort)}"
             )
 
         yield report

@@ -1,12 +1,17 @@
 """A verdict as people and programs read it."""
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from electorate.check import Model, Result, Verdict, Violation
+from electorate.check import Budget, Model, Result, Verdict, Violation
+from electorate.check.memory import text_of
+from electorate.check.need import Need
+from electorate.check.progress import Effort
 from electorate.check.verdict import budget_object
 from electorate.claims import CLAIMS
+from electorate.cli.counterexample import Counterexample
 from electorate.cli.retell import retold
 from electorate.core import Machine
 from electorate.trace import Trace
@@ -14,14 +19,24 @@ from electorate.trace.jsonl import step_object
 
 LINE_MAX = 96
 
+NeedsOf = Callable[[str, Budget], Iterable[Need]]
+"""Which of the faults that a run has spent are needed to break a claim."""
+
 
 class Finding:
     """A verdict together with what it is about."""
 
     def __init__(
-        self, verdict: Verdict, name: str, machine: Machine[Any], model: Model, engine: str
+        self,
+        verdict: Verdict,
+        name: str,
+        machine: Machine[Any],
+        model: Model,
+        engine: str,
+        needs_of: NeedsOf | None = None,
     ) -> None:
         self.engine = engine
+        self._needs_of = needs_of
         self.verdict = verdict
         self.name = name
         self.machine = machine
@@ -31,6 +46,16 @@ class Finding:
     def scripts(self) -> list[str]:
         """The run that breaks each broken claim, retold by the simulator."""
         return [retold(v.trace, self._head(v), v.claim) for v in self.verdict.violations]
+
+    def _told(self) -> Iterator[tuple[Counterexample, str]]:
+        """Every violation with its script; all runs are retold before the first is shown."""
+        for violation, script in zip(self.verdict.violations, self.scripts, strict=True):
+            yield Counterexample(violation, self.machine, self.model), script
+
+    def _needs(self, found: Counterexample) -> list[Need] | None:
+        if self._needs_of is None:
+            return None
+        return list(self._needs_of(found.violation.claim, found.spent))
 
     def _head(self, violation: Violation) -> list[str]:
         """The comment above a run: what it shows, and what it is a run of."""
@@ -58,6 +83,11 @@ class Finding:
             "order": setting.order,
             "connections": setting.connections,
             "from": setting.start,
+            "handling": setting.timing.P,
+            "drift": setting.drift,
+            "graph": setting.graph,
+            "attributes": setting.attributes,
+            "reduced": verdict.reduced,
             "detection": model.detection_ticks if self.machine.uses_views else None,
             "budgets": budget_object(model),
             "bounds": {n: getattr(model.bounds, n) for n in model.bounds.__struct_fields__},
@@ -74,25 +104,21 @@ class Finding:
             "transitions": verdict.transitions,
             "depth": verdict.depth,
             "calls": verdict.calls,
-            "seconds": round(verdict.seconds, 3),
+            "seconds": round(verdict.effort.seconds, 3),
+            "compile_seconds": round(verdict.effort.compile_seconds, 3),
+            "memory": verdict.effort.memory,
+            "bytes_per_state": verdict.effort.bytes_per_state,
+            "tables": verdict.effort.tables,
+            "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
             "violations": [
-                {
-                    "claim": violation.claim,
-                    "nodes": violation.witness.nodes,
-                    "witness": violation.witness.text,
-                    "steps": violation.length,
-                    "calm_after": violation.calm_after,
-                    "loop_after": violation.loop_after,
-                    "script": script,
-                }
-                for violation, script in zip(violations, self.scripts, strict=True)
+                found.as_object(script, self._needs(found)) for found, script in self._told()
             ],
             "trace": steps_object(violations[0].trace) if violations else [],
         }
 
-    def as_text(self, *, slowest: bool) -> str:
-        """The verdict, then the numbers, then the runs."""
+    def texts(self, *, slowest: bool) -> Iterator[str]:
+        """The verdict, then the numbers, then the runs; what takes long is worked out last."""
         verdict = self.verdict
         lines = [verdict.sentence(self.name, self.machine, self.model)]
         if verdict.reason is not None and verdict.result is Result.UNKNOWN:
@@ -102,13 +128,13 @@ class Finding:
         ]
         if verdict.liveness is not None:
             lines.append(f"  liveness: {verdict.liveness}{self._tau_text()}")
-        lines += self._numbers()
-        for script in self.scripts:
-            lines += ["", script.rstrip()]
+        yield "\n".join([*lines, *self._numbers()])
+        for found, script in self._told():
+            yield "\n".join(["", *found.head(LINE_MAX)])
+            yield "\n".join([*found.costs(self._needs(found)), "", script.rstrip()])
         if slowest and verdict.slowest is not None:
             head = [f"The slowest run: after step {verdict.slowest_from} nothing fails any more."]
-            lines += ["", retold(verdict.slowest, head, " ".join(verdict.claims)).rstrip()]
-        return "\n".join(lines)
+            yield "\n" + retold(verdict.slowest, head, " ".join(verdict.claims)).rstrip()
 
     def _tau_text(self) -> str:
         tau = self.verdict.tau
@@ -118,13 +144,27 @@ class Finding:
 
     def _numbers(self) -> list[str]:
         verdict = self.verdict
-        rate = verdict.transitions / max(verdict.seconds, 1e-9)
+        effort = verdict.effort
+        rate = verdict.transitions / max(effort.seconds, 1e-9)
         return [
             f"  {verdict.states:,} states, {verdict.transitions:,} transitions, "
             f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
-            f"{verdict.seconds:.1f} s ({rate:,.0f} transitions/s)",
+            f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
+            f"  {effort_text(effort)}",
             *_facts(verdict.sometimes),
         ]
+
+
+def effort_text(effort: Effort) -> str:
+    """What a search took besides time."""
+    texts = [text_of(effort.memory) + " of memory"]
+    if effort.bytes_per_state is not None:
+        texts.append(f"{effort.bytes_per_state:.0f} bytes per state beyond the frontier")
+    if effort.tables is not None and effort.hit_rate is not None:
+        texts.append(f"{effort.tables:,} table entries, {effort.hit_rate:.3%} of look-ups hit")
+    if effort.compile_seconds:
+        texts.append(f"{effort.compile_seconds:.1f} s to compile before")
+    return ", ".join(texts)
 
 
 def _facts(sometimes: dict[str, bool]) -> list[str]:

@@ -26,6 +26,7 @@ class Contract:
         self._verify_declarations()
         self._members = frozenset(machine.members.ids)
         self._timers = frozenset(timer.name for timer in machine.timers)
+        self._hears = {node: machine.hears(node) for node in machine.members.ids}
         try:
             self._codec = Codec(machine)
         except Exception as error:
@@ -40,6 +41,8 @@ class Contract:
                 raise Breach(f"returned {result!r} instead of (state, effects)")
         for effect in effects:
             self._verify_effect(effect)
+            if isinstance(effect, Send) and not self._is_heard(me, effect.to):
+                raise Breach(f"sends to {effect.to}, which says that it does not hear {me}")
         return verified, tuple(effects)
 
     def standing(self, result: object) -> Standing:
@@ -127,6 +130,10 @@ class Contract:
             raise Breach(f"returned {value!r}, which the wire refuses: {error}") from error
         if arrived != value or _kinds(arrived) != _kinds(value):
             raise Breach(f"returned {value!r}, which comes off the wire as {arrived!r}")
+
+    def _is_heard(self, me: NodeId, to: NodeId) -> bool:
+        heard = None if to == me else self._hears[to]
+        return heard is None or me in heard
 
     def _is_member(self, node: object) -> bool:
         return type(node) is int and node in self._members

@@ -7,16 +7,17 @@ Every operation first asks the laws whether it may happen; those named `hand_ove
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
+from electorate.claims import Row
 from electorate.core import Machine, NodeId, Request, text_of
 from electorate.simulate import law
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
 from electorate.simulate.reaction import Reactions, Torn
-from electorate.simulate.world import Envelope, Node
+from electorate.simulate.world import Armed, Envelope, Node
 from electorate.trace import (
-    Clock,
     Crashed,
     Cut,
     Delivered,
@@ -25,8 +26,10 @@ from electorate.trace import (
     Happening,
     Healed,
     Lost,
+    Order,
     Paused,
     Phased,
+    Placed,
     Pressed,
     Recovered,
     Resumed,
@@ -47,13 +50,15 @@ class Cluster(Reactions):
     ) -> None:
         super().__init__(setting, machine, locals_)
         self.steps: list[Step] = []
+        self.past: list[Row] = []
+        """What could be seen so far, while the run is being recorded."""
         self.watch: Callable[[Cluster], None] | None = None
         """Called after every step that is recorded."""
 
     def copy(self) -> "Cluster":
         """The same world once more, to go another way from here; its record begins anew."""
         twin = Cluster(self.setting, self.machine, self.locals)
-        twin.now, twin.numbered = self.now, self.numbered
+        twin.now, twin.numbered, twin.absent = self.now, self.numbered, self.absent
         for node in self.nodes.values():
             timers = {name: structs.replace(armed) for name, armed in node.timers.items()}
             twin.nodes[node.id] = structs.replace(node, timers=timers)
@@ -96,7 +101,7 @@ class Cluster(Reactions):
         """Hand over a message that is known to be allowed to arrive."""
         waiting = envelope.channel.waiting
         place = waiting.index(envelope)
-        if not copy_stays:
+        if not copy_stays and self.setting.order is not Order.SET:
             del waiting[place]
             envelope.gone = True
         node = self.nodes[envelope.to]
@@ -210,23 +215,28 @@ class Cluster(Reactions):
         here.paused, here.woken = False, True
         self._record(Resumed(node))
 
-    def cut(self, sender: NodeId, to: NodeId) -> None:
-        """Cut a link, one way."""
-        self._set_cut(sender, to, True)
-        self._record(Cut(sender, to))
+    def cut(self, sender: NodeId, to: NodeId, *, both: bool = False) -> None:
+        """Cut a link, one way or both."""
+        self._set_cut(Cut(sender, to, both), True)
 
-    def heal(self, sender: NodeId, to: NodeId) -> None:
-        """Heal a link, one way."""
-        self._set_cut(sender, to, False)
-        self._record(Healed(sender, to))
+    def heal(self, sender: NodeId, to: NodeId, *, both: bool = False) -> None:
+        """Heal a link, one way or both."""
+        self._set_cut(Healed(sender, to, both), False)
 
-    def _set_cut(self, sender: NodeId, to: NodeId, cut: bool) -> None:
-        if self.node(sender) is self.node(to):
-            raise IllegalStep(f"{sender} has no link to itself")
-        channel = self.channel(sender, to)
-        if channel.cut == cut:
-            raise IllegalStep(f"{sender}->{to} is {'cut already' if cut else 'not cut'}")
-        channel.cut = cut
+    def _set_cut(self, happening: Cut | Healed, cut: bool) -> None:
+        for sender, to in happening.ways:
+            if self.node(sender) is self.node(to):
+                raise IllegalStep(f"{sender} has no link to itself")
+            if not self.setting.linked(sender, to):
+                raise IllegalStep(f"there is no link between {sender} and {to}")
+            channel = self.channel(sender, to)
+            if channel.cut == cut:
+                raise IllegalStep(f"{sender}->{to} is {'cut already' if cut else 'not cut'}")
+            channel.cut = cut
+            if cut and self._dies:
+                self.clear(sender, to)
+        self.absent = self.absent_links()
+        self._record(happening)
 
     # --- time ---
 
@@ -245,7 +255,7 @@ class Cluster(Reactions):
 
     def expire(self) -> None:
         """Lose what nobody could take within its bound."""
-        if self.setting.clock is Clock.UNBOUNDED:
+        if not self.setting.prompt:
             return
         late = (e for e in self.in_flight() if e.sent_at + self.delay_max < self.now)
         for envelope in sorted(late, key=self.place_in_line):
@@ -261,6 +271,25 @@ class Cluster(Reactions):
         self.arm(here, timer, left, 0)
         self._record(Phased(node, timer, left))
 
+    def place(self, placed: Placed) -> None:
+        """Let the start put a node that has never lived into a state."""
+        here = self.node(placed.node)
+        if here.local is not None or here.stable is not None:
+            raise IllegalStep(f"{placed.node} lives or has lived already")
+        kind: Any = self.machine.state_type if placed.is_up else self.machine.stable_type | None
+        try:
+            value: Any = msgspec.json.decode(placed.json, type=kind)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            raise IllegalStep(f"{placed.node} cannot be so: {error}") from None
+        if placed.is_up:
+            here.local, here.stable = self.locals.local(value), value.stable
+            here.view = placed.alive
+            for timer, soonest, latest in placed.timers:
+                here.timers[timer] = Armed(here.id, timer, self.now + soonest, self.now + latest)
+        else:
+            here.stable = value
+        self._record(placed)
+
     # --- what the operations have in common ---
 
     def node(self, node: NodeId) -> Node:
@@ -273,6 +302,9 @@ class Cluster(Reactions):
     def _record(self, happening: Happening, turns: tuple[TurnRecord, ...] = ()) -> None:
         if self.recording:
             self.steps.append(Step(self.now, happening, turns))
+            row = self.row()
+            if not self.past or row != self.past[-1]:
+                self.past.append(row)
             for envelope in self.severed:
                 sender, to = envelope.sender, envelope.to
                 what = Lost(sender, to, envelope.message, f"{sender}->{to} is cut")

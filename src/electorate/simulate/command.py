@@ -2,7 +2,7 @@
 
     crash 1 · recover 1 · view 3 2 3 · suspect 3 · ask 2 Resign · deliver 1->2 #1 · lose 1->2
     double 1->2 · fire 2 probe · tick 2T · pause 1 · resume 1 · cut 1->2 · cut 1 2 · heal 1 2
-    phase 2 check 3 · settle · standings · claims A1
+    phase 2 check 3 · place 1 down null · settle · standings · claims A1
 
 Whatever brings an event to a node may end in `torn 2:1 3:0`: the node crashes in the middle of
 that turn, after one message to 2 and none to 3 have left (`torn #1 …` in the step's second turn).
@@ -12,13 +12,14 @@ that turn, after one message to 2 and none to 3 have left (`torn #1 …` in the 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from electorate.claims import Following
 from electorate.core import NodeId, Request, Span, Standing, Status, text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.judge import claims_of
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.reaction import Torn
 from electorate.simulate.settle import settle
-from electorate.trace import lines_of
+from electorate.trace import Placed, lines_of
 
 Words = list[str]
 
@@ -189,13 +190,13 @@ def _resume(cluster: Cluster, words: Words) -> None:
 
 
 def _cut(cluster: Cluster, words: Words) -> None:
-    for sender, to in _links(words):
-        cluster.cut(sender, to)
+    (sender, to), *back = _links(words)
+    cluster.cut(sender, to, both=bool(back))
 
 
 def _heal(cluster: Cluster, words: Words) -> None:
-    for sender, to in _links(words):
-        cluster.heal(sender, to)
+    (sender, to), *back = _links(words)
+    cluster.heal(sender, to, both=bool(back))
 
 
 def _tick(cluster: Cluster, words: Words) -> None:
@@ -206,6 +207,22 @@ def _tick(cluster: Cluster, words: Words) -> None:
 def _phase(cluster: Cluster, words: Words) -> None:
     _end(words[3:])
     cluster.phase(_id(words[0]), words[1], _span(cluster, words[2]))
+
+
+def _place_node(cluster: Cluster, words: Words) -> None:
+    node, state, json, *rest = words
+    if state not in ("up", "down") or (state == "down" and rest):
+        raise _Misused
+    alive: frozenset[NodeId] = frozenset()
+    timers: list[tuple[str, int, int]] = []
+    for word in rest:
+        name, _, text = word.partition("=")
+        if name == "view":
+            alive = frozenset(_id(each) for each in text.split(",") if each)
+        else:
+            soonest, _, latest = text.partition("..")
+            timers.append((name, _id(soonest), _id(latest)))
+    cluster.place(Placed(_id(node), json, state == "up", alive, tuple(timers)))
 
 
 def _span(cluster: Cluster, word: str) -> int:
@@ -237,9 +254,11 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
 
 
 def _claims(cluster: Cluster, words: Words) -> Iterator[str]:
-    row = cluster.row()
     for claim in claims_of(cluster.machine, words):
-        witness = claim.judge(row)
+        following = Following(claim)
+        for row in cluster.past[:-1]:
+            following.judge(row)
+        witness = following.judge(cluster.row())
         yield f"{claim.name} " + ("holds" if witness is None else f"violated: {witness.text}")
 
 
@@ -259,6 +278,7 @@ COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]
     "cut": (_cut, "cut FROM->TO, or cut NODE NODE for both ways"),
     "heal": (_heal, "heal FROM->TO, or heal NODE NODE for both ways"),
     "phase": (_phase, "phase NODE TIMER LEFT"),
+    "place": (_place_node, "place NODE up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …]"),
     "settle": (_settle, "settle"),
     "standings": (_standings, "standings"),
     "claims": (_claims, "claims [NAME…]"),

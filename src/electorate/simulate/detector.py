@@ -32,10 +32,7 @@ class Detectors:
         here = cluster.nodes[node]
         if here.local is None or node == about:
             return False
-        channels = cluster.channels
-        out, back = channels.get((node, about)), channels.get((about, node))
-        is_linked = not ((out and out.cut) or (back and back.cut))
-        is_there = cluster.nodes[about].local is not None and is_linked
+        is_there = cluster.nodes[about].local is not None and cluster.are_linked(node, about)
         return (about in here.view) != is_there
 
     def note_crash(self, node: NodeId) -> None:
@@ -45,7 +42,7 @@ class Detectors:
             self.note(other, node)
 
     def note_recovery(self, node: NodeId) -> None:
-        """A node came back; its detector begins by trusting everybody."""
+        """A node came back; its detector begins by trusting all neighbours."""
         for other in self._cluster.members.ids:
             self.note(other, node)
             self.note(node, other)

@@ -6,7 +6,7 @@ one above all, can be held against them. With unbounded clocks only the order of
 
 from electorate.core import NodeId
 from electorate.simulate.world import Envelope, Node, World
-from electorate.trace import Clock, Order, Ties
+from electorate.trace import Order, Ties
 
 
 class IllegalStep(Exception):
@@ -26,13 +26,13 @@ def may_deliver(world: World, envelope: Envelope) -> None:
         name = f"{earlier.sender}->{earlier.to} {type(earlier.message).__name__}"
         raise IllegalStep(f"{what} would overtake {name}, and the order is {order}")
     age = world.now - envelope.sent_at
-    if _bounded(world) and age < world.setting.delay_min:
+    if world.setting.prompt and age < world.setting.delay_min:
         raise IllegalStep(f"{what} is {age} old, and takes at least {world.setting.delay_min}")
 
 
 def overtaken(world: World, envelope: Envelope) -> Envelope | None:
     """The message that the network's order puts before this one."""
-    if world.setting.order is Order.BAG:
+    if world.setting.order in (Order.BAG, Order.SET):
         return None
     if world.setting.order is Order.FIFO:
         rivals = iter(envelope.channel.waiting)
@@ -59,7 +59,7 @@ def may_fire(world: World, node: Node, timer: str) -> None:
     armed = node.timers.get(timer)
     if armed is None:
         raise IllegalStep(f"{node.id} {timer} is not armed")
-    if not _bounded(world):
+    if not world.setting.timed:
         return
     if world.now < armed.earliest:
         left = armed.earliest - world.now
@@ -67,7 +67,8 @@ def may_fire(world: World, node: Node, timer: str) -> None:
     # The end of an office waits for nothing: it comes before any other event of its node. And
     # after a pause all that is due is handled in any order.
     is_first = world.ended_office(node) is armed or node.woken
-    if world.setting.ties is Ties.MESSAGES_FIRST and not is_first:
+    closed = world.setting.prompt and world.setting.ties is Ties.MESSAGES_FIRST
+    if closed and not is_first:
         for envelope in world.in_flight():
             is_due = envelope.sent_at + world.delay_max <= world.now
             if is_due and world.is_awaited(envelope) and not world.nodes[envelope.to].woken:
@@ -79,10 +80,10 @@ def may_tick(world: World, by: int) -> None:
     """Time does not pass over anything that is due at a node that reacts."""
     if by < 1:
         raise IllegalStep(f"time passes by at least 1, not {by}")
-    if not _bounded(world):
+    if not world.setting.timed:
         return
     then = world.now + by
-    for envelope in world.in_flight():
+    for envelope in world.in_flight() if world.setting.prompt else ():
         if envelope.sent_at + world.delay_max < then and world.is_awaited(envelope):
             when = _in(envelope.sent_at + world.delay_max - world.now)
             what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
@@ -106,10 +107,6 @@ def may_see(world: World, node: Node, alive: frozenset[NodeId]) -> None:
     if node.id not in alive:
         raise IllegalStep(f"{node.id} must be in its own view")
     may_take(world, node)
-
-
-def _bounded(world: World) -> bool:
-    return world.setting.clock is Clock.BOUNDED
 
 
 def _in(time: int) -> str:

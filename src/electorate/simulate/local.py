@@ -64,18 +64,19 @@ class Locals:
     def __init__(self, machine: Machine[Any]) -> None:
         self.turns = Turns(machine)
         self._locals: dict[State, Local] = {}
-        self._lives: dict[tuple[NodeId, Stable | None], tuple[Outcome, ...]] = {}
-        self._everybody = frozenset(machine.members.ids)
+        self._lives: dict[tuple[NodeId, Stable | None, frozenset[NodeId]], tuple[Outcome, ...]] = {}
         self._codes: dict[Standing | None, int] = {None: 0}
         self._known = 0
 
-    def life(self, me: NodeId, stable: Stable | None) -> tuple[Outcome, ...]:
-        """What a node does first: it boots, and its detector begins by trusting everybody."""
-        known = self._lives.get((me, stable))
+    def life(
+        self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]
+    ) -> tuple[Outcome, ...]:
+        """What a node does first: it boots, and its detector trusts these nodes."""
+        key = (me, stable, alive)
+        known = self._lives.get(key)
         if known is None:
-            turns = self.turns.life(me, stable, self._everybody)
-            known = tuple(self._outcome(None, turn) for turn in turns)
-            self._lives[me, stable] = known
+            turns = self.turns.life(me, stable, alive)
+            known = self._lives[key] = tuple(self._outcome(None, turn) for turn in turns)
         return known
 
     def received(self, local: Local, sender: NodeId, message: Message) -> Outcome:
@@ -123,11 +124,12 @@ class Locals:
                 timers.append((str(effect.timer), effect.after, effect.jitter))
             else:
                 timers.append((str(effect.timer), None, 0))
-        local = self._local(turn.state)
+        local = self.local(turn.state)
         matters = local is not before or bool(turn.effects)
         return Outcome(turn, local, tuple(sends), tuple(memories), tuple(timers), matters)
 
-    def _local(self, state: State) -> Local:
+    def local(self, state: State) -> Local:
+        """The local state of a node in this state."""
         known = self._locals.get(state)
         if known is None:
             standing = self.turns.view(state)

@@ -12,7 +12,7 @@ from electorate.core import Machine, Message, NodeId, ProtocolError, text_of
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals, Outcome
 from electorate.simulate.world import Armed, Envelope, Node, World
-from electorate.trace import Connections, Setting, TurnRecord
+from electorate.trace import Connections, Order, Setting, TurnRecord
 
 CHAIN_MAX = 1000
 """A node that answers itself this often within one step is taken never to end."""
@@ -101,8 +101,8 @@ class Reactions(World):
 
     def arm(self, node: Node, timer: str, after: int, jitter: int) -> None:
         """Set a timer; an earlier setting is forgotten."""
-        earliest = self.now + after
-        armed = Armed(node.id, timer, earliest, earliest + jitter)
+        soonest, latest = self.setting.lasts(after, jitter)
+        armed = Armed(node.id, timer, self.now + soonest, self.now + latest)
         node.timers[timer] = armed
         self.armed.append(armed)
 
@@ -115,7 +115,10 @@ class Reactions(World):
         if channel.cut:
             self.severed.append(envelope)
         elif not (self._dies and self.nodes[to].local is None):
-            channel.waiting.append(envelope)
+            if self.setting.order is Order.SET:
+                _keep(channel.waiting, envelope)
+            else:
+                channel.waiting.append(envelope)
             self.posted.append(envelope)
 
     def stop(self, node: Node) -> None:
@@ -129,11 +132,15 @@ class Reactions(World):
 
     def revive(self, node: Node) -> tuple[Outcome, ...]:
         """Get a node ready to boot; what it does first."""
-        node.view = self.everybody
+        node.view = self.setting.neighbours(node.id)
         if self._dies:
             for other in self.members.others(node.id):
                 self.clear(node.id, other)
-        return self.locals.life(node.id, node.stable)
+        return self.first_turns(node)
+
+    def first_turns(self, node: Node) -> tuple[Outcome, ...]:
+        """What a node does first in its next life; its detector begins by trusting neighbours."""
+        return self.locals.life(node.id, node.stable, self.setting.neighbours(node.id))
 
     def clear(self, sender: NodeId, to: NodeId) -> None:
         """A connection dies, and with it all that is on its way there."""
@@ -141,3 +148,10 @@ class Reactions(World):
         for envelope in channel.waiting:
             envelope.gone = True
         channel.waiting = []
+
+
+def _keep(waiting: list[Envelope], envelope: Envelope) -> None:
+    """Add a message to a set of messages, kept in the order of their texts."""
+    if all(envelope.message != kept.message for kept in waiting):
+        waiting.append(envelope)
+        waiting.sort(key=lambda kept: repr(kept.message))

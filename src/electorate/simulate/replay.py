@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from electorate.claims import Kind, Witness
+from electorate.claims import Following, Kind, Witness
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.judge import claims_of
 from electorate.simulate.script import ScriptError, run_script
@@ -50,12 +50,15 @@ class Watcher:
 
     def __init__(self) -> None:
         self.breaches: dict[str, Breach] = {}
+        self._followed: list[Following] | None = None
 
     def __call__(self, cluster: Cluster) -> None:
         """Judge the cluster as it is now."""
         row = cluster.row()
-        for claim in claims_of(cluster.machine):
-            witness = claim.judge(row)
+        if self._followed is None:
+            self._followed = [Following(claim) for claim in claims_of(cluster.machine)]
+        for following in self._followed:
+            claim, witness = following.claim, following.judge(row)
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:

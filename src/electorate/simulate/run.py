@@ -87,6 +87,8 @@ class Run:
         self._is_fifo = cluster.setting.order is Order.FIFO
         self._index = {node: place for place, node in enumerate(cluster.nodes)}
         self._codes: list[int] = []
+        self._absent = cluster.absent
+        self._followed = judge.followed()
         self._broken: dict[str, Witness] = {}
         self._true_since: dict[str, int | None] = {claim.name: 0 for claim in judge.goals}
         self._violations: dict[str, Violation] = {}
@@ -277,8 +279,8 @@ class Run:
     def _look(self) -> None:
         """Judge anew, whoever's standing has changed."""
         codes = [self._code(node) for node in self._nodes.values()]
-        if codes != self._codes:
-            self._codes = codes
+        if codes != self._codes or self._cluster.absent is not self._absent:
+            self._codes, self._absent = codes, self._cluster.absent
             self._hold_against_claims()
 
     def _code(self, node: Node) -> int:
@@ -290,7 +292,9 @@ class Run:
         return self._cluster.locals.code(self._cluster.standing(node))
 
     def _hold_against_claims(self) -> None:
-        broken = self._judge.broken(tuple(self._codes), self._cluster.row)
+        broken = self._judge.broken((*self._codes, self._absent), self._cluster.row)
+        if self._followed:
+            broken = broken | self._follow()
         if broken or self._broken:
             self._broken = broken
             now = self._cluster.now
@@ -305,6 +309,12 @@ class Run:
                     self._blame(claim.name, broken[claim.name])
         if self._deadline != NEVER:
             self._set_deadline()
+
+    def _follow(self) -> dict[str, Witness]:
+        """What this row breaks of the claims about more than one row."""
+        row = self._cluster.row()
+        judged = ((following.claim.name, following.judge(row)) for following in self._followed)
+        return {name: witness for name, witness in judged if witness is not None}
 
     def _set_deadline(self) -> None:
         """The stable phase ends when the goals have been true for long enough."""

@@ -10,7 +10,6 @@ from typing import Any
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.world import Armed, Envelope
-from electorate.trace import Clock
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
@@ -93,7 +92,7 @@ class Calm:
         if isinstance(what, Envelope):
             if what.gone or self.cluster.nodes[what.to].paused:
                 return True
-            if self.cluster.obstacle(what) and self.cluster.setting.clock is Clock.BOUNDED:
+            if self.cluster.obstacle(what) and self.cluster.setting.prompt:
                 self._stuck.append(what)
                 return True
             return False

@@ -30,18 +30,19 @@ def started(
 ) -> tuple[Cluster, tuple[Step, ...]]:
     """A cluster where its setting says that runs begin, and the boots if that is where."""
     cluster = Cluster(setting, machine, locals_)
-    if setting.start is Start.DOWN:
-        return cluster, ()
-    cluster.boot()
-    boots = tuple(cluster.steps)
-    cluster.steps.clear()
-    if setting.start is Start.BOOT:
-        return cluster, boots
-    cluster.recording = False
-    _run_to_normal(cluster)
-    twin = cluster.copy()
-    _set_back(twin)
-    return twin, ()
+    boots: tuple[Step, ...] = ()
+    if setting.start in (Start.NORMAL, Start.BOOT):
+        cluster.boot()
+        boots = tuple(cluster.steps)
+        cluster.steps.clear()
+    if setting.start is Start.NORMAL:
+        boots = ()
+        cluster.recording = False
+        _run_to_normal(cluster)
+        cluster = cluster.copy()
+        _set_back(cluster)
+    cluster.past = [cluster.row()]
+    return cluster, boots
 
 
 def _run_to_normal(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from electorate.core import NodeId
 from electorate.simulate.chance import Chance
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.world import Channel, Envelope
-from electorate.trace import Clock, Order
+from electorate.trace import Order
 
 EXPIRY, FAULT, MESSAGE, CORRECTION, TIMER = range(5)
 """What comes first at the same moment. Messages come before timers: bounds are closed."""
@@ -34,8 +34,8 @@ class Traffic:
         self._chance = chance
         self._agenda = agenda
         self._order = cluster.setting.order
-        self._keeps_order = self._order is not Order.BAG
-        self._bounded = cluster.setting.clock is Clock.BOUNDED
+        self._keeps_order = self._order in (Order.FIFO, Order.GLOBAL)
+        self._bounded = cluster.setting.prompt
         self._delay_max = cluster.delay_max
         self._calm = False
         self._floors: dict[Channel | NodeId, int] = {}

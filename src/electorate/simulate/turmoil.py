@@ -99,7 +99,7 @@ class Turmoil:
 
     def _recover(self, node: Node) -> None:
         self.last = self._cluster.now
-        outcome = self._cluster.locals.life(node.id, node.stable)[0]
+        outcome = self._cluster.first_turns(node)[0]
         torn = self.torn(node, outcome)
         self._cluster.recover(node.id, torn)
         if torn is not None:

@@ -5,6 +5,7 @@ for continuous; in a script that tells a story T is 1.
 """
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -83,12 +84,14 @@ class World:
         self.nodes = {node: Node(node) for node in self.members.ids}
         self.channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self.delay_max = setting.delay_max
+        self.absent = self.absent_links()
+        """Kept up to date by those who cut and heal links."""
 
     def channel(self, sender: NodeId, to: NodeId) -> Channel:
         """The channel from one node to the other."""
         known = self.channels.get((sender, to))
         if known is None:
-            known = Channel(sender, to)
+            known = Channel(sender, to, cut=not self.setting.linked(sender, to))
             self.channels[sender, to] = known
         return known
 
@@ -109,6 +112,11 @@ class World:
         if envelope.channel.cut:
             return f"{envelope.sender}->{envelope.to} is cut"
         return None
+
+    def are_linked(self, one: NodeId, other: NodeId) -> bool:
+        """Whether messages get through between two nodes, both ways."""
+        ways = (self.channels.get((one, other)), self.channels.get((other, one)))
+        return self.setting.linked(one, other) and not any(way and way.cut for way in ways)
 
     def is_awaited(self, envelope: Envelope) -> bool:
         """Whether a node that is up and not paused must take this message within its bound."""
@@ -133,4 +141,16 @@ class World:
 
     def row(self) -> Row:
         """What claims may see."""
-        return Row(self.members, tuple(self.standing(node) for node in self.nodes.values()))
+        nodes = self.nodes.values()
+        return Row(
+            self.members,
+            tuple(self.standing(node) for node in nodes),
+            self.absent,
+            tuple(node.stable for node in nodes),
+            tuple(frozenset(node.timers) for node in nodes),
+        )
+
+    def absent_links(self) -> frozenset[tuple[NodeId, NodeId]]:
+        """The pairs of nodes between which there is no link now."""
+        pairs = combinations(self.members.ids, 2)
+        return frozenset(pair for pair in pairs if not self.are_linked(*pair))

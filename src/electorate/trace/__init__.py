@@ -1,6 +1,8 @@
 """One record of a run, from any driver, and its text, JSON and script forms."""
 
+from electorate.trace.belief import opening_of
 from electorate.trace.jsonl import to_json_lines
+from electorate.trace.sentence import Sentence, sentences_of
 from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Ties
 from electorate.trace.step import (
     Crashed,
@@ -13,6 +15,7 @@ from electorate.trace.step import (
     Lost,
     Paused,
     Phased,
+    Placed,
     Pressed,
     Recovered,
     Resumed,
@@ -39,10 +42,12 @@ __all__ = [
     "Order",
     "Paused",
     "Phased",
+    "Placed",
     "Pressed",
     "Recovered",
     "Resumed",
     "Saw",
+    "Sentence",
     "Setting",
     "Start",
     "Step",
@@ -53,7 +58,9 @@ __all__ = [
     "command_of",
     "is_consequence",
     "lines_of",
+    "opening_of",
     "script_of",
+    "sentences_of",
     "svg_of",
     "to_json_lines",
 ]

@@ -51,6 +51,7 @@ class Start(StrEnum):
     NORMAL = "normal"  # where the fault-free run ends up
     BOOT = "boot"  # all nodes have just booted for the first time
     DOWN = "down"  # nobody has been started yet
+    ANY = "any"  # any combination of states that nodes have been in
 
 
 class Setting(Value):
@@ -86,6 +87,16 @@ class Setting(Value):
                 raise ValueError(f"graph: {a}-{b} is no link between two members")
         if self.order is Order.SET and self.clock is not Clock.UNBOUNDED:
             raise ValueError("order=set keeps messages for ever: it needs unbounded timing")
+
+    @property
+    def timed(self) -> bool:
+        """Whether timers keep their bounds."""
+        return self.clock is not Clock.UNBOUNDED
+
+    @property
+    def prompt(self) -> bool:
+        """Whether messages keep their bounds."""
+        return self.clock is Clock.BOUNDED
 
     @property
     def delay_max(self) -> int:

@@ -90,10 +90,16 @@ class Resumed(Happening):
 
 
 class Cut(Happening):
-    """Messages from one node to the other are lost from now on."""
+    """Messages from one node to the other, or `both` ways, are lost from now on."""
 
     sender: NodeId
     to: NodeId
+    both: bool = False
+
+    @property
+    def ways(self) -> tuple[tuple[NodeId, NodeId], ...]:
+        """The directions that are cut."""
+        return _ways(self.sender, self.to, self.both)
 
 
 class Healed(Happening):
@@ -101,6 +107,16 @@ class Healed(Happening):
 
     sender: NodeId
     to: NodeId
+    both: bool = False
+
+    @property
+    def ways(self) -> tuple[tuple[NodeId, NodeId], ...]:
+        """The directions that are healed."""
+        return _ways(self.sender, self.to, self.both)
+
+
+def _ways(one: NodeId, other: NodeId, both: bool) -> tuple[tuple[NodeId, NodeId], ...]:
+    return ((one, other), (other, one)) if both else ((one, other),)
 
 
 class Phased(Happening):
@@ -109,6 +125,19 @@ class Phased(Happening):
     node: NodeId
     timer: str
     left: int
+
+
+class Placed(Happening):
+    """The start put a node into a state, or left it down with what it had saved."""
+
+    node: NodeId
+    json: str
+    """The state; for a node that is down, what it saved (null if it never lived)."""
+    is_up: bool = True
+    alive: frozenset[NodeId] = frozenset()
+    """Whom its failure detector trusts."""
+    timers: tuple[tuple[str, int, int], ...] = ()
+    """Each timer that is armed, with the shortest and the longest that it may still take."""
 
 
 class TurnRecord(Value):

@@ -20,6 +20,7 @@ from electorate.trace.step import (
     Lost,
     Paused,
     Phased,
+    Placed,
     Pressed,
     Recovered,
     Resumed,
@@ -66,12 +67,18 @@ def _cause(step: Step) -> str:
             return f"pause {node}"
         case Resumed(node):
             return f"resume {node}"
-        case Cut(sender, to):
-            return f"cut {sender}->{to}"
-        case Healed(sender, to):
-            return f"heal {sender}->{to}"
+        case Cut(sender, to, both):
+            return f"cut {sender} {to}" if both else f"cut {sender}->{to}"
+        case Healed(sender, to, both):
+            return f"heal {sender} {to}" if both else f"heal {sender}->{to}"
         case Phased(node, timer, left):
             return f"phase {node} {timer} {left}"
+        case Placed(node, json, True, alive, timers):
+            view = ",".join(map(str, sorted(alive)))
+            armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in timers)
+            return f"place {node} up {json} view={view}{armed}"
+        case Placed(node, json):
+            return f"place {node} down {json}"
         case other:
             raise TypeError(f"no command for {other!r}")
 
@@ -111,12 +118,18 @@ def _fact(step: Step, timing: Timing) -> str:
             return f"{node} is paused"
         case Resumed(node):
             return f"{node} is resumed"
+        case Cut(sender, to, True):
+            return f"{sender}<->{to} is cut"
         case Cut(sender, to):
             return f"{sender}->{to} is cut"
+        case Healed(sender, to, True):
+            return f"{sender}<->{to} is healed"
         case Healed(sender, to):
             return f"{sender}->{to} is healed"
         case Phased(node, timer, left):
             return f"{node} {timer} has {timing.text(left)} left"
+        case Placed(node, json, is_up):
+            return f"{node} is {'up' if is_up else 'down'} with {json}"
         case other:
             raise TypeError(f"no text for {other!r}")
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from electorate.check.board import Row
+from electorate.check.column import Row
 from electorate.check.judge import Judge
 from electorate.check.part import Pulse
 from electorate.check.progress import LimitReached, Report
-from electorate.check.table.book import view_keys
 from electorate.check.table.component import sorted_edges
 from electorate.check.table.engine import Engine
-from electorate.check.table.expand import fingerprints
-from electorate.check.table.visited import Visited
+from electorate.check.table.kernel import fingerprints
+from electorate.check.table.scenery import scenes_of
+from electorate.check.table.visited import Level, Visited
 from electorate.check.world import Move, World
 from electorate.claims import Claim
 
@@ -28,7 +28,7 @@ class TableCalm:
     ) -> None:
         self.world = world
         self.judge = judge
-        self.states = Visited(world.width, numbered=True)
+        self.states = Visited(world.width, 1, numbered=True)
         self.starts = self.targets = self.ticks = np.empty(0, np.int64)
         self.roots = 0
         self._engine = engine
@@ -42,6 +42,11 @@ class TableCalm:
     def __len__(self) -> int:
         return self.states.size
 
+    @property
+    def _level(self) -> Level:
+        """All states, with their rows."""
+        return self.states.levels[0]
+
     def meet(self, rows: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> None:
         """Enter faulty states, by their rows and numbers, as states in which the faults ended."""
         world = self.world
@@ -49,7 +54,10 @@ class TableCalm:
         stable[:, -1] = world.budgets.code(world.model.last_budget())
         if world.model.first_budget().pauses:
             stable[:, : world.n] = self._resumed()[rows[:, : world.n]]
-        self.states.take_in(stable, fingerprints(stable), numbers)
+        room = self.states.room_after(len(stable))
+        if room > self.states.slots.shape[1]:
+            self.states.grow(room, self._engine.each_owner)
+        self.states.take_in(0, stable, fingerprints(stable), numbers)
         self.roots = self.states.size
 
     def _resumed(self) -> np.ndarray[Any, Any]:
@@ -69,11 +77,12 @@ class TableCalm:
             report(progress("stable phase", 0, last - first))
             if last > states_max:
                 raise LimitReached(f"more than {states_max:,} stable states (--states-max)")
-            rows = self.states.rows[first:last].copy()
+            # Copies, because taking states in may move the arrays these stand in.
+            rows = self._level.rows[first:last].copy()
             numbers = np.arange(first, last, dtype=np.int64)
-            marks = self.states.marks[first:last].copy()
+            marks = self._level.marks[first:last].copy()
             cut = self._engine.run(
-                rows, marks, numbers, [self.states], keep_all=True, accept=self._accept
+                rows, marks, numbers, self.states, keep_all=True, accept=self._accept
             )
             self.cut = np.concatenate([self.cut, cut])
             first = last
@@ -84,14 +93,18 @@ class TableCalm:
             _joined(self._ticks, np.uint8),
         )
 
-    def _accept(self) -> None:
-        for rows, marks, sources, ticks in self._engine.offered(0):
+    def _accept(self, owner: int) -> None:
+        for rows, marks, sources, ticks in self._engine.offered(owner):
             places = np.empty(len(marks), np.int64)
             # A state that is no root is told by its predecessor, as minus two minus its number.
-            self.states.take_in(rows, marks, -2 - sources, places)
+            self.states.take_in(owner, rows, marks, -2 - sources, places)
             self._sources.append(sources.astype(np.int32))
             self._targets.append(places.astype(np.int32))
             self._ticks.append(ticks.copy())
+
+    def close(self) -> None:
+        """Let the worker go."""
+        self._engine.close()
 
     def edges(self, state: int) -> list[tuple[int, int]]:
         """Where one can go from a state, and whether time passes on the way."""
@@ -100,18 +113,19 @@ class TableCalm:
 
     def row(self, state: int) -> Row:
         """The row of a state."""
-        return tuple(map(int, self.states.rows[state]))
+        return tuple(map(int, self._level.rows[state]))
 
     def stem(self, state: int) -> tuple[Path, list[int]]:
         """How to get to a state: the path up to the last fault, and the states after it."""
         states = [state]
-        while (parent := int(self.states.parents[states[-1]])) < -1:
+        while (parent := int(self._level.sources[states[-1]])) < -1:
             states.append(-2 - parent)
         return self._stem(parent), states[::-1]
 
     def lacks(self, claim: Claim) -> np.ndarray[Any, Any]:
         """For each state whether it lacks the goal."""
-        keys = view_keys(self._engine.book, self.states.rows[: self.states.size], self.world.n)
+        tables = self._engine.book.tables()
+        keys = scenes_of(self._engine.layout, tables.sights, self._level.rows)
         _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
         lacking = [
             any(found is claim for found, _ in self.judge.of(self.row(int(place))).lacking)

@@ -1,47 +1,56 @@
-"""The compiled search step: expand rows into candidates, and take new ones in."""
+"""The compiled search step: from rows to their successors, each handed to its owner.
+
+The fingerprint of a successor is worked out first, from that of its row; the successor itself is
+written down only if it is new. All fingerprints of a row are known before the first is looked up,
+and their slots are on the way from memory by then.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from electorate.check.table.gather import end_of, gather, start_of
 from electorate.check.table.kernel import (
+    AMPLE,
     BLOCKS,
-    CHANNEL,
     CUTS,
     FACTS,
-    NODE,
+    IS_SIMPLE,
+    MEMORY,
     NOTHING,
-    UNKNOWN,
-    VIEW,
-    WAITS,
+    STEP,
     Layout,
     Notes,
     Tables,
-    apply,
-    fingerprint,
-    is_seen,
-    key_of,
+    compiled,
+    inlined,
     look_up,
     miss,
-    tick,
+    mix,
+    scene,
     word,
 )
+from electorate.check.table.move import apply, outgoing, tick, write_down
+from electorate.check.table.prefetch import prefetch
+from electorate.check.table.slot import first_slot, is_seen
 
 MISSES_PER_ROW = 256
 """So many misses of one row are noted at the most; the rest is found when it is done again."""
 
-SUCCESSORS = 64
-"""So many successors of a row are worked out before any is looked up: the look-ups overlap."""
+SUCCESSORS = 128
+"""So many successors of a row are worked out before any is looked up."""
+
+WRITTEN = -1
+"""In place of an effect: the successor has been written down already."""
 
 DONE, MISSING, FULL = 0, 1, 2
 
-TRANSITIONS, SEEN_FACTS, FIRST_CUT = 0, 1, 2
-"""What a tally counts: moves, facts seen, and cuts of three kinds."""
+TRANSITIONS, SEEN_FACTS, LOOK_UPS, FIRST_CUT = 0, 1, 2, 3
+"""What a tally counts: moves, facts seen, lists looked up, and cuts of three kinds."""
 
 
 class Sink(NamedTuple):
-    """Where successors go: one buffer for each owner of states."""
+    """Where successors go: one buffer for each owner of states, the rows one after another."""
 
     rows: Any
     marks: Any
@@ -61,86 +70,130 @@ class Origin(NamedTuple):
     keep_all: bool
 
 
-@njit(cache=True, forceinline=True)
-def list_of(tables: Tables, lists: Any, found: Any, kind: Any, key: Any, notes: Notes) -> Any:
-    """Look a list of effects up; its flags, or UNKNOWN."""
-    packed = look_up(tables.lists, key)
-    lists[found] = packed
-    if packed == NOTHING:
-        miss(notes, kind, key, 0, 0)
-        return np.int64(UNKNOWN)
-    return np.int64(packed & np.uint64(0xFF))
-
-
-@njit(cache=True, forceinline=True)
-def gather(layout: Layout, tables: Tables, row: Any, lists: Any, notes: Notes) -> Any:
-    """The lists of effects that apply to a row: how many, or -1 if one is missing; and flags."""
-    n = layout.n
-    budget = row[layout.width - 1]
-    flags = np.int64(0)
-    found = 0
-    known = True
-    for channel in range(layout.channels):
-        code = row[n + channel]
-        if code != layout.empty:
-            key = key_of(CHANNEL, channel, code, row[layout.receiver[channel]], budget)
-            got = list_of(tables, lists, found, CHANNEL, key, notes)
-            known &= got != UNKNOWN
-            flags |= got
-            found += 1
-    waits = 1 if flags & WAITS and layout.closed else 0
-    for place in range(n):
-        key = key_of(NODE, place, row[place], waits, budget)
-        got = list_of(tables, lists, found, NODE, key, notes)
-        known &= got != UNKNOWN
-        flags |= got
-        found += 1
-        if layout.uses_views and tables.local_up[row[place]]:
-            watch = row[layout.watch + place]
-            if tables.watch_stirs[watch] or tables.budget_lies[budget]:
-                key = key_of(VIEW, place, row[place], watch, budget)
-                got = list_of(tables, lists, found, VIEW, key, notes)
-                known &= got != UNKNOWN
-                flags |= got
-                found += 1
-    return (found if known else -1), flags
-
-
 class Scratch(NamedTuple):
     """The successors of one row, before they are offered."""
 
     rows: Any
     marks: Any
+    effects: Any
     ticks: Any
     lists: Any
     tally: Any
+    before: Any
+    """How full the sink was before this row."""
 
 
-@njit(cache=True, forceinline=True)
-def remember(origin: Origin, at: Any, scratch: Scratch, count: Any, ticked: Any) -> None:
-    """Work out the fingerprint of a successor from that of its row."""
-    mark = origin.marks[at]
-    for column in range(scratch.rows.shape[1]):
-        old, new = origin.rows[at, column], scratch.rows[count, column]
+@inlined
+def difference(layout: Layout, mark: Any, rows: Any, at: Any, targets: Any, to: Any) -> Any:
+    """The fingerprint of a row that has been written down, from that of its predecessor."""
+    for column in range(layout.width):
+        old, new = rows[at, column], targets[to, column]
         if old != new:
             mark ^= word(column, old) ^ word(column, new)
-    scratch.marks[count] = mark
-    scratch.ticks[count] = ticked
+    return mark
 
 
-@njit(cache=True, forceinline=True)
-def offer(origin: Origin, at: Any, scratch: Scratch, count: Any, sink: Sink) -> Any:
+@compiled
+def look_back(
+    layout: Layout, tables: Tables, rows: Any, at: Any, targets: Any, to: Any, notes: Notes
+) -> Any:
+    """Bring memories up to date and judge steps; says whether everything was known."""
+    now = scene(layout, tables.sights, targets, to)
+    known = True
+    if layout.memory >= 0:
+        key = mix(now) ^ word(layout.memory, rows[at, layout.memory])
+        found = look_up(tables.memories, key)
+        if found == NOTHING:
+            place = miss(notes, MEMORY, key, 0, 0)
+            if place >= 0:
+                for column in range(layout.width):
+                    notes.rows[place, column] = targets[to, column]
+            known = False
+        else:
+            targets[to, layout.memory] = np.int32(found)
+    if layout.steps and known:
+        before = scene(layout, tables.sights, rows, at)
+        key = mix(before) ^ now
+        if before != now and look_up(tables.pairs, key) == NOTHING:
+            place = miss(notes, STEP, key, at, 0)
+            if place >= 0:
+                for column in range(layout.width):
+                    notes.rows[place, column] = targets[to, column]
+            known = False
+    return known
+
+
+@inlined
+def work_out(
+    layout: Layout,
+    tables: Tables,
+    origin: Origin,
+    at: Any,
+    e: Any,
+    scratch: Scratch,
+    count: Any,
+    notes: Notes,
+) -> Any:
+    """Work out a successor. 1: done, 0: a bound cuts it, -1: something was missed."""
+    looks_back = layout.memory >= 0 or layout.steps
+    if tables.effects[e, IS_SIMPLE] and not looks_back:
+        delta, status = outgoing(layout, tables, e, origin.rows, at, notes)
+        scratch.marks[count] = origin.marks[at] ^ tables.deltas[e] ^ delta
+        scratch.effects[count] = e
+        return status
+    status = apply(layout, tables, e, origin.rows, at, scratch.rows, count, notes)
+    if status == 1 and looks_back:
+        known = look_back(layout, tables, origin.rows, at, scratch.rows, count, notes)
+        status = 1 if known else -1
+    if status == 1:
+        mark = origin.marks[at]
+        scratch.marks[count] = difference(layout, mark, origin.rows, at, scratch.rows, count)
+        scratch.effects[count] = WRITTEN
+    return status
+
+
+@inlined
+def foresee(origin: Origin, mark: Any) -> None:
+    """Have the slot of a fingerprint fetched from memory."""
+    if not origin.keep_all:
+        owner = owner_of(mark, origin.owners)
+        slot = first_slot(origin.slots, mark)
+        prefetch(origin.slots, owner * origin.slots.shape[1] + np.int64(slot))
+
+
+@inlined
+def owner_of(mark: Any, owners: Any) -> Any:
+    """Which share of the states a fingerprint belongs to."""
+    return np.int64(mark & np.uint64(0xFFF)) % owners
+
+
+@inlined
+def offer(
+    layout: Layout,
+    tables: Tables,
+    origin: Origin,
+    at: Any,
+    scratch: Scratch,
+    count: Any,
+    sink: Sink,
+    notes: Notes,
+) -> Any:
     """Hand successors to their owners, unless they are known; says whether there was room."""
     for k in range(count):
         mark = scratch.marks[k]
-        owner = np.int64(mark >> np.uint64(60)) % origin.owners
-        if not origin.keep_all and is_seen(origin.slots[owner], mark):
+        owner = owner_of(mark, origin.owners)
+        if not origin.keep_all and is_seen(origin.slots, owner, mark):
             continue
         place = sink.filled[owner]
         if place >= sink.marks.shape[1]:
             return False
-        for column in range(scratch.rows.shape[1]):
-            sink.rows[owner, place, column] = scratch.rows[k, column]
+        to = owner * sink.marks.shape[1] + place
+        if scratch.effects[k] == WRITTEN:
+            for column in range(layout.width):
+                sink.rows[to, column] = scratch.rows[k, column]
+        else:
+            effect = scratch.effects[k]
+            write_down(layout, tables, effect, origin.rows, at, sink.rows, to, notes)
         sink.marks[owner, place] = mark
         sink.sources[owner, place] = origin.numbers[at]
         sink.ticks[owner, place] = scratch.ticks[k]
@@ -148,7 +201,37 @@ def offer(origin: Origin, at: Any, scratch: Scratch, count: Any, sink: Sink) -> 
     return True
 
 
-@njit(cache=True, forceinline=True)
+@inlined
+def let_time_pass(
+    layout: Layout,
+    tables: Tables,
+    origin: Origin,
+    at: Any,
+    scratch: Scratch,
+    count: Any,
+    notes: Notes,
+) -> Any:
+    """Work out the successor by a tick; says whether everything about it was known."""
+    known = tick(layout, tables, origin.rows, at, scratch.rows, count, notes)
+    if known and (layout.memory >= 0 or layout.steps):
+        known = look_back(layout, tables, origin.rows, at, scratch.rows, count, notes)
+    mark = origin.marks[at]
+    scratch.marks[count] = difference(layout, mark, origin.rows, at, scratch.rows, count)
+    scratch.effects[count] = WRITTEN
+    scratch.ticks[count] = 1
+    return known
+
+
+@inlined
+def count_in(tables: Tables, origin: Origin, e: Any, scratch: Scratch, count: Any) -> None:
+    """Count a move that has been worked out, and get ready to look its end up."""
+    scratch.tally[TRANSITIONS] += 1
+    scratch.tally[SEEN_FACTS] |= tables.effects[e, FACTS]
+    scratch.ticks[count] = 0
+    foresee(origin, scratch.marks[count])
+
+
+@inlined
 def expand_row(
     layout: Layout,
     tables: Tables,
@@ -159,48 +242,64 @@ def expand_row(
     notes: Notes,
 ) -> Any:
     """Offer every successor of one row; DONE, MISSING something, or the sink is FULL."""
-    row = origin.rows[at]
     lists, tally = scratch.lists, scratch.tally
-    found, flags = gather(layout, tables, row, lists, notes)
+    found, flags = gather(layout, tables, origin.rows, at, lists, notes)
     if found < 0:
         return MISSING
+    tally[LOOK_UPS] = found
     status = DONE
-    count = 0
-    for k in range(found):
-        start = np.int64(lists[k] >> np.uint64(32))
-        for e in range(start, start + np.int64(lists[k] >> np.uint64(8) & np.uint64(0xFFFFFF))):
+    only_ample = layout.reduces and flags & AMPLE
+    k, e, count = 0, start_of(lists[0]), 0
+    while True:
+        # Work out successors until all are, or no more can be kept.
+        while k < found and count < SUCCESSORS - 1:
+            last = end_of(lists[k])
+            if e == last or (only_ample and not np.int64(lists[k]) & AMPLE):
+                k += 1
+                if k < found:
+                    e = start_of(lists[k])
+                elif only_ample and status == DONE and count == 0:
+                    # A bound cuts all moves that would do alone.
+                    only_ample = False
+                    tally[FIRST_CUT + 2] = 0
+                    k, e = 0, start_of(lists[0])
+                continue
             if tables.effects[e, CUTS] >= 0:
                 tally[FIRST_CUT + tables.effects[e, CUTS]] += 1
+                e += 1
                 continue
-            done = apply(layout, tables, e, row, scratch.rows[count], notes)
+            done = work_out(layout, tables, origin, at, e, scratch, count, notes)
             if done < 0:
                 status = MISSING
             elif done == 0:
                 tally[FIRST_CUT + 2] += 1
             else:
-                tally[TRANSITIONS] += 1
-                tally[SEEN_FACTS] |= tables.effects[e, FACTS]
-                remember(origin, at, scratch, count, 0)
+                count_in(tables, origin, e, scratch, count)
                 count += 1
-                if count == scratch.marks.shape[0]:
-                    if not offer(origin, at, scratch, count, sink):
-                        return FULL
-                    count = 0
-    if layout.bounded and not flags & BLOCKS:
-        if not tick(layout, tables, row, scratch.rows[count], notes):
-            return MISSING
-        tally[TRANSITIONS] += 1
-        remember(origin, at, scratch, count, 1)
-        count += 1
-    return status if offer(origin, at, scratch, count, sink) else FULL
+            e += 1
+            if only_ample and count == 1:
+                k = found
+                tally[FIRST_CUT + 2] = 0
+        is_last = k >= found
+        if is_last and layout.bounded and not flags & BLOCKS:
+            tally[TRANSITIONS] += 1
+            if not let_time_pass(layout, tables, origin, at, scratch, count, notes):
+                status = MISSING
+            count += 1
+        if status == DONE and not offer(layout, tables, origin, at, scratch, count, sink, notes):
+            return FULL
+        count = 0
+        if is_last:
+            return status
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expand(
     layout: Layout,
     tables: Tables,
     origin: Origin,
     todo: Any,
+    scratch: Scratch,
     sink: Sink,
     notes: Notes,
     redo: Any,
@@ -208,95 +307,28 @@ def expand(
     was_cut: Any,
 ) -> Any:
     """Expand the rows `todo`; how many were looked at, and how many of those are to be redone."""
-    scratch = Scratch(
-        np.empty((SUCCESSORS, layout.width), np.int32),
-        np.empty(SUCCESSORS, np.uint64),
-        np.empty(SUCCESSORS, np.uint8),
-        np.empty(layout.channels + 2 * layout.n, np.uint64),
-        np.zeros(totals.shape[0], np.int64),
-    )
-    tally = scratch.tally
-    before = np.empty(origin.owners, np.int64)
+    tally, before = scratch.tally, scratch.before
     again = 0
     for position in range(todo.shape[0]):
         if notes.count[0] + MISSES_PER_ROW > notes.missed.shape[0]:
             return position, again
         at = todo[position]
-        before[:] = sink.filled
-        tally[:] = 0
+        for owner in range(origin.owners):
+            before[owner] = sink.filled[owner]
+        for kind in range(tally.shape[0]):
+            tally[kind] = 0
         status = expand_row(layout, tables, origin, at, scratch, sink, notes)
         if status == DONE:
             facts = totals[SEEN_FACTS] | tally[SEEN_FACTS]
-            totals += tally
+            for kind in range(tally.shape[0]):
+                totals[kind] += tally[kind]
             totals[SEEN_FACTS] = facts
             was_cut[at] = tally[FIRST_CUT] + tally[FIRST_CUT + 1] + tally[FIRST_CUT + 2] > 0
             continue
-        sink.filled[:] = before
+        for owner in range(origin.owners):
+            sink.filled[owner] = before[owner]
         if status == FULL:
             return position, again
         redo[again] = at
         again += 1
     return todo.shape[0], again
-
-
-@njit(cache=True, nogil=True)
-def take_in(
-    slots: Any,
-    slot_numbers: Any,
-    marks: Any,
-    parents: Any,
-    kept: Any,
-    size: Any,
-    kept_from: Any,
-    rows: Any,
-    row_marks: Any,
-    sources: Any,
-    places: Any,
-) -> Any:
-    """Insert what one owner was offered; how many states it has afterwards.
-
-    `places`, if it has room, gets the number of the state that each offer turned out to be.
-    """
-    mask = np.uint64(slots.shape[0] - 1)
-    numbered = slot_numbers.shape[0] > 0
-    for k in range(row_marks.shape[0]):
-        mark = row_marks[k]
-        slot = mark & mask
-        while slots[slot] != np.uint64(0) and slots[slot] != mark:
-            slot = (slot + np.uint64(1)) & mask
-        if slots[slot] == np.uint64(0):
-            slots[slot] = mark
-            marks[size] = mark
-            parents[size] = sources[k]
-            kept[size - kept_from, :] = rows[k]
-            if numbered:
-                slot_numbers[slot] = size
-            size += 1
-        if places.shape[0] > 0:
-            places[k] = slot_numbers[slot]
-    return size
-
-
-@njit(cache=True)
-def fingerprints(rows: Any) -> Any:
-    """The fingerprint of each row."""
-    marks = np.empty(rows.shape[0], np.uint64)
-    for place in range(rows.shape[0]):
-        marks[place] = fingerprint(rows[place])
-    return marks
-
-
-@njit(cache=True)
-def rehash(old: Any, old_numbers: Any, new: Any, new_numbers: Any) -> None:
-    """Move a table of fingerprints into a larger one."""
-    mask = np.uint64(new.shape[0] - 1)
-    for place in range(old.shape[0]):
-        mark = old[place]
-        if mark == np.uint64(0):
-            continue
-        slot = mark & mask
-        while new[slot] != np.uint64(0):
-            slot = (slot + np.uint64(1)) & mask
-        new[slot] = mark
-        if new_numbers.shape[0] > 0:
-            new_numbers[slot] = old_numbers[place]

@@ -1,27 +1,35 @@
 """The breadth-first search of the reference explorer, on the table engine."""
 
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from electorate.check.board import Row
-from electorate.check.explain import trace_of
+from electorate.check.anywhere import Met, anywhere, exploring, met_at
+from electorate.check.column import Row
 from electorate.check.judge import ELECTED, TORN, Judge
+from electorate.check.limit import Limits
+from electorate.check.memory import Memory
 from electorate.check.model import Model
-from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.order import STATES_MAX, ordered_violation
+from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
-from electorate.check.table.book import ELECTED_FACT, TORN_FACT, view_keys
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.engine import Engine
+from electorate.check.table.listing import ELECTED_FACT, TORN_FACT
 from electorate.check.table.liveness import judge_goal
-from electorate.check.table.visited import Visited
+from electorate.check.table.scenery import Scenery
+from electorate.check.table.visited import HALF, NUMBERS_MAX, Level, Visited
 from electorate.check.telling import Finding
 from electorate.check.verdict import Violation
 from electorate.check.world import Move, World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
+from electorate.trace import Start
+
+THREADS_MAX = 8
 
 State = int
 """A state's number at its owner, times the number of owners, plus the owner; -1 for no parent."""
@@ -35,33 +43,46 @@ class TableSearch:
         machine: Machine[Any],
         model: Model,
         claims: Sequence[Claim],
-        states_max: int,
-        workers: int = 2,
+        limits: Limits,
     ) -> None:
-        self.world = World(Turns(machine), model)
+        began = time.perf_counter()
+        self.world = World(Turns(machine), model, claims)
         self.claims = claims
         self.judge = Judge(self.world, claims)
-        self.states_max = states_max
+        self._limits = limits
+        self.states_max = limits.states
+        self._met: list[set[int]] | None = None
+        self._memory = Memory(limits.memory)
+        workers = limits.threads or min(THREADS_MAX, len(os.sched_getaffinity(0)))
         self.stable_states = 0
         self.broken: dict[str, tuple[State, Witness]] = {}
         self._depth = 0
         self._owners = workers
-        self._engine = Engine(self.world, workers)
-        self._visited = [Visited(self.world.width, numbered=False) for _ in range(workers)]
+        self._engine = Engine(self.world, workers, self._memory)
+        self._visited = Visited(self.world.width, workers)
         self._origins: dict[Row, Beginning] = {}
-        self._judged: set[Any] = set()
-        self._began = time.perf_counter()
+        self._scenery = Scenery(self._engine.layout)
+        self._last_rows: dict[str, tuple[Row, Row]] = {}
+        """The rows between which claims about two rows break."""
+        if self.judge.steps:
+            self._engine.on_step = self._step
         self._calm: TableCalm | None = None
         if any(claim.kind is Kind.GOAL for claim in claims):
             # The stable graph is closed up by one worker, which sees all of it.
             self._calm = TableCalm(
-                self.world, self.judge, Engine(self.world, 1, self._engine.book), self._calm_path
+                self.world,
+                self.judge,
+                Engine(self.world, 1, self._memory, self._engine.book),
+                self._calm_path,
             )
+        self._engine.warm_up(self._visited)
+        self._began = time.perf_counter()
+        self._compiling = self._began - began
 
     @property
     def states(self) -> int:
         """How many states were met."""
-        return sum(each.size for each in self._visited)
+        return self._visited.size
 
     @property
     def depth(self) -> int:
@@ -76,73 +97,88 @@ class TableSearch:
     @property
     def bytes_per_state(self) -> float:
         """Memory for a visited state, beyond the frontier."""
-        return sum(each.bytes for each in self._visited) / max(1, self.states)
+        return self._visited.bytes / max(1, self.states)
 
     def run(self, report: Report) -> bool:
         """Explore until all is seen, or every claim that can break has; says which."""
-        always = sum(claim.kind is Kind.ALWAYS for claim in self.claims)
-        for beginning in beginnings(self.world, self._lack):
+        always = sum(claim.kind.is_safety for claim in self.claims)
+        for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
         self._begin()
         level = 0
-        firsts = [0] * self._owners
         while True:
-            lasts = [each.size for each in self._visited]
-            self._judge_level(firsts, lasts)
-            frontier = sum(lasts) - sum(firsts)
+            shares = self._visited.next_levels()
+            if self._met is not None:
+                self._collect(self._met, shares)
+            self._judge_level(shares)
+            frontier = sum(share.size for share in shares)
             if not frontier:
                 return True
             self._depth = level
             report(self.progress("search", level, frontier))
             if always and len(self.broken) == always:
                 return False
-            if self.states > self.states_max:
+            if self.states > min(self.states_max, NUMBERS_MAX):
                 raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
             if self._calm is not None:
-                self._enter_calm(firsts, lasts)
-            self._expand_level(firsts, lasts)
-            for each, last in zip(self._visited, lasts, strict=True):
-                each.drop_rows_before(last)
-            firsts, level = lasts, level + 1
+                for owner, share in enumerate(shares):
+                    self._calm.meet(share.rows, self._numbers(owner, share))
+            for owner, share in enumerate(shares):
+                self._engine.run(
+                    share.rows,
+                    share.marks,
+                    self._numbers(owner, share),
+                    self._visited,
+                    keep_all=False,
+                    accept=self._take_in,
+                )
+            level += 1
+
+    def _beginnings(self, report: Report) -> list[Beginning]:
+        if self.world.model.setting.start is not Start.ANY:
+            return beginnings(self.world, self._lack)
+        first = TableSearch(self.world.machine, exploring(self.world.model), (), self._limits)
+        return anywhere(self.world, first.met(report), self.states_max)
+
+    def met(self, report: Report) -> list[set[Met]]:
+        """What every node is met as."""
+        self._met = [set() for _ in self.world.ids]
+        try:
+            self.run(report)
+        finally:
+            self.close()
+        return [
+            {met_at(self.world, pair >> 32, pair & HALF) for pair in pairs} for pairs in self._met
+        ]
+
+    def _collect(self, met: list[set[int]], shares: list[Level]) -> None:
+        """Take down the codes of each node and of its detector."""
+        watch = self.world.watch_column if self.world.machine.uses_views else 0
+        for place, pairs in enumerate(met):
+            for share in shares:
+                rows = share.rows.astype(np.int64)
+                pairs.update(map(int, np.unique(rows[:, place] << 32 | rows[:, watch + place])))
+
+    def _numbers(self, owner: int, share: Level) -> np.ndarray[Any, Any]:
+        """The numbers of one owner's states of a level."""
+        numbers = np.arange(share.first, share.first + share.size, dtype=np.int64)
+        return numbers * self._owners + owner
 
     def _begin(self) -> None:
         for row in self._origins:
             mark = self._engine.mark(row)
-            self._visited[self._engine.owner(mark)].take_in(
-                np.array([row], np.int32), np.array([mark]), np.array([-1], np.int64)
+            self._visited.take_in(
+                self._engine.owner(mark),
+                np.array([row], np.int32),
+                np.array([mark], np.uint64),
+                np.array([-1], np.int64),
             )
-
-    def _expand_level(self, firsts: list[int], lasts: list[int]) -> None:
-        for owner, each in enumerate(self._visited):
-            rows = each.rows[firsts[owner] - each.kept_from : lasts[owner] - each.kept_from]
-            numbers = np.arange(firsts[owner], lasts[owner], dtype=np.int64)
-            numbers = numbers * self._owners + owner
-            marks = each.marks[firsts[owner] : lasts[owner]]
-            # Copies, because taking states in may move the arrays these stand in.
-            self._engine.run(
-                rows.copy(),
-                marks.copy(),
-                numbers,
-                self._visited,
-                keep_all=False,
-                accept=self._accept,
-            )
-
-    def _accept(self) -> None:
-        self._engine.each_owner(self._take_in)
 
     def _take_in(self, owner: int) -> None:
         for rows, marks, sources, _ in self._engine.offered(owner):
-            self._visited[owner].take_in(rows, marks, sources)
+            self._visited.take_in(owner, rows, marks, sources)
 
     # --- the stable phase ---
-
-    def _enter_calm(self, firsts: list[int], lasts: list[int]) -> None:
-        assert self._calm is not None
-        for owner, each in enumerate(self._visited):
-            rows = each.rows[firsts[owner] - each.kept_from : lasts[owner] - each.kept_from]
-            numbers = np.arange(firsts[owner], lasts[owner], dtype=np.int64)
-            self._calm.meet(rows, numbers * self._owners + owner)
 
     def findings(self, report: Report) -> list[Finding]:
         """What becomes of every goal once nothing fails any more."""
@@ -156,28 +192,26 @@ class TableSearch:
 
     # --- claims ---
 
-    def _judge_level(self, firsts: list[int], lasts: list[int]) -> None:
-        """Judge every row of views that has not been judged before."""
-        for owner, each in enumerate(self._visited):
-            rows = each.rows[firsts[owner] - each.kept_from : lasts[owner] - each.kept_from]
-            for place in self._strange(rows):
-                row = tuple(map(int, rows[place]))
-                judgement = self.judge.of(row)
+    def _judge_level(self, shares: list[Level]) -> None:
+        """Judge every scene that has not been judged before."""
+        sights = self._engine.book.tables().sights
+        for owner, share in enumerate(shares):
+            for place in self._scenery.new_among(share.rows, sights):
+                judgement = self.judge.of(tuple(map(int, share.rows[place])))
                 self.judge.sometimes_overlapped(judgement)
-                number = (firsts[owner] + int(place)) * self._owners + owner
+                number = (share.first + place) * self._owners + owner
                 for claim, witness in judgement.broken:
                     self.broken.setdefault(claim.name, (number, witness))
         facts = self._engine.facts
         self.judge.sometimes[ELECTED] |= bool(facts & ELECTED_FACT)
         self.judge.sometimes[TORN] |= bool(facts & TORN_FACT)
 
-    def _strange(self, rows: np.ndarray[Any, Any]) -> list[int]:
-        """One place for each row of views that is new."""
-        keys = view_keys(self._engine.book, rows, self.world.n)
-        unique, places = np.unique(keys, return_index=True)
-        new = [int(p) for key, p in zip(unique, places, strict=True) if key not in self._judged]
-        self._judged.update(unique)
-        return sorted(new)
+    def _step(self, number: int, before: Row, after: Row) -> None:
+        """Judge the claims about two rows that follow one another."""
+        for claim, witness in self.judge.of_step(before, after):
+            if claim.name not in self.broken:
+                self.broken[claim.name] = (number, witness)
+                self._last_rows[claim.name] = (before, after)
 
     def _lack(self, world: World, row: Row) -> str | None:
         lacking = Judge(world, self.claims).of(row).lacking
@@ -190,41 +224,75 @@ class TableSearch:
         return self._replayed(state)[0]
 
     def _replayed(self, state: State) -> tuple[list[tuple[Row, Move]], Row]:
-        marks: list[Any] = []
+        halves: list[int] = []
         while state >= 0:
-            each = self._visited[state % self._owners]
-            marks.append(each.marks[state // self._owners])
-            state = int(each.parents[state // self._owners])
-        marks.reverse()
-        row = next(row for row in self._origins if self._engine.mark(row) == marks[0])
+            state, half = self._visited.trails[state % self._owners].of(state // self._owners)
+            halves.append(half)
+        halves.reverse()
+        row = next(row for row in self._origins if self._half(row) == halves[0])
         path = list(self._origins[row].path)
-        for mark in marks[1:]:
-            move, after = self._step_to(row, mark)
+        for half in halves[1:]:
+            move, after = self._step_to(row, half)
             path.append((row, move))
             row = after
         return path, row
+
+    def _half(self, row: Row) -> int:
+        """The lower half of a row's fingerprint."""
+        return int(self._engine.mark(row)) & HALF
 
     def _calm_path(self, state: State) -> list[tuple[Row, Move]]:
         """The way to a state in which the faults end: whoever is paused is resumed."""
         path, row = self._replayed(state)
         return [*path, *resumptions(self.world, row)]
 
-    def _step_to(self, row: Row, mark: Any) -> tuple[Move, Row]:
+    def _step_to(self, row: Row, half: int) -> tuple[Move, Row]:
         cuts = self.world.cuts.copy()
         for move, after in self.world.successors(row):
-            if self._engine.mark(after) == mark:
+            if self._half(after) == half:
                 self.world.cuts = cuts  # To look again is no new cut.
                 return move, after
         raise AssertionError("the reference explorer does not know this step of the table engine")
 
-    def violations(self) -> list[Violation]:
-        """Every broken safety claim with its shortest run."""
+    def violations(self, *, tidy: bool) -> list[Violation]:
+        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
+        starts = list(self._origins.values())
         return [
-            Violation(name, witness, trace_of(self.world, self.path(state)))
-            for name, (state, witness) in self.broken.items()
+            ordered_violation(
+                self.world,
+                self.judge,
+                claim.name,
+                starts,
+                self._breaking_path(claim.name, self.broken[claim.name][0]),
+                self.states,
+                STATES_MAX if tidy else 0,
+            )
+            for claim in self.claims
+            if claim.name in self.broken
         ]
+
+    def _breaking_path(self, name: str, state: State) -> list[tuple[Row, Move]]:
+        path = self.path(state)
+        if name in self._last_rows:
+            before, after = self._last_rows[name]
+            path.append((before, self._step_to(before, self._half(after))[0]))
+        return path
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self._engine.close()
+        if self._calm is not None:
+            self._calm.close()
 
     def progress(self, phase: str, level: int, frontier: int) -> Progress:
         """How far this search has come."""
-        seconds = time.perf_counter() - self._began
-        return Progress(phase, level, frontier, self.states, self.transitions, seconds)
+        book = self._engine.book
+        effort = Effort(
+            time.perf_counter() - self._began,
+            self._compiling,
+            Memory.used(),
+            self.bytes_per_state,
+            book.size,
+            1 - book.filled / max(1, self._engine.look_ups),
+        )
+        return Progress(phase, level, frontier, self.states, self.transitions, effort)

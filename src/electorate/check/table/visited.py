@@ -1,86 +1,176 @@
-"""The states that a search has met: fingerprints by number, parents, and the rows of a level."""
+"""The states that a search has met: their fingerprints, and the way to each of them.
 
+Only the states met last, those of the next level, are kept with their rows. Of the others there
+is a fingerprint in the table of slots, and by number the parent and half of the fingerprint: the
+way to a state is found again from those, move by move.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from electorate.check.table.expand import rehash, take_in
+from electorate.check.table.slot import rehash, take_in
 
 LOAD_MAX = 0.75
+GROWTH = 1.5
+HALF = 0xFFFFFFFF
+NO_PARENT = HALF
+NUMBERS_MAX = HALF - 1
 NOTHING = np.empty(0, np.int64)
+
+Array = np.ndarray[Any, Any]
+
+
+class Level:
+    """States with their rows, in the order of discovery."""
+
+    def __init__(self, width: int, first: int) -> None:
+        self.first = first
+        self.size = 0
+        self._rows = np.empty((1024, width), np.int32)
+        self._marks = np.empty(1024, np.uint64)
+        self._sources = np.empty(1024, np.int64)
+
+    @property
+    def rows(self) -> Array:
+        """The row of each state."""
+        return self._rows[: self.size]
+
+    @property
+    def marks(self) -> Array:
+        """The fingerprint of each state."""
+        return self._marks[: self.size]
+
+    @property
+    def sources(self) -> Array:
+        """The state that each was met from."""
+        return self._sources[: self.size]
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return self._rows.nbytes + self._marks.nbytes + self._sources.nbytes
+
+    def growth(self, more: int) -> int:
+        """How many bytes more room takes while it is made."""
+        needed = self.size + more
+        return 0 if needed <= len(self._marks) else self.bytes * 3 // 2
+
+    def reserve(self, more: int) -> None:
+        """Make room for more states."""
+        needed = self.size + more
+        if needed > len(self._marks):
+            self._rows = _grown(self._rows, needed)
+            self._marks = _grown(self._marks, needed)
+            self._sources = _grown(self._sources, needed)
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Rows, fingerprints and sources with all the room there is."""
+        return self._rows, self._marks, self._sources
+
+
+class Trail:
+    """By number of a state: the state it was met from, and half of its fingerprint."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._parents: list[Array] = []
+        self._halves: list[Array] = []
+
+    def add(self, level: Level) -> None:
+        """Take down a level."""
+        self._firsts.append(level.first)
+        # Minus one, for no parent, becomes the largest number.
+        self._parents.append(level.sources.astype(np.uint32))
+        self._halves.append(level.marks.astype(np.uint32))
+
+    def of(self, number: int) -> tuple[int, int]:
+        """The parent of a state, -1 if a run begins there, and half of its fingerprint."""
+        at = bisect_right(self._firsts, number) - 1
+        place = number - self._firsts[at]
+        parent = int(self._parents[at][place])
+        return -1 if parent == NO_PARENT else parent, int(self._halves[at][place])
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return sum(each.nbytes for each in (*self._parents, *self._halves))
 
 
 class Visited:
-    """One owner's share of the states. Numbers count in the order of discovery."""
+    """All states, in as many shares as there are owners. Each share counts its states."""
 
-    def __init__(self, width: int, *, numbered: bool) -> None:
-        self.size = 0
-        self.marks = np.empty(1024, np.uint64)
-        self.parents = np.empty(1024, np.int64)
-        self.rows = np.empty((1024, width), np.int32)
-        """The rows of the states `kept_from` and later."""
-        self.kept_from = 0
-        self._numbered = numbered
-        self._slots = np.zeros(4096, np.uint64)
-        self._slot_numbers = np.zeros(4096 if numbered else 0, np.int64)
+    def __init__(self, width: int, owners: int, *, numbered: bool = False) -> None:
+        self.levels = [Level(width, 0) for _ in range(owners)]
+        self.trails = [Trail() for _ in range(owners)]
+        self.slots = np.zeros((owners, 4096), np.uint64)
+        """The tables of fingerprints, for the kernel to look into."""
+        self._width = width
+        self._numbers = np.zeros(4096 if numbered else 0, np.int32)
 
     @property
-    def slots(self) -> np.ndarray[Any, Any]:
-        """The table of fingerprints, for the kernel to look into."""
-        return self._slots
+    def size(self) -> int:
+        """How many states there are."""
+        return sum(level.first + level.size for level in self.levels)
 
     @property
     def bytes(self) -> int:
         """What the states take, beyond the rows of the present level."""
-        tables = self._slots.nbytes + self._slot_numbers.nbytes
-        return tables + self.marks.nbytes + self.parents.nbytes
+        trails = sum(trail.bytes for trail in self.trails)
+        return self.slots.nbytes + self._numbers.nbytes + trails
 
-    def drop_rows_before(self, number: int) -> None:
-        """Keep only the rows from this state on."""
-        kept = self.rows[number - self.kept_from : self.size - self.kept_from].copy()
-        self.rows, self.kept_from = kept, number
+    def next_levels(self) -> list[Level]:
+        """The states met last, with their rows; from now on others are met."""
+        done, self.levels = self.levels, []
+        for trail, level in zip(self.trails, done, strict=True):
+            trail.add(level)
+            self.levels.append(Level(self._width, level.first + level.size))
+        return done
+
+    def room_after(self, more: int) -> int:
+        """How many slots each owner needs if one of them meets so many more states."""
+        needed = more + max(level.first + level.size for level in self.levels)
+        room = self.slots.shape[1]
+        while needed > LOAD_MAX * room:
+            room = int(room * GROWTH)
+        return room
+
+    def growth(self, more: int, room: int) -> int:
+        """How many bytes that takes while it is done, with so many slots for each owner."""
+        slots = (room > self.slots.shape[1]) * room * len(self.levels) * self.slots.itemsize
+        return slots + sum(level.growth(more) for level in self.levels)
+
+    def grow(self, room: int, each_owner: Callable[[Callable[[int], None]], None]) -> None:
+        """Give each owner so many slots."""
+        slots = np.zeros((len(self.levels), room), np.uint64)
+        numbers = np.zeros(room if len(self._numbers) else 0, np.int32)
+        each_owner(lambda owner: rehash(self.slots, self._numbers, slots, numbers, owner))
+        self.slots, self._numbers = slots, numbers
 
     def take_in(
-        self,
-        rows: np.ndarray[Any, Any],
-        marks: np.ndarray[Any, Any],
-        sources: np.ndarray[Any, Any],
-        places: np.ndarray[Any, Any] = NOTHING,
+        self, owner: int, rows: Array, marks: Array, sources: Array, places: Array = NOTHING
     ) -> None:
-        """Insert candidates; those that are known already are dropped."""
-        self._reserve(len(marks))
-        self.size = take_in(
-            self._slots,
-            self._slot_numbers,
-            self.marks,
-            self.parents,
-            self.rows,
-            self.size,
-            self.kept_from,
+        """Insert candidates, for whom there is room; those that are known are dropped."""
+        level = self.levels[owner]
+        level.reserve(len(marks))
+        level.size = take_in(
+            self.slots,
+            owner,
+            self._numbers,
+            *level.arrays,
+            level.size,
+            level.first,
             rows,
             marks,
             sources,
             places,
         )
 
-    def _reserve(self, more: int) -> None:
-        needed = self.size + more
-        if needed > len(self.marks):
-            self.marks = _grown(self.marks, needed)
-            self.parents = _grown(self.parents, needed)
-        if needed - self.kept_from > len(self.rows):
-            self.rows = _grown(self.rows, needed - self.kept_from)
-        room = len(self._slots)
-        while needed > LOAD_MAX * room:
-            room *= 2
-        if room > len(self._slots):
-            slots = np.zeros(room, np.uint64)
-            numbers = np.zeros(room if self._numbered else 0, np.int64)
-            rehash(self._slots, self._slot_numbers, slots, numbers)
-            self._slots, self._slot_numbers = slots, numbers
 
-
-def _grown(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+def _grown(array: Array, size: int) -> Array:
     """The array with room for at least `size` entries."""
     grown = np.empty((max(size, len(array) * 3 // 2), *array.shape[1:]), array.dtype)
     grown[: len(array)] = array

@@ -98,7 +98,8 @@ class _Clerk:
         self.logs: dict[_Channel, list[_Entry]] = {}
         self._dies = trace.setting.connections is Connections.DIE
         self._down: set[NodeId] = set()
-        self._cut: set[_Channel] = set()
+        ids, linked = trace.setting.ids, trace.setting.linked
+        self._cut: set[_Channel] = {(a, b) for a in ids for b in ids if not linked(a, b)}
         self._severed: deque[Flight] = deque()
         self._found: list[Flight] = []
 
@@ -123,10 +124,11 @@ class _Clerk:
             case Recovered(node):
                 self._down.discard(node)
                 self._clear(number, ((node, other) for other in self.trace.setting.ids))
-            case Cut(sender, to):
-                self._cut.add((sender, to))
-            case Healed(sender, to):
-                self._cut.discard((sender, to))
+            case Cut() as happening:
+                self._cut.update(happening.ways)
+                self._clear(number, happening.ways)
+            case Healed() as happening:
+                self._cut.difference_update(happening.ways)
         # A loss on a cut link is recorded right after the step that sent the message.
         self._found += self._severed
         self._severed.clear()

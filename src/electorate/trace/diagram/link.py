@@ -26,11 +26,11 @@ def severances_of(trace: Trace) -> list[Severance]:
     found: list[tuple[Period, Link]] = []
     for number, step in enumerate(trace.steps):
         match step.happening:
-            case Cut(sender, to):
-                cut[sender, to] = _first_of_instant(trace, number)
-            case Healed(sender, to):
-                begin = cut.pop((sender, to), -1)
-                found.append((Period(begin, _first_of_instant(trace, number)), (sender, to)))
+            case Cut() as happening:
+                cut.update(dict.fromkeys(happening.ways, _first_of_instant(trace, number)))
+            case Healed() as happening:
+                end = _first_of_instant(trace, number)
+                found += [(Period(cut.pop(way, -1), end), way) for way in happening.ways]
     found += [(Period(begin, len(trace.steps)), link) for link, begin in cut.items()]
     return [
         Severance(period, _text({link for _, link in group}, trace.setting.ids))

@@ -1,0 +1,78 @@
+"""Which column of a row holds what.
+
+A row has one column per node, per channel and, if the machine uses views, per failure detector;
+one for the links that are cut, if any can be; one for what claims remember, if they do; and one
+for the budget that is left.
+"""
+
+from typing import Any
+
+from electorate.check.model import Model
+from electorate.core import Machine
+from electorate.trace import Order
+
+Row = tuple[int, ...]
+
+LINKS_MAX = 31
+"""The links that are cut are the bits of one column."""
+
+
+class ModelError(ValueError):
+    """A combination that the checker cannot explore."""
+
+
+class Columns:
+    """The columns of one machine's rows under one model."""
+
+    def __init__(self, machine: Machine[Any], model: Model, remembers: bool) -> None:
+        self.machine = machine
+        self.model = model
+        self.ids = machine.members.ids
+        self.n = len(self.ids)
+        every, linked = range(self.n), model.setting.linked
+        pairs = [
+            (a, b) for b in every for a in every if a != b and linked(self.ids[a], self.ids[b])
+        ]
+        if model.setting.order in (Order.GLOBAL, Order.SET):
+            self.column = {(a, b): self.n + b for a, b in pairs}
+            self.channel_columns = [(self.n + to, to) for to in every]
+        else:
+            self.column = {pair: self.n + k for k, pair in enumerate(pairs)}
+            self.channel_columns = [(column, b) for (_, b), column in self.column.items()]
+        """The column of each channel, and the place of its receiver."""
+        self.watch_column = self.n + len(self.channel_columns)
+        self.links_column = self.watch_column + (self.n if machine.uses_views else 0)
+        self.memory_column = self.links_column + bool(model.budget.cuts)
+        self.remembers = remembers
+        self.width = self.memory_column + remembers + 1
+        self.links = [(a, b) for a, b in pairs if a < b]
+        numbers = {pair: number for number, pair in enumerate(self.links)}
+        self.link = {(a, b): numbers[min(a, b), max(a, b)] for a, b in pairs}
+        """The number of the link between two nodes, either way."""
+        self._link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
+        if model.budget.cuts:
+            self._expect_cuttable()
+
+    def _expect_cuttable(self) -> None:
+        if self.model.setting.order in (Order.GLOBAL, Order.SET):
+            raise ModelError("cuts need a channel for each pair of nodes: --order fifo or bag")
+        if len(self.links) > LINKS_MAX:
+            raise ModelError(f"cuts need at most {LINKS_MAX} links, not {len(self.links)}")
+
+    def cut_links(self, row: Row) -> int:
+        """The links that are cut, as bits."""
+        return row[self.links_column] if self.model.budget.cuts else 0
+
+    def memory(self, row: Row) -> int | None:
+        """What claims remember, if they do."""
+        return row[self.memory_column] if self.remembers else None
+
+    def reach(self, row: Row, one: int, other: int) -> bool:
+        """Whether two nodes are linked now."""
+        link = self.link.get((one, other))
+        return link is not None and not self.cut_links(row) >> link & 1
+
+    def is_severed(self, row: Row, column: int) -> bool:
+        """Whether the link of a channel has been cut."""
+        cut = self.cut_links(row)
+        return bool(cut and cut >> self._link_of_channel[column] & 1)

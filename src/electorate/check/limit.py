@@ -1,0 +1,13 @@
+"""How much a search may take."""
+
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """Where a search is given up, and how many processors it may use."""
+
+    states: int
+    memory: int | None = None
+    """Bytes; None means most of what is free."""
+    threads: int | None = None
+    """For engines that can use several; None means all there are."""

@@ -1,0 +1,61 @@
+"""How much memory a search may take, and how much it takes."""
+
+import os
+from pathlib import Path
+
+from electorate.check.progress import LimitReached
+
+SHARE = 0.8
+"""How much of the memory that is free a search may take unless it is told otherwise."""
+PAGE = os.sysconf("SC_PAGE_SIZE")
+STATM = Path("/proc/self/statm")
+MEMINFO = Path("/proc/meminfo")
+
+
+class Memory:
+    """Watches what this process takes; where the system does not tell, nothing is bounded."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = _usual_limit() if limit is None else limit
+
+    @staticmethod
+    def used() -> int:
+        """What this process takes now, in bytes; 0 where the system does not tell."""
+        try:
+            return int(STATM.read_text().split()[1]) * PAGE
+        except (OSError, ValueError, IndexError):
+            return 0
+
+    def expect(self, more: int = 0) -> None:
+        """Stop the search if it has, or with so many more bytes will have, taken too much."""
+        if self._limit is not None and self.used() + more > self._limit:
+            raise LimitReached(f"more than {text_of(self._limit)} of memory (--memory)")
+
+
+def _usual_limit() -> int | None:
+    try:
+        lines = MEMINFO.read_text().splitlines()
+    except OSError:
+        return None
+    free = next((int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+    return None if free is None else Memory.used() + int(SHARE * 1024 * free)
+
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def text_of(size: float) -> str:
+    """A number of bytes for people: 1.5 GiB."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def parse(text: str) -> int:
+    """Read a number of bytes, as in 800M or 4G; raises ValueError."""
+    number, unit = (text, "") if text[-1:].isdigit() else (text[:-1], text[-1:].upper())
+    if unit not in UNITS or not number.replace(".", "", 1).isdigit() or not float(number):
+        raise ValueError(f"must be an amount of memory like 800M or 4G, not {text}")
+    return int(float(number) * UNITS[unit])

@@ -1,0 +1,239 @@
+"""What a counterexample spends, and whether it needs that: the check again with one fault less."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from electorate.check.checking import check
+from electorate.check.model import BUDGETS, Budget, Detector, Model
+from electorate.check.progress import Progress, Report
+from electorate.check.verdict import Result, Verdict
+from electorate.claims import Claim
+from electorate.core import Machine, NodeId, Value
+from electorate.trace import (
+    Crashed,
+    Cut,
+    Doubled,
+    Healed,
+    Lost,
+    Paused,
+    Placed,
+    Pressed,
+    Recovered,
+    Saw,
+    Step,
+    Trace,
+)
+
+STATES_MIN = 1_000_000
+STATES_TIMES = 5
+"""A search with one fault less may take so many states, or so many times those of the first."""
+
+ONE = {
+    "crashes": "crash",
+    "recoveries": "recovery",
+    "losses": "loss",
+    "doubles": "double",
+    "lies": "lie",
+    "pauses": "pause",
+    "cuts": "cut",
+    "heals": "heal",
+    "asks": "ask",
+}
+INTERRUPTED = "interrupted"
+VACUOUS = "the search says nothing"
+"""How the reason begins for which a claim that was broken nowhere is not said to hold."""
+
+
+def counted(kind: str, count: int) -> str:
+    """`1 crash`, `2 crashes`."""
+    return f"{count} {ONE[kind] if count == 1 else kind}"
+
+
+class Need(Value):
+    """What becomes of a claim if a run may spend one fault of this kind less."""
+
+    kind: str
+    left: int
+    """How many faults of the kind were left to spend."""
+    result: Result
+    moves: int | None = None
+    """How many moves the shortest run takes that breaks the claim even so."""
+    within: str = ""
+    """Which bounds cut the search, if it found the claim to hold."""
+    states_max: int = 0
+    interrupted: bool = False
+
+    @property
+    def needed(self) -> bool | None:
+        """Whether the fault is needed; None if that was not decided."""
+        return {Result.HOLDS: True, Result.VIOLATED: False, Result.UNKNOWN: None}[self.result]
+
+    def text(self, claim: str) -> str:
+        """The finding in words."""
+        faults = counted(self.kind, self.left)
+        if self.result is Result.HOLDS:
+            return f"needed: with {faults} {claim} holds{self.within}"
+        if self.result is Result.VIOLATED:
+            return f"not needed: {claim} also breaks with {faults}, in {self.moves} moves"
+        if self.interrupted:
+            return f"not decided ({INTERRUPTED})"
+        return f"not decided within {self.states_max:,} states"
+
+
+def needs(
+    machine: Machine[Any],
+    model: Model,
+    claim: Claim,
+    spent: Budget,
+    states: int,
+    engine: str = "python",
+    report: Report = lambda progress: None,
+) -> Iterator[Need]:
+    """For every kind of fault that a run spent: does the claim break with one of them less?
+
+    All other budgets stay as they are in the model. `states` is the size of the search that found
+    the run.
+    """
+    states_max = max(STATES_MIN, STATES_TIMES * states)
+    interrupted = False
+    for kind in BUDGETS:
+        left = getattr(spent, kind) - 1
+        if left < 0:
+            continue
+
+        def tell(progress: Progress, faults: str = counted(kind, left)) -> None:
+            report(progress._replace(phase=f"{claim.name} with {faults}: {progress.phase}"))
+
+        need = Need(kind, left, Result.UNKNOWN, states_max=states_max, interrupted=True)
+        if not interrupted:
+            try:
+                less = with_less(model, kind, left)
+                verdict = check(machine, less, [claim], states_max, tell, engine, tidy=False)
+                need = _need(need, verdict, claim.name, less)
+            except KeyboardInterrupt:
+                pass  # It came between two phases of the check, and means the same.
+        interrupted = need.interrupted
+        yield need
+
+
+def with_less(model: Model, kind: str, left: int) -> Model:
+    """The model in which so many faults of one kind are left to spend."""
+    fields = {name: getattr(model.budget, name) for name in BUDGETS}
+    budget = Budget(**{**fields, kind: left})
+    # Unreliable detectors have lies without end; so many are those of better ones.
+    detector = Detector.EVENTUALLY_PERFECT if kind == "lies" else model.detector
+    return msgspec.structs.replace(model, budget=budget, detector=detector)
+
+
+def _need(need: Need, verdict: Verdict, claim: str, model: Model) -> Need:
+    result = verdict.claims[claim]
+    if result is Result.UNKNOWN and (verdict.reason or "").startswith(VACUOUS):
+        result = Result.HOLDS  # Nobody is ever elected then; but broken it is not.
+    cuts = [f"{name} {getattr(model.bounds, name)}" for name in sorted(verdict.cuts)]
+    return msgspec.structs.replace(
+        need,
+        result=result,
+        moves=verdict.violations[0].length if verdict.violations else None,
+        within=f" up to {', '.join(cuts)}" if cuts else "",
+        interrupted=result is Result.UNKNOWN and verdict.reason == INTERRUPTED,
+    )
+
+
+# --- what a run spends ---
+
+
+class Opinion(NamedTuple):
+    """What one node's failure detector holds of one other node."""
+
+    trusted: bool = True
+    restarted: bool = False
+    """The node came back before it was missed; that is still to be noticed."""
+
+
+def spent_by(trace: Trace, model: Model) -> Budget:
+    """The faults of a run of the checker, counted."""
+    counts = _Counts(model)
+    for step in trace.steps:
+        counts.take(step)
+    return Budget(**{kind: counts.faults[kind] for kind in BUDGETS})
+
+
+class _Counts:
+    """Counts faults step by step. Who is there decides what is a loss, and what is a lie."""
+
+    def __init__(self, model: Model) -> None:
+        self.faults: Counter[str] = Counter()
+        self._notices_restarts = model.notices_restarts
+        ids = model.setting.ids
+        linked = model.setting.linked
+        self._down: set[NodeId] = set()
+        self._cut: set[tuple[NodeId, NodeId]] = set()
+        self._opinions = {(a, b): Opinion(linked(a, b)) for a in ids for b in ids}
+        self._linked = {pair: opinion.trusted for pair, opinion in self._opinions.items()}
+        self._there = dict(self._linked)
+
+    def take(self, step: Step) -> None:
+        match step.happening:
+            case Lost(sender, to, _, "lost") if self._there[sender, to] and to not in self._down:
+                # Where nobody can take it, a message is lost without a fault.
+                self.faults["losses"] += 1
+            case Placed(node, _, is_up, alive):
+                self._place(node, is_up, alive)
+            case Doubled():
+                self.faults["doubles"] += 1
+            case Saw(node, alive, before):
+                self._see(node, alive ^ before)
+            case Pressed():
+                self.faults["asks"] += 1
+            case Paused():
+                self.faults["pauses"] += 1
+            case Crashed(node):
+                self._crash(node)
+            case Recovered(node):
+                self._recover(node)
+            case Cut() as happening:
+                self.faults["cuts"] += 1
+                self._cut.update(happening.ways)
+            case Healed() as happening:
+                self.faults["heals"] += 1
+                self._cut.difference_update(happening.ways)
+        for turn in step.turns:
+            if turn.sent is not None:
+                self._crash(turn.node)
+        self._look_again()
+
+    def _place(self, node: NodeId, is_up: bool, alive: frozenset[NodeId]) -> None:
+        if not is_up:
+            self._down.add(node)
+        for watcher, target in self._opinions:
+            if watcher == node:
+                self._opinions[watcher, target] = Opinion(target in alive)
+
+    def _crash(self, node: NodeId) -> None:
+        self.faults["crashes"] += 1
+        self._down.add(node)
+
+    def _recover(self, node: NodeId) -> None:
+        self.faults["recoveries"] += 1
+        self._down.discard(node)
+        own = {pair: Opinion(linked) for pair, linked in self._linked.items() if pair[0] == node}
+        self._opinions.update(own)
+
+    def _look_again(self) -> None:
+        """Who is there for whom; whoever comes back before it was missed has restarted."""
+        for pair, opinion in self._opinions.items():
+            there = pair[1] not in self._down and pair not in self._cut and self._linked[pair]
+            if there != self._there[pair]:
+                missed = there and opinion.trusted and self._notices_restarts
+                self._opinions[pair] = opinion._replace(restarted=missed)
+                self._there[pair] = there
+
+    def _see(self, watcher: NodeId, targets: frozenset[NodeId]) -> None:
+        for target in targets:
+            opinion = self._opinions[watcher, target]
+            if opinion.trusted is self._there[watcher, target] and not opinion.restarted:
+                self.faults["lies"] += 1
+            self._opinions[watcher, target] = Opinion(not opinion.trusted)

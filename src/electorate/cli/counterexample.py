@@ -1,0 +1,159 @@
+"""A broken claim as people read it: what happens, who believes what, which faults it takes."""
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from textwrap import wrap
+from typing import Any
+
+from msgspec.structs import replace
+
+from electorate.check import Model, Violation
+from electorate.check.model import BUDGETS
+from electorate.check.need import Need, counted, spent_by
+from electorate.check.order import Ordered
+from electorate.core import Machine
+from electorate.simulate.start import started
+from electorate.trace import (
+    Sentence,
+    Start,
+    Step,
+    Trace,
+    is_consequence,
+    opening_of,
+    sentences_of,
+)
+from electorate.trace.word import listed, nodes_text
+
+CALM = "From here on nothing fails any more."
+LOOP = "From here on the run can repeat itself for ever:"
+
+
+class Counterexample:
+    """One violation, and the story of its run."""
+
+    def __init__(self, violation: Violation, machine: Machine[Any], model: Model) -> None:
+        self.violation = violation
+        self.spent = spent_by(violation.trace, model)
+        self._machine = machine
+
+    @cached_property
+    def story(self) -> list[tuple[str, bool]]:
+        """The lines of the story; a sentence about steps is True, a remark False."""
+        trace = self.violation.trace
+        cluster, boots = started(trace.setting, self._machine)
+        steps = (*boots, *trace.steps)
+        remarks: dict[int, list[str]] = {len(steps): []}
+        ends = ((self.violation.calm_after, CALM), (self.violation.loop_after, LOOP))
+        for moves, remark in ends:
+            if moves is not None:
+                place = len(boots) + _steps_of(trace, moves)
+                remarks.setdefault(place, []).append(remark)
+        lines: list[tuple[str, bool]] = []
+        if trace.setting.start is Start.NORMAL:
+            lines.append((opening_of(dict(cluster.row().live())), False))
+        for sentence in self._sentences(Trace(trace.setting, steps), len(boots), remarks):
+            lines += ((remark, False) for remark in remarks.get(sentence.first, ()))
+            lines.append((sentence.text, True))
+        return lines + [(remark, False) for remark in remarks[len(steps)]]
+
+    def _sentences(self, told: Trace, boots: int, apart: Collection[int]) -> Iterator[Sentence]:
+        """The sentences of the run. What a loop goes round for is told by its second round."""
+        again: tuple[Step, ...] = ()
+        if self.violation.loop_after is not None:
+            first = boots + _steps_of(self.violation.trace, self.violation.loop_after)
+            begun = told.steps[first - 1].at if first else 0
+            lasts = told.steps[-1].at - begun
+            again = tuple(replace(step, at=step.at + lasts) for step in told.steps[first:])
+        longer = Trace(told.setting, (*told.steps, *again))
+        machine = self._machine
+        for sentence in sentences_of(
+            longer, machine.view, uses_views=machine.uses_views, apart=apart
+        ):
+            if sentence.end <= len(told.steps):
+                yield sentence
+
+    def head(self, width: int) -> Iterator[str]:
+        """How long the run is, what happens in it, and who breaks the claim."""
+        yield from wrap(self._length(), width)
+        yield "What happens:"
+        number = 0
+        for text, numbered in self.story:
+            number += numbered
+            mark = f"{number:>4}. " if numbered else "   "
+            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 6)
+        yield from wrap(self._witness(), width)
+
+    def _length(self) -> str:
+        violation = self.violation
+        claim, moves = violation.claim, violation.length
+        run = f"a run of {moves} move{'' if moves == 1 else 's'}"
+        if not isinstance(violation, Ordered):
+            return f"{claim} is missed by {run}."
+        if not moves:
+            return f"{claim} is broken from the start."
+        text = f"{claim} is broken by {run}, and by none that is shorter."
+        switches = violation.switches
+        if not switches:
+            return f"{text} All of it happens at one node."
+        times = {1: "once", 2: "twice"}.get(switches, f"{switches} times")
+        if violation.fewest:
+            return f"{text} It switches {times} between nodes; no run as short does so less often."
+        return f"{text} It switches {times} between nodes; not all runs as short were compared."
+
+    def _witness(self) -> str:
+        claim, witness = self.violation.claim, self.violation.witness
+        if self.violation.calm_after is not None:
+            return f"{claim} is not reached: {witness.text}."
+        if not witness.nodes:
+            return f"That breaks {claim}: {witness.text}."
+        verb = "breaks" if len(witness.nodes) == 1 else "break"
+        who = nodes_text(witness.nodes)
+        return f"{who[0].upper()}{who[1:]} {verb} {claim}: {witness.text}."
+
+    def costs(self, needs: Iterable[Need] | None) -> Iterator[str]:
+        """What the run spends, and whether it has to."""
+        faults = {kind: counted(kind, n) for kind in BUDGETS if (n := getattr(self.spent, kind))}
+        if not faults:
+            yield "It spends no fault at all."
+        elif needs is None:
+            yield f"It spends {listed(faults.values())}."
+        else:
+            yield f"It spends {listed(faults.values())}:"
+            width = max(map(len, faults.values()))
+            for need in needs:
+                yield f"  {faults[need.kind]:<{width}}  {need.text(self.violation.claim)}"
+
+    def as_object(self, script: str, needs: Iterable[Need] | None) -> dict[str, Any]:
+        """Everything, as plain data."""
+        violation = self.violation
+        ordered = violation if isinstance(violation, Ordered) else None
+        return {
+            "claim": violation.claim,
+            "nodes": violation.witness.nodes,
+            "witness": violation.witness.text,
+            "steps": violation.length,
+            "calm_after": violation.calm_after,
+            "loop_after": violation.loop_after,
+            "switches": ordered and ordered.switches,
+            "fewest_switches": ordered and ordered.fewest,
+            "story": [text for text, _ in self.story],
+            "spent": {kind: n for kind in BUDGETS if (n := getattr(self.spent, kind))},
+            "needed": None
+            if needs is None
+            else {
+                need.kind: {
+                    "needed": need.needed,
+                    "left": need.left,
+                    "moves": need.moves,
+                    "text": need.text(violation.claim),
+                }
+                for need in needs
+            },
+            "script": script,
+        }
+
+
+def _steps_of(trace: Trace, moves: int) -> int:
+    """How many steps the first `moves` moves make, with all that follows from them."""
+    places = [k for k, step in enumerate(trace.steps) if not is_consequence(step)]
+    return places[moves] if moves < len(places) else len(trace.steps)

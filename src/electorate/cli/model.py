@@ -1,0 +1,200 @@
+"""The arguments that say what a check explores, and the model they make."""
+
+import argparse
+from itertools import pairwise
+
+from electorate.check import Bounds, Budget, Detector, Model
+from electorate.check.checking import ENGINES
+from electorate.check.memory import parse
+from electorate.check.model import BUDGETS
+from electorate.cli.error import UsageError
+from electorate.cli.protocol import Protocol, node_count
+from electorate.core import NodeId, Timing
+from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace.setting import drift_of, links_of
+
+THREADS_MAX = 8
+SHAPES = ("path", "cycle", "star", "complete")
+
+Links = tuple[tuple[NodeId, NodeId], ...]
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Time, network, faults, detectors, bounds and engine."""
+    _add_network_arguments(parser)
+    _add_fault_arguments(parser)
+    _add_bound_arguments(parser)
+
+
+def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
+    model = parser.add_argument_group("time and the network")
+    model.add_argument("--timing", choices=list(Clock), default=Clock.BOUNDED)
+    model.add_argument(
+        "--delay", type=_delay, default=(0, 1), metavar="MIN..T", help="default 0..1"
+    )
+    model.add_argument(
+        "--handling", type=_count, default=0, metavar="P", help="messages are handled within T+P"
+    )
+    model.add_argument(
+        "--drift", type=_drift, default=0.0, metavar="ρ", help="clocks may be off by so much: 0.05"
+    )
+    model.add_argument(
+        "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
+    )
+    model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
+    model.add_argument("--order", choices=list(Order), default=Order.FIFO)
+    model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
+    starts = [Start.NORMAL, Start.BOOT, Start.ANY]
+    model.add_argument("--from", dest="start", choices=starts, default=Start.NORMAL)
+
+
+def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
+    budgets = parser.add_argument_group("faults that a run may spend (each 0 by default)")
+    for name in BUDGETS:
+        budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")
+    budgets.add_argument("--atomic-turns", action="store_true", help="a crash tears no turn apart")
+    detectors = parser.add_argument_group("failure detectors")
+    detectors.add_argument(
+        "--detector",
+        choices=["perfect", *Detector],
+        help="default: perfect, or eventually-perfect if there are lies",
+    )
+    detectors.add_argument("--detection", type=_count, metavar="TICKS", help="default 2T")
+    detectors.add_argument("--notices-restarts", action="store_true")
+
+
+def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
+    bounds = parser.add_argument_group("where the search is cut")
+    for name in Bounds.__struct_fields__:
+        default = getattr(Bounds(), name)
+        bounds.add_argument(
+            f"--{name}", type=_count, default=default, metavar="K", help=f"default {default}"
+        )
+    parser.add_argument(
+        "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
+    )
+    bounds.add_argument(
+        "--states-max", type=_count, metavar="M", help="default 50,000,000; 5,000,000 in python"
+    )
+    bounds.add_argument(
+        "--memory", type=_memory, metavar="M", help="e.g. 4G; default: most of what is free"
+    )
+    parser.add_argument(
+        "--threads", type=_threads, metavar="K", help="default: one per processor (numba)"
+    )
+    parser.add_argument(
+        "--no-reduction",
+        action="store_true",
+        help="explore every order of deliveries that commute, too",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1_000_000_000:
+        raise argparse.ArgumentTypeError(f"must be a whole number below 10⁹, not {text}")
+    return int(text)
+
+
+def _threads(text: str) -> int:
+    count = _count(text)
+    if not 1 <= count <= THREADS_MAX:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {THREADS_MAX}, not {text}")
+    return count
+
+
+def _memory(text: str) -> int:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _drift(text: str) -> float:
+    try:
+        drift = drift_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not 0 <= drift < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 0 and below 1, not {text}")
+    return drift
+
+
+def _delay(text: str) -> tuple[int, int]:
+    low, dots, high = text.partition("..")
+    if not (dots and low.isdecimal() and high.isdecimal() and int(low) <= int(high) <= 100):
+        raise argparse.ArgumentTypeError(f"must be MIN..T with MIN ≤ T ≤ 100, not {text}")
+    if int(high) == 0:
+        raise argparse.ArgumentTypeError("T must be at least 1")
+    return int(low), int(high)
+
+
+def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
+    """The model that the arguments describe."""
+    budget = Budget(**{name: getattr(options, name) for name in BUDGETS})
+    if options.detector == "perfect" and budget.lies:
+        raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
+    if budget.heals and not budget.cuts:
+        raise UsageError("only links that are cut can heal: give --cuts too")
+    unreliable = options.detector == Detector.UNRELIABLE
+    return Model(
+        _setting(options, protocol),
+        budget,
+        Bounds(**{name: getattr(options, name) for name in Bounds.__struct_fields__}),
+        Detector.UNRELIABLE if unreliable else Detector.EVENTUALLY_PERFECT,
+        options.detection,
+        options.notices_restarts,
+        options.atomic_turns,
+        not options.no_reduction,
+    )
+
+
+def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
+    low, high = options.delay
+    nodes, graph = _graph(options)
+    try:
+        return Setting(
+            protocol=protocol.spelled(),
+            ids=tuple(range(1, nodes + 1)),
+            rules=tuple(options.rule),
+            strongest=options.strongest or protocol.kind.strongest,
+            timing=Timing(high, options.handling),
+            delay_min=low,
+            clock=Clock(options.timing),
+            ties=Ties(options.ties),
+            order=Order(options.order),
+            connections=Connections(options.connections),
+            start=Start(options.start),
+            graph=graph,
+            drift=options.drift,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _graph(options: argparse.Namespace) -> tuple[int, Links | None]:
+    """How many nodes there are, and the links between them if not all have one."""
+    if options.graph is None:
+        return options.nodes, None
+    shape, colon, size = options.graph.partition(":")
+    try:
+        if not colon:
+            return options.nodes, tuple(links_of(options.graph))
+        if shape not in SHAPES:
+            raise ValueError(f"no graph {shape!r}: it is {', '.join(SHAPES)}, or a list of links")
+        count = node_count(size)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise UsageError(f"--graph {options.graph}: {error}") from None
+    return count, _shaped(shape, count)
+
+
+def _shaped(shape: str, count: int) -> Links | None:
+    ids = range(1, count + 1)
+    match shape:
+        case "path":
+            return tuple(pairwise(ids))
+        case "cycle":
+            return (*pairwise(ids), (1, count)) if count > 2 else tuple(pairwise(ids))
+        case "star":
+            return tuple((1, other) for other in ids[1:])
+        case _:
+            return None

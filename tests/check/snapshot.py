@@ -1,0 +1,78 @@
+"""All that can be said of one moment, in the same words from the simulator and from the checker."""
+
+from itertools import combinations
+
+from electorate.check.column import Row
+from electorate.check.part import Pulse
+from electorate.check.world import World
+from electorate.core import text_of
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.world import Envelope, Node
+from electorate.trace import Order, Setting
+
+Snapshot = tuple[object, ...]
+Lanes = dict[object, tuple[object, ...]]
+
+
+def of_cluster(cluster: Cluster) -> Snapshot:
+    """What the simulator holds of everybody; what has no bounds is no matter of time."""
+    setting = cluster.setting
+    nodes = tuple(_node(cluster, node) for node in cluster.nodes.values())
+    mail = [*cluster.in_flight()]
+    if setting.order is not Order.SET:
+        mail.sort(key=lambda envelope: envelope.number)
+    lanes: Lanes = {}
+    for envelope in mail:
+        item = (envelope.sender, text_of(envelope.message), _left(cluster, envelope))
+        _put(lanes, setting, envelope.to, item)
+    cut = {frozenset(pair) for pair, channel in cluster.channels.items() if channel.cut}
+    return nodes, lanes, cut & _links(setting)
+
+
+def _node(cluster: Cluster, node: Node) -> Snapshot:
+    timed, now = cluster.setting.timed, cluster.now
+    timers = {
+        (name, max(0, armed.earliest - now), max(0, armed.latest - now)) if timed else (name, 0, 0)
+        for name, armed in node.timers.items()
+    }
+    pulse = Pulse.PAUSED if node.paused else Pulse.WOKEN if node.woken and timed else Pulse.AWAKE
+    view = node.view if node.local and cluster.machine.uses_views else None
+    return node.local and node.local.state, node.stable, frozenset(timers), view, pulse
+
+
+def _left(cluster: Cluster, envelope: Envelope) -> int:
+    due = envelope.sent_at + cluster.setting.delay_max
+    return max(0, due - cluster.now) if cluster.setting.prompt else 0
+
+
+def _put(lanes: Lanes, setting: Setting, to: int, item: tuple[int, str, int]) -> None:
+    lane = to if setting.order is Order.GLOBAL else (item[0], to)
+    lanes[lane] = (*lanes.get(lane, ()), item)
+
+
+def _links(setting: Setting) -> set[frozenset[int]]:
+    pairs = combinations(setting.ids, 2) if setting.graph is None else setting.graph
+    return {frozenset(pair) for pair in pairs}
+
+
+def of_row(world: World, row: Row) -> Snapshot:
+    """What the checker holds of everybody."""
+    setting = world.model.setting
+    nodes = []
+    for place, code in enumerate(row[: world.n]):
+        local = world.locals.cards[code].value
+        state, timers = local.state, frozenset(map(tuple, local.timers))
+        stable, view = local.stable, None
+        if state is not None:
+            stable = state.stable
+            if world.machine.uses_views:
+                view = world.watching.pool.cards[row[world.watch_column + place]].alive
+        nodes.append((state, stable, timers, view, local.pulse))
+    lanes: Lanes = {}
+    for column, to in world.channel_columns:
+        for sender, message, age in world.channels.cards[row[column]].value:
+            left = setting.delay_max - age if setting.prompt else 0
+            _put(lanes, setting, world.ids[to], (sender, text_of(message), left))
+    cut = world.cut_links(row)
+    links = [frozenset(world.ids[end] for end in link) for link in world.links]
+    return tuple(nodes), lanes, {link for number, link in enumerate(links) if cut >> number & 1}
