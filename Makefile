@@ -15,10 +15,10 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test fmt swarm mutants fuzz failover golden clean
+.PHONY: help setup up check test fmt swarm mutants fuzz failover bench-checker golden clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv, with the command electorate in it
 
@@ -52,6 +52,9 @@ fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of c
 failover: setup ## kill, then pause, the leader of five processes, ROUNDS=100 times
 	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS) --stop
+
+bench-checker: setup ## time the checker beside Spin and TLC, where they are there (BENCH="--quick")
+	$(BIN)/python -m benchmarks.checker $(BENCH)
 
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite
