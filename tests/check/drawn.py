@@ -148,6 +148,7 @@ def drawn_setting(lot: Random) -> Setting:
     timing = Timing(lot.choice((1, 1, 2)), lot.choice((0, 0, 0, 1)))
     clock = lot.choice((Clock.BOUNDED,) * 4 + (Clock.CLOCKS,) + (Clock.UNBOUNDED,) * 2)
     orders = [order for order in Order if order is not Order.SET or clock is Clock.UNBOUNDED]
+    order = lot.choice(orders)
     links = tuple(pair for pair in combinations(ids, 2) if lot.random() < 0.7)
     return Setting(
         "drawn",
@@ -156,8 +157,8 @@ def drawn_setting(lot: Random) -> Setting:
         delay_min=lot.randint(0, timing.T + timing.P),
         clock=clock,
         ties=lot.choice(list(Ties)),
-        order=lot.choice(orders),
-        connections=lot.choice(list(Connections)),
+        order=order,
+        connections=Connections.OUTLIVE if order is Order.SET else lot.choice(list(Connections)),
         start=Start.BOOT,
         graph=lot.choice((None, None, None, links)),
         drift=lot.choice((0, 0, 0, 0.1, 0.5)),

@@ -90,10 +90,7 @@ def test_a_successor_must_wait_for_the_slowest_holder_by_the_fastest_clock(
     assert (verdict.result is Result.HOLDS) is is_safe
 
 
-PHASES = pytest.mark.xfail(strict=True, reason="the simulator lets the phase of a timer drift")
-
-
-@pytest.mark.parametrize("start", [Start.BOOT, pytest.param(Start.NORMAL, marks=PHASES)])
+@pytest.mark.parametrize("start", [Start.BOOT, Start.NORMAL])
 def test_runs_on_drifting_clocks_are_retold(start: Start) -> None:
     """Fails if the simulator lets a timer drift otherwise, from the start or from any phase."""
     orders = {

@@ -13,7 +13,16 @@ from electorate.check.table.search import TableSearch
 from electorate.claims import CLAIMS, Claim, Fold, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status, Timing
 from electorate.protocols.bully import Bully
-from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace import (
+    Clock,
+    Connections,
+    Order,
+    Resumed,
+    Setting,
+    Start,
+    Ties,
+    is_consequence,
+)
 from tests.check.drawn import drawn
 from tests.check.test_drawn import ALWAYS, GOAL
 
@@ -49,8 +58,14 @@ ACTIVE = Claim("active", Kind.GOAL, "in the end all were in ELECTION once", all_
 
 
 def shortest(violation: Violation) -> int:
-    """The length of the run, or of the way to where it goes round: there may be many such loops."""
-    return violation.length if violation.loop_after is None else violation.loop_after
+    """The length of the run, or of the way to where it goes round: there may be many such loops.
+
+    That everybody paused is resumed when the faults end is not counted: equally near states may
+    have more or fewer of them.
+    """
+    moves = [step for step in violation.trace.steps if not is_consequence(step)]
+    counted = moves[: violation.loop_after]
+    return sum(not isinstance(step.happening, Resumed) for step in counted)
 
 
 def told(verdict: Verdict) -> dict[str, Any]:

@@ -129,14 +129,12 @@ def test_a_start_that_a_bound_cuts_is_refused_with_the_bound() -> None:
         Probe({"1 boot": "send 2 a; send 2 b"}, capacity=1)
 
 
-@pytest.mark.xfail(strict=True, reason="the next move that is not cut is taken instead")
 def test_a_start_that_a_bound_cuts_takes_no_other_way() -> None:
     orders = {"1 boot": "set x 1; set y 1", "1 fired x": "send 2 a; send 2 b"}
     with pytest.raises(StartError, match="cut by a bound: capacity 1"):
         Probe({**orders, "1 fired y": "cancel x"}, start=NORMAL, capacity=1)
 
 
-@pytest.mark.xfail(strict=True, reason="the simulator ends offices by its clock all the same")
 def test_without_bounds_no_office_runs_out_on_the_way_to_a_beginning() -> None:
     orders = {
         "1 boot": "set beat 2",

@@ -22,6 +22,8 @@ def settings(draw: st.DrawFn) -> Setting:
     ids = draw(st.lists(st.integers(0, 99), min_size=1, max_size=5, unique=True))
     clock = draw(st.sampled_from(Clock))
     orders = [o for o in Order if o is not Order.SET or clock is Clock.UNBOUNDED]
+    order = draw(st.sampled_from(orders))
+    lasting = [Connections.OUTLIVE] if order is Order.SET else list(Connections)
     pairs = list(combinations(ids, 2))
     links = st.lists(st.sampled_from(pairs), unique=True) if pairs else st.just([])
     attributes = st.lists(st.integers(-9, 9), min_size=len(ids), max_size=len(ids))
@@ -34,8 +36,8 @@ def settings(draw: st.DrawFn) -> Setting:
         draw(st.integers(0, timing.T + timing.P)),
         clock,
         draw(st.sampled_from(Ties)),
-        draw(st.sampled_from(orders)),
-        draw(st.sampled_from(Connections)),
+        order,
+        draw(st.sampled_from(lasting)),
         draw(st.sampled_from(Start)),
         tuple(draw(st.one_of(st.just([]), attributes))),
         draw(st.one_of(st.none(), links.map(tuple))),

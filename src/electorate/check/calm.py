@@ -24,18 +24,21 @@ class Calm:
         self.frontier: list[int] = []
         self._stem = stem
         self._index: dict[Row, int] = {}
+        self.depths: list[int] = []
+        """How many moves each state is away, faulty ones included."""
         self._parents: list[int] = []
         """A state's predecessor; for a root, minus one minus the faulty state it comes from."""
 
-    def meet(self, row: Row, origin: int) -> None:
-        """Enter a state in which the faults ended."""
+    def meet(self, row: Row, origin: int, depth: int) -> None:
+        """Enter a state in which the faults ended, after so many moves."""
         if row not in self._index:
-            self.roots.append(self._add(row, -1 - origin))
+            self.roots.append(self._add(row, -1 - origin, depth))
 
-    def _add(self, row: Row, parent: int) -> int:
+    def _add(self, row: Row, parent: int, depth: int) -> int:
         place = self._index[row] = len(self.rows)
         self.rows.append(row)
         self._parents.append(parent)
+        self.depths.append(depth)
         self.frontier.append(place)
         return place
 
@@ -48,7 +51,7 @@ class Calm:
             for move, row in self.world.successors(self.rows[state]):
                 target = self._index.get(row)
                 if target is None:
-                    target = self._add(row, state)
+                    target = self._add(row, state, self.depths[state] + 1)
                 edges.append((target, move.kind == "tick"))
             if self.world.cuts.total() > cuts:
                 self.cut.add(state)

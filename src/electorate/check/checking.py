@@ -91,12 +91,15 @@ def check(
     threads: int | None = None,
     *,
     tidy: bool = True,
+    keep_going: bool = False,
 ) -> Verdict:
     """Judge the claims on every run that the model allows.
 
-    `tidy` has the run that is easiest to follow looked for among the shortest.
+    `tidy` has the run that is easiest to follow looked for among the shortest; `keep_going` has
+    everything explored, even when every claim that can break has.
     """
-    limits = Limits(STATES_MAX[engine] if states_max is None else states_max, memory, threads)
+    most = STATES_MAX[engine] if states_max is None else states_max
+    limits = Limits(most, memory, threads, keep_going)
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
     if search.world.reduction is None or verdict.result is not Result.VIOLATED:

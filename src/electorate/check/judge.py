@@ -6,7 +6,7 @@ from typing import NamedTuple
 from electorate.check.column import Row as Codes
 from electorate.check.part import LocalCard
 from electorate.check.world import Move, World
-from electorate.claims import Claim, Kind, Witness
+from electorate.claims import CLAIMS, Claim, Kind, Witness
 from electorate.core import Status
 
 ELECTED = "a leader was elected"
@@ -104,6 +104,14 @@ class Judge:
         if self._world.n > 1 and stirred and not self.sometimes[ELECTED]:
             return "the search says nothing: not once was a leader elected"
         return None
+
+
+def lack_of(world: World, row: Codes) -> str | None:
+    """What a row lacks of the goals that were asked for or that the machine promises."""
+    promised = (CLAIMS[name] for name in world.machine.promises if name in CLAIMS)
+    claims = {claim.name: claim for claim in (*promised, *world.claims)}
+    lacking = Judge(world, list(claims.values())).of(row).lacking
+    return lacking[0][1].text if lacking else None
 
 
 def _leads(card: LocalCard, node: int) -> bool:

@@ -11,3 +11,5 @@ class Limits(NamedTuple):
     """Bytes; None means most of what is free."""
     threads: int | None = None
     """For engines that can use several; None means all there are."""
+    keep_going: bool = False
+    """Whether to explore everything even when every claim that can break has."""

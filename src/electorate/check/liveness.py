@@ -51,21 +51,29 @@ class Goal:
     def judge(self) -> Finding:
         """The grade, with τ and the slowest run, or with a run that never gets there."""
         timed = self._calm.world.model.bounded
-        stuck = self._first(lambda c: (c.lacking or (timed and not c.ticking)) and not c.exits)
+        stuck = self._nearest(lambda c: (c.lacking or (timed and not c.ticking)) and not c.exits)
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, stuck)
-        bad = self._first(lambda c: (c.ticking if timed else c.cyclic) and not self._is_settled(c))
+            return self._teller.violated(Liveness.STUCK, *stuck)
+        bad = self._nearest(
+            lambda c: (c.ticking if timed else c.cyclic) and not self._is_settled(c)
+        )
         if bad is not None:
-            return self._teller.violated(Liveness.PREVENTABLE, bad)
+            return self._teller.violated(Liveness.PREVENTABLE, *bad)
         return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
 
     def _is_settled(self, component: Component) -> bool:
         return self._settled[self._member[next(iter(component.states))]]
 
-    def _first(self, wanted: Callable[[Component], bool]) -> Component | None:
-        """Of the wanted components, the one that is entered soonest."""
-        found = [c for c in self._components if wanted(c)]
-        return min(found, key=lambda c: min(c.states), default=None)
+    def _nearest(self, wanted: Callable[[Component], bool]) -> tuple[Component, int] | None:
+        """Of the wanted components, the nearest, and its nearest state that lacks the goal."""
+        found = [
+            (component, state)
+            for component in self._components
+            if wanted(component)
+            for state in component.states
+            if self._lacks[state] or not component.lacking
+        ]
+        return min(found, key=lambda pair: (self._calm.depths[pair[1]], pair[1]), default=None)
 
     def _live(self) -> Finding:
         """The longest way, in ticks, to where the goal is never lost again."""

@@ -10,7 +10,7 @@ from typing import Any
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import Calm
 from electorate.check.column import Row
-from electorate.check.judge import Judge
+from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
 from electorate.check.memory import Memory
@@ -67,7 +67,7 @@ class Search:
         while first < len(self.rows):
             last = len(self.rows)
             report(self.progress("search", level, last - first))
-            if always and len(self.broken) == always:
+            if always and len(self.broken) == always and not self._limits.keep_going:
                 return False
             for place in range(first, last):
                 self._expect()
@@ -77,7 +77,7 @@ class Search:
 
     def _beginnings(self, report: Report) -> list[Beginning]:
         if self.world.model.setting.start is not Start.ANY:
-            return beginnings(self.world, self._lack)
+            return beginnings(self.world, lack_of)
         first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
         first.run(report)
         return anywhere(self.world, first.met(), self.states_max)
@@ -125,11 +125,6 @@ class Search:
         self.judge.sometimes_overlapped(judgement)
         for claim, witness in judgement.broken:
             self.broken.setdefault(claim.name, (place, witness))
-
-    def _lack(self, world: World, row: Row) -> str | None:
-        """What a row of another world of the same machine lacks of the goal."""
-        lacking = Judge(world, self.claims).of(row).lacking
-        return lacking[0][1].text if lacking else None
 
     def path(self, place: int) -> list[tuple[Row, Move]]:
         """The shortest way to a state."""
@@ -189,7 +184,7 @@ class Search:
         level = 0
         while level < len(roots) or calm.frontier:
             for place in roots[level] if level < len(roots) else ():
-                calm.meet(self.world.stabilised(self.rows[place]), place)
+                calm.meet(self.world.stabilised(self.rows[place]), place, level)
             report(self.progress("stable phase", level, len(calm.frontier)))
             calm.expand_frontier()
             self._memory.expect()

@@ -89,15 +89,13 @@ class Teller:
         lacking = self._calm.judge.of(self._calm.row(state)).lacking
         return next((witness for claim, witness in lacking if claim is self._claim), None)
 
-    def violated(self, liveness: Liveness, component: Component) -> Finding:
-        """The run into a component where the goal is missed, and round in it."""
-        lacking = [state for state in component.states if self._lacks[state]]
-        entry = min(lacking or component.states)
+    def violated(self, liveness: Liveness, component: Component, entry: int) -> Finding:
+        """The run into a component where the goal is missed, by this state, and round in it."""
         path, states = self._calm.stem(entry)
         moves = [*path, *self._moves(states)]
         loop_after: int | None = None
         witness = self.lack(entry)
-        if lacking or not component.exits:
+        if component.lacking or not component.exits:
             rest = self._round(entry, component) if component.cyclic else []
             loop_after = len(moves) if component.cyclic else None
             if self._calm.world.model.bounded and not (component.exits or component.ticking):

@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
                 engine,
                 options.memory,
                 options.threads,
+                keep_going=options.keep_going,
             )
         except StartError as error:
             print(script_of(error.trace), file=sys.stderr)
@@ -111,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _claims(names: list[str] | None, protocol: Protocol, start: Start) -> list[Claim]:
-    promised = protocol.kind.promises
+    promised = protocol.kind.promised(protocol.form)
     if start is Start.ANY:
         # Anything may be broken where anything may be: only goals make sense from there.
         promised = tuple(name for name in promised if not CLAIMS[name].kind.is_safety)

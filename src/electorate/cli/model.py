@@ -83,6 +83,11 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=_threads, metavar="K", help="default: one per processor (numba)"
     )
     parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="explore everything, even when every claim that can break has",
+    )
+    parser.add_argument(
         "--no-reduction",
         action="store_true",
         help="explore every order of deliveries that commute, too",

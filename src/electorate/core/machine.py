@@ -67,6 +67,8 @@ class Machine(ABC, Generic[S]):
     uses_views: bool = False
     forms: Mapping[str, Rules] = {}
     promises: tuple[str, ...] = ()
+    form_promises: Mapping[str, tuple[str, ...]] = {}
+    """What a form promises instead, where it keeps less."""
     assumptions: tuple[Assumption, ...] = ()
     form_assumptions: Mapping[str, tuple[Assumption, ...]] = {}
     """What a form other than the sound one has to assume besides."""
@@ -100,6 +102,11 @@ class Machine(ABC, Generic[S]):
         On a ring it is the one before. Who says so lets the checker explore fewer orders.
         """
         return None
+
+    @classmethod
+    def promised(cls, form: str) -> tuple[str, ...]:
+        """Everything that a form promises."""
+        return cls.form_promises.get(form, cls.promises)
 
     @classmethod
     def assumed(cls, form: str) -> tuple[Assumption, ...]:

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.bully_rpc import BullyRpc
+from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
-from electorate.protocols.bully_rpc import BullyRpc
-from electorate.protocols.bully_textbook import BullyTextbook
 
 
 class Entry(NamedTuple):

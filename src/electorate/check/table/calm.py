@@ -1,6 +1,7 @@
 """The stable graph on the table engine: every state in which faults may have ended."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from electorate.check.column import Row
 from electorate.check.judge import Judge
 from electorate.check.part import Pulse
 from electorate.check.progress import LimitReached, Report
-from electorate.check.table.component import sorted_edges
+from electorate.check.table.component import nearest, sorted_edges
 from electorate.check.table.engine import Engine
 from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import scenes_of
@@ -31,6 +32,7 @@ class TableCalm:
         self.states = Visited(world.width, 1, numbered=True)
         self.starts = self.targets = self.ticks = np.empty(0, np.int64)
         self.roots = 0
+        self._root_depths: list[Any] = []
         self._engine = engine
         self._stem = stem
         self._sources: list[Any] = []
@@ -47,8 +49,8 @@ class TableCalm:
         """All states, with their rows."""
         return self.states.levels[0]
 
-    def meet(self, rows: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> None:
-        """Enter faulty states, by their rows and numbers, as states in which the faults ended."""
+    def meet(self, rows: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], depth: int) -> None:
+        """Enter faulty states of one level as states in which the faults ended."""
         world = self.world
         stable = rows.copy()
         stable[:, -1] = world.budgets.code(world.model.last_budget())
@@ -58,6 +60,7 @@ class TableCalm:
         if room > self.states.slots.shape[1]:
             self.states.grow(room, self._engine.each_owner)
         self.states.take_in(0, stable, fingerprints(stable), numbers)
+        self._root_depths.append(np.full(self.states.size - self.roots, depth, np.int32))
         self.roots = self.states.size
 
     def _resumed(self) -> np.ndarray[Any, Any]:
@@ -96,8 +99,7 @@ class TableCalm:
     def _accept(self, owner: int) -> None:
         for rows, marks, sources, ticks in self._engine.offered(owner):
             places = np.empty(len(marks), np.int64)
-            # A state that is no root is told by its predecessor, as minus two minus its number.
-            self.states.take_in(owner, rows, marks, -2 - sources, places)
+            self.states.take_in(owner, rows, marks, sources, places)
             self._sources.append(sources.astype(np.int32))
             self._targets.append(places.astype(np.int32))
             self._ticks.append(ticks.copy())
@@ -115,12 +117,24 @@ class TableCalm:
         """The row of a state."""
         return tuple(map(int, self._level.rows[state]))
 
+    @cached_property
+    def _nearest(self) -> tuple[Any, Any]:
+        depths = _joined(self._root_depths, np.int32)
+        found: tuple[Any, Any] = nearest(self.starts, self.targets, depths)
+        return found
+
+    @property
+    def depths(self) -> np.ndarray[Any, Any]:
+        """How many moves each state is away, faulty ones included."""
+        found: np.ndarray[Any, Any] = self._nearest[0]
+        return found
+
     def stem(self, state: int) -> tuple[Path, list[int]]:
         """How to get to a state: the path up to the last fault, and the states after it."""
-        states = [state]
-        while (parent := int(self._level.sources[states[-1]])) < -1:
-            states.append(-2 - parent)
-        return self._stem(parent), states[::-1]
+        states, before = [state], self._nearest[1]
+        while (earlier := int(before[states[-1]])) >= 0:
+            states.append(earlier)
+        return self._stem(int(self._level.sources[states[-1]])), states[::-1]
 
     def lacks(self, claim: Claim) -> np.ndarray[Any, Any]:
         """For each state whether it lacks the goal."""

@@ -44,30 +44,33 @@ class TableGoal:
         flags = self._flags
         ends = flags & (EXITS | OPEN) == 0
         still = (flags & TICKING == 0) & timed
-        stuck = self._soonest(ends & ((flags & LACKING != 0) | still))
+        stuck = self._nearest(ends & ((flags & LACKING != 0) | still))
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, stuck)
+            return self._teller.violated(Liveness.STUCK, *stuck)
         round_ = flags & (TICKING if timed else CYCLIC) != 0
-        bad = self._soonest(round_ & (flags & UNSETTLED != 0))
+        bad = self._nearest(round_ & (flags & UNSETTLED != 0))
         if bad is not None:
-            return self._teller.violated(Liveness.PREVENTABLE, bad)
+            return self._teller.violated(Liveness.PREVENTABLE, *bad)
         return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
 
-    def _soonest(self, wanted: np.ndarray[Any, Any]) -> Component | None:
-        """Of the wanted components, the one that is entered soonest."""
-        entered = np.flatnonzero(wanted[self._member])
-        if not len(entered):
+    def _nearest(self, wanted: np.ndarray[Any, Any]) -> tuple[Component, int] | None:
+        """Of the wanted components, the nearest, and its nearest state that lacks the goal."""
+        flags = self._flags[self._member]
+        entries = np.flatnonzero(wanted[self._member] & (self._lacks | (flags & LACKING == 0)))
+        if not len(entries):
             return None
-        number = int(self._member[entered[0]])
-        flags = int(self._flags[number])
+        entry = int(entries[np.argmin(self._calm.depths[entries])])
+        number = int(self._member[entry])
+        found = int(self._flags[number])
         states = self._states[self._first[number] : self._first[number + 1]]
-        return Component(
+        component = Component(
             [int(state) for state in states],
-            bool(flags & TICKING),
-            bool(flags & CYCLIC),
-            bool(flags & LACKING),
-            bool(flags & (EXITS | OPEN)),
+            bool(found & TICKING),
+            bool(found & CYCLIC),
+            bool(found & LACKING),
+            bool(found & (EXITS | OPEN)),
         )
+        return component, entry
 
     def _live(self) -> Finding:
         calm = self._calm

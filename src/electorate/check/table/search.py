@@ -9,7 +9,7 @@ import numpy as np
 
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.column import Row
-from electorate.check.judge import ELECTED, TORN, Judge
+from electorate.check.judge import ELECTED, TORN, Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.memory import Memory
 from electorate.check.model import Model
@@ -116,13 +116,13 @@ class TableSearch:
                 return True
             self._depth = level
             report(self.progress("search", level, frontier))
-            if always and len(self.broken) == always:
+            if always and len(self.broken) == always and not self._limits.keep_going:
                 return False
             if self.states > min(self.states_max, NUMBERS_MAX):
                 raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
             if self._calm is not None:
                 for owner, share in enumerate(shares):
-                    self._calm.meet(share.rows, self._numbers(owner, share))
+                    self._calm.meet(share.rows, self._numbers(owner, share), level)
             for owner, share in enumerate(shares):
                 self._engine.run(
                     share.rows,
@@ -136,7 +136,7 @@ class TableSearch:
 
     def _beginnings(self, report: Report) -> list[Beginning]:
         if self.world.model.setting.start is not Start.ANY:
-            return beginnings(self.world, self._lack)
+            return beginnings(self.world, lack_of)
         first = TableSearch(self.world.machine, exploring(self.world.model), (), self._limits)
         return anywhere(self.world, first.met(report), self.states_max)
 
@@ -212,10 +212,6 @@ class TableSearch:
             if claim.name not in self.broken:
                 self.broken[claim.name] = (number, witness)
                 self._last_rows[claim.name] = (before, after)
-
-    def _lack(self, world: World, row: Row) -> str | None:
-        lacking = Judge(world, self.claims).of(row).lacking
-        return lacking[0][1].text if lacking else None
 
     # --- runs ---
 
