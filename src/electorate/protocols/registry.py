@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine
 from electorate.protocols.bully import Bully
+from electorate.protocols.invitation import Invitation
 
 
 class Entry(NamedTuple):
@@ -16,4 +17,6 @@ class Entry(NamedTuple):
 REGISTRY: dict[str, Entry] = {
     "bully": Entry(Bully),
     "bully-as-printed": Entry(Bully, form="printed"),
+    "invitation": Entry(Invitation),
+    "invitation-as-printed": Entry(Invitation, form="printed"),
 }
