@@ -240,16 +240,16 @@ class Invitation(Machine[InvitationState]):
             case Received(_, NotHere(group)), Phase.PROBING if group == s.group:
                 return self._stand_alone(s)
             case TimedOut(Wait.ANSWERS), Phase.PROBING:
-                return self._stand_alone(s)
+                return self._stand_alone(replace(s, phase=Phase.NORMAL))
 
             case Received(j, AreYouLeader()), phase if phase not in RESTING:
                 return self._answer(s, j)
             case Received(j, Leading()), Phase.ASKING:
                 return replace(s, found=s.found | {j}), []
             case TimedOut(Wait.ANSWERS), Phase.ASKING:
-                return self._consider(s)
+                return self._consider(replace(s, phase=Phase.NORMAL))
             case TimedOut(Wait.DELAY), Phase.WAITING:
-                return self._invite(s)
+                return self._invite(replace(s, phase=Phase.NORMAL))
 
             case Received(_, Invite(group)), phase if phase not in RESTING:
                 return self._accept(s, group)
@@ -261,7 +261,7 @@ class Invitation(Machine[InvitationState]):
             case Received(_, Ready(group, tasks)), Phase.ACCEPTED if group == s.group:
                 return self._follow(s, tasks)
             case TimedOut(Wait.READY), Phase.ACCEPTED:
-                return self._stand_alone(s)
+                return self._stand_alone(replace(s, phase=Phase.NORMAL))
             case Received(j, Ack(group)), _ if group == s.group:
                 return replace(s, unheard=s.unheard - {j}), []
             case TimedOut(Wait.ACKS), _:
@@ -329,7 +329,7 @@ class Invitation(Machine[InvitationState]):
             return replace(s, phase=Phase.WAITING), [delay]
         # Unlike the slides, I do not try my luck after a delay: the stronger leader is linked to
         # me both ways, for it has answered, and so it will find me too.
-        return replace(s, phase=Phase.NORMAL, found=frozenset()), []
+        return replace(s, found=frozenset()), []
 
     def _invite(self, s: InvitationState) -> Result[InvitationState]:
         """Form a new group of the leaders that I have found and of my followers."""
