@@ -1,6 +1,6 @@
 """The claims about elections, under the names that the literature gives them.
 
-A1 and A2 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
+A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
 safety requirement on Albano's slides, S2 that of Park's paper.
 """
 
@@ -35,10 +35,8 @@ def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
     """A3: any two nodes in NORMAL that are in the same group agree on the leader."""
     for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
         if at_i.group == at_j.group and at_i.leader != at_j.leader:
-            text = (
-                f"{_belief(i, at_i)}, but {_belief(j, at_j)}, both in group {text_of(at_i.group)}"
-            )
-            return Witness((i, j), text)
+            shared = "" if at_i.group is None else f", both in group {text_of(at_i.group)}"
+            return Witness((i, j), f"{_belief(i, at_i)}, but {_belief(j, at_j)}{shared}")
     return None
 
 

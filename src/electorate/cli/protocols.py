@@ -125,7 +125,7 @@ def show_all(found: list[dict[str, Any]], console: Console) -> None:
     """One line for each protocol."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("protocol", "form", "strongest", "promises", "assumes", "idea"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title == "protocol")
     for about in found:
         row = (
             about["name"],
