@@ -78,7 +78,13 @@ def test_as_printed_it_ends_in_one_group_if_nodes_only_crash(given: dict[str, An
     assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.HOLDS}
 
 
-@pytest.mark.parametrize("given", [FAULTS, {"losses": 1}])
+def test_as_printed_even_one_crash_is_too_much_if_checks_are_rare() -> None:
+    verdict = judged(Folded, "printed", "check=12T", crashes=1, delay_min=1)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.liveness is Liveness.STUCK
+
+
+@pytest.mark.parametrize("given", [FAULTS, {"losses": 1}, {"pauses": 1}])
 @pytest.mark.parametrize("T", [1, 2])
 def test_as_printed_two_nodes_can_miss_each_other_for_ever(given: dict[str, Any], T: int) -> None:
     verdict = judged(Folded, "printed", nodes=2, T=T, **given)
@@ -113,6 +119,12 @@ def test_no_check_period_above_five_T_and_the_delay_helps_the_printed_form() -> 
 def test_with_checks_afresh_a_longer_delay_only_saves_time(delay: str, tau: int) -> None:
     rules = ("outranked=delay", "pace=afresh", f"delay={delay}", "check=6T+2")
     verdict = judged(Folded, "sound", *rules, nodes=2, T=2, **FAULTS)
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, tau)
+
+
+@pytest.mark.parametrize(("ack", "tau"), [("none", 17), ("awaited", 22)])
+def test_acks_are_not_needed_and_a_lost_one_costs_time(ack: str, tau: int) -> None:
+    verdict = judged(Folded, "sound", f"ack={ack}", losses=1, start=Start.BOOT)
     assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, tau)
 
 

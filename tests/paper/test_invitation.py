@@ -115,6 +115,14 @@ def test_a_merge_that_brings_in_m_nodes_takes_four_m_messages_and_the_probe(
     assert sent(cluster).total() == 4 * m + probe
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_a_group_at_rest_takes_three_messages_for_each_follower_and_period(n: int) -> None:
+    cluster = cluster_of((tuple(range(1, n + 1)),), "sound")
+    run_until(cluster, cluster.now + 59)
+    kinds = ("AreYouLeader", "AreYouThere", "Here")
+    assert sent(cluster) == Counter(dict.fromkeys(kinds, n - 1))
+
+
 def test_three_T_are_enough_to_collect_acceptances_and_less_is_not() -> None:
     """Slide "The Invitation Algorithm (2/2)", step 5: enough(?)."""
     for accepts, together in (("3T", {2, 3, 4, 5, 6}), ("3T-1", {2, 3, 4}), ("2T", {2, 3, 4})):

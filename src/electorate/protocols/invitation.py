@@ -216,7 +216,9 @@ class Invitation(Machine[InvitationState]):
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_PARTITION,
     )
-    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
+    form_assumptions = {
+        "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE),
+    }
     growing = {"stable.counter": Growth.EQUALITY}
     strongest = "lowest"
 
@@ -371,8 +373,10 @@ class Invitation(Machine[InvitationState]):
         return InvitationState(s.me, InvitationStable(counter), phase, (s.me, counter), s.tasks)
 
     def _stopped(self, s: InvitationState) -> list[Effect]:
-        """My work rests."""
-        return [*_ended(s), *([CancelTimer(Wait.CHECK)] if self.rules.pace == "afresh" else [])]
+        """My work rests, and my old group is no concern of mine any more."""
+        idle = [Wait.ACKS] if s.unheard else []
+        idle += [Wait.CHECK] if self.rules.pace == "afresh" else []
+        return [*_ended(s), *map(CancelTimer, idle)]
 
     def _started(self) -> list[Effect]:
         """My work goes on in another group."""
@@ -385,5 +389,4 @@ class Invitation(Machine[InvitationState]):
 
 def _ended(s: InvitationState) -> list[Effect]:
     """Whatever a node was waiting for, it waits no longer."""
-    acks: list[Effect] = [CancelTimer(Wait.ACKS)] if s.unheard else []
-    return [CancelTimer(WAITS[s.phase]), *acks] if s.phase in WAITS else acks
+    return [CancelTimer(WAITS[s.phase])] if s.phase in WAITS else []
