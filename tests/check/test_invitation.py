@@ -63,6 +63,7 @@ def expect_live(verdict: Verdict, states: int, transitions: int, tau: int) -> No
         ({"crashes": 2, "recoveries": 2, "delay_min": 1}, Pinned(601_975, 1_305_106, 21)),
         ({"crashes": 1, "losses": 1, "delay_min": 1}, Pinned(105_958, 380_445, 21)),
         ({"crashes": 1, "asks": 1, "delay_min": 1}, Pinned(441_065, 2_079_393, 21)),
+        (FAULTS | {"delay_min": 1}, Pinned(82_134, 206_955, 21)),
         ({"nodes": 2, "T": 3} | FAULTS, Pinned(91_849, 240_817, 60)),
     ],
 )
@@ -72,10 +73,15 @@ def test_the_sound_form_ends_in_one_group(given: dict[str, Any], numbers: Pinned
     expect_live(verdict, numbers.states, numbers.transitions, numbers.tau)
 
 
-@pytest.mark.parametrize("given", [{"crashes": 2}, {"start": Start.BOOT}])
-def test_as_printed_it_ends_in_one_group_if_nodes_only_crash(given: dict[str, Any]) -> None:
-    verdict = judged(Folded, "printed", **given)
-    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.HOLDS}
+def test_a_pause_does_not_keep_two_nodes_apart() -> None:
+    verdict = judged(nodes=2, pauses=1)
+    assert verdict.liveness is Liveness.LIVE
+    assert pinned(verdict) == Pinned(28_206, 59_117, 13)
+    assert set(verdict.cuts) == {"capacity"}
+
+
+def test_as_printed_it_ends_in_one_group_if_nodes_only_crash() -> None:
+    expect_live(judged(Invitation, "printed", crashes=2), 80_819, 389_116, 27)
 
 
 def test_as_printed_even_one_crash_is_too_much_if_checks_are_rare() -> None:
@@ -101,18 +107,18 @@ def test_a_counter_that_grows_hides_that_they_do() -> None:
 
 
 def test_as_printed_a_node_of_three_can_be_left_behind_for_ever() -> None:
-    verdict = judged(Folded, "printed", delay_min=1, **FAULTS)
+    verdict = judged(Invitation, "printed", **FAULTS)
     assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
     assert verdict.liveness is Liveness.STUCK
+    assert pinned(verdict) == Pinned(491_354, 1_280_348)
 
 
-def test_no_check_period_above_five_T_and_the_delay_helps_the_printed_form() -> None:
-    """Once both sides are done before the next check, they meet again as they met before."""
-    grades = {
-        check: judged(Folded, "printed", f"check={check}", nodes=2, **FAULTS).liveness
-        for check in range(3, 13)
-    }
-    assert [check for check, grade in grades.items() if grade is Liveness.LIVE] == [3, 6]
+@pytest.mark.parametrize("delay", [2, 3, 4, 5])
+def test_with_a_delay_checks_must_be_closer_than_five_T_and_the_delay(delay: int) -> None:
+    """Where both sides are done before the next check, they meet again as they met before."""
+    for busy, grade in ((4, Liveness.LIVE), (5, Liveness.PREVENTABLE), (6, Liveness.PREVENTABLE)):
+        rules = ("outranked=delay", f"delay={delay}", f"check={busy + delay}")
+        assert judged(Folded, "sound", *rules, nodes=2, **FAULTS).liveness is grade
 
 
 @pytest.mark.parametrize(("delay", "tau"), [("1", 98), ("T", 74), ("T+1", 50), ("2T", 50)])
@@ -138,6 +144,17 @@ def test_with_both_orders_of_a_tie_two_timers_are_too_short_by_one_tick(
     assert broken.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
     mended = judged(Folded, "sound", "ready=4T+1", "answers=2T+1", **given)
     assert mended.liveness is Liveness.LIVE
+
+
+def test_with_both_orders_of_a_tie_no_fault_is_needed() -> None:
+    verdict = judged(nodes=2, ties=Ties.BOTH)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert pinned(verdict) == Pinned(5_660, 8_783)
+
+
+def test_with_both_orders_of_a_tie_three_nodes_need_no_more_than_two() -> None:
+    verdict = judged(Invitation, "sound", "ready=4T+1", "answers=2T+1", ties=Ties.BOTH, **FAULTS)
+    expect_live(verdict, 636_147, 1_998_402, 28)
 
 
 def test_agreement_within_groups_needs_no_bounds_on_time() -> None:

@@ -76,6 +76,7 @@ SURVIVE = {
     "ack=awaited": (21, "who does not confirm would have been missed anyway"),
     "pace=afresh": (25, "checks come later, for a period begins with every group"),
     "outranked=delay pace=afresh": (34, "the other cure for leaders that run into each other"),
+    "outranked=delay pace=afresh asks=outsiders": (34, "who was not asked invites the others"),
     "check=2T+1": (15, "more checks find each other sooner; all that they need is the answers"),
 }
 

@@ -143,7 +143,7 @@ class InvitationRules(Rules):
     """What may be varied. The defaults are the sound form."""
 
     probe: Literal["group", "alive"] = "group"
-    """What a member asks of its leader: do you lead my group, with me in it? Or: are you alive?"""
+    """What a follower asks: do you lead my group, with me in it? Or just: are you alive?"""
     outranked: Literal["leave", "delay", "weaker"] = "leave"
     """What a leader does that finds a stronger one: leave it all to that one; invite everybody
     after a delay, unless it is invited first; or invite the weaker ones at once."""
