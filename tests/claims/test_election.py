@@ -92,6 +92,27 @@ def test_a2_does_not_ask_for_the_strongest() -> None:
     assert judge("A2", row(follows(3), follows(3), follows(3))) is None
 
 
+def test_a3_fails_where_two_normal_nodes_of_one_group_follow_different_leaders() -> None:
+    first, second = (Standing(Status.NORMAL, leader, (1, 7)) for leader in (1, 2))
+    text = "1 is normal and follows 1, but 3 is normal and follows 2, both in group (1, 7)"
+    assert judge("A3", row(first, ELECTION, second)) == Witness((1, 3), text)
+
+
+def test_a3_lets_nodes_of_different_groups_disagree() -> None:
+    first, second = (Standing(Status.NORMAL, 1, (1, 7)), Standing(Status.NORMAL, 2, (1, 8)))
+    assert judge("A3", row(first, second, Standing(Status.NORMAL, 2, (2, 7)))) is None
+
+
+def test_a3_does_not_ask_about_nodes_in_an_election() -> None:
+    resting = Standing(Status.ELECTION, 2, (1, 7))
+    assert judge("A3", row(Standing(Status.NORMAL, 1, (1, 7)), resting)) is None
+
+
+def test_a3_is_a1_where_there_are_no_groups() -> None:
+    judged = row(follows(1), ELECTION, follows(3))
+    assert judge("A3", judged) == judge("A1", judged)
+
+
 @pytest.mark.parametrize(("strongest", "leader", "best"), [("lowest", 3, 1), ("highest", 1, 3)])
 def test_s1_fails_where_the_leader_is_not_the_strongest_live_node(
     strongest: Strongest, leader: int, best: int

@@ -1,13 +1,13 @@
 """The claims about elections, under the names that the literature gives them.
 
-A1 and A2 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
+A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
 safety requirement on Albano's slides, S2 that of Park's paper.
 """
 
 from itertools import combinations
 
 from electorate.claims.claim import Claim, Kind, Row, Witness
-from electorate.core import NodeId, Standing, Status
+from electorate.core import NodeId, Standing, Status, text_of
 
 
 def normal_nodes_agree(row: Row) -> Witness | None:
@@ -29,6 +29,15 @@ def live_nodes_follow_one_live_leader(row: Row) -> Witness | None:
         if standing.leader not in live:
             return Witness((node,), f"{_belief(node, standing)}, which is not up")
     return normal_nodes_agree(row)
+
+
+def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
+    """A3: any two nodes in NORMAL that are in the same group agree on the leader."""
+    for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
+        if at_i.group == at_j.group and at_i.leader != at_j.leader:
+            shared = "" if at_i.group is None else f", both in group {text_of(at_i.group)}"
+            return Witness((i, j), f"{_belief(i, at_i)}, but {_belief(j, at_j)}{shared}")
+    return None
 
 
 def leader_is_the_strongest_live_node(row: Row) -> Witness | None:
@@ -64,6 +73,12 @@ CLAIMS: dict[str, Claim] = {
             Kind.GOAL,
             "once nothing fails any more, every live node ends normal with the same live leader",
             live_nodes_follow_one_live_leader,
+        ),
+        Claim(
+            "A3",
+            Kind.ALWAYS,
+            "any two normal nodes of one group agree on the leader",
+            normal_nodes_of_one_group_agree,
         ),
         Claim(
             "S1",

@@ -7,6 +7,7 @@ from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.invitation import Invitation
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
@@ -37,4 +38,6 @@ REGISTRY: dict[str, Entry] = {
     "bully-rpc-as-printed": Entry(BullyRpc, form="printed"),
     "bully-textbook": Entry(BullyTextbook),
     "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
+    "invitation": Entry(Invitation),
+    "invitation-as-printed": Entry(Invitation, form="printed"),
 }

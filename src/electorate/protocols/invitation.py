@@ -1,0 +1,392 @@
+"""Invitation: a leader does not impose itself; it invites other leaders to merge their groups.
+
+Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, in the message form
+of P. F. Souto, "Elections", 2021, slides "The Invitation Algorithm"; more choices are those of the
+Carnegie Mellon lecture notes "Coordinator Election", section "The Invitation Algorithm".
+Needs: nothing for agreement within a group. For a single group: a message is handled within T of
+being sent, and before a timer that ends at that very moment, and all live nodes are linked.
+Otherwise more than one group may remain: tests/golden/invitation/not_transitive.txt.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+from msgspec.structs import replace
+
+from electorate.core import (
+    Asked,
+    Assumption,
+    CancelTimer,
+    Effect,
+    Event,
+    Growth,
+    Machine,
+    Message,
+    NodeId,
+    Received,
+    Request,
+    Result,
+    Rules,
+    Send,
+    SetTimer,
+    Span,
+    Stable,
+    Standing,
+    State,
+    Status,
+    T,
+    TimedOut,
+    Timer,
+)
+
+Group = tuple[int, int]
+"""The number of a group: the node that formed it and leads it, and how many it has formed."""
+Tasks = frozenset[int]
+"""What a group works on. Groups that merge join their tasks, and do none of them twice."""
+
+
+class AreYouThere(Message):
+    """I am in this group of yours: are you there?"""
+
+    group: Group
+
+
+class Here(Message):
+    """I am here: go on."""
+
+    group: Group
+
+
+class NotHere(Message):
+    """I do not lead that group, or you are not in it."""
+
+    group: Group
+
+
+class AreYouLeader(Message):
+    """I lead a group: do you lead another?"""
+
+
+class Leading(Message):
+    """I lead another group."""
+
+
+class Following(Message):
+    """I lead no group."""
+
+
+class Invite(Message):
+    """Stop your work and join this new group."""
+
+    group: Group
+
+
+class Accept(Message):
+    """I have stopped, and join you: these are my tasks."""
+
+    group: Group
+    tasks: Tasks
+
+
+class Ready(Message):
+    """Our group is complete, and these are our tasks: to work."""
+
+    group: Group
+    tasks: Tasks
+
+
+class Ack(Message):
+    """I am at work in your group."""
+
+    group: Group
+
+
+class Begin(Request):
+    """Form a new group for this task; only a leader does so."""
+
+    task: int
+
+
+class Wait(StrEnum):
+    """The timers."""
+
+    CHECK = "check"  # it is time to look for other leaders, or after my own
+    ANSWERS = "answers"  # whoever I asked would have answered by now
+    DELAY = "delay"  # a stronger leader would have invited me by now
+    ACCEPTS = "accepts"  # whoever accepts would have told me by now
+    READY = "ready"  # whoever invited me would have completed its group by now
+    ACKS = "acks"  # whoever is at work in my group would have told me by now
+
+
+class Phase(StrEnum):
+    """What a node is doing. In the last two its work rests."""
+
+    NORMAL = "normal"  # leads or follows
+    PROBING = "probing"  # follows, and has asked whether its leader is there
+    ASKING = "asking"  # leads, and has asked everybody else whether they lead too
+    WAITING = "waiting"  # leads, has found other leaders, and lets the stronger ones go first
+    INVITING = "inviting"  # forms a new group and counts those who accept
+    ACCEPTED = "accepted"  # has accepted an invitation; the group is not complete yet
+
+
+RESTING = (Phase.INVITING, Phase.ACCEPTED)
+WAITS = {
+    Phase.PROBING: Wait.ANSWERS,
+    Phase.ASKING: Wait.ANSWERS,
+    Phase.WAITING: Wait.DELAY,
+    Phase.INVITING: Wait.ACCEPTS,
+    Phase.ACCEPTED: Wait.READY,
+}
+
+
+class InvitationRules(Rules):
+    """What may be varied. The defaults are the sound form."""
+
+    probe: Literal["group", "alive"] = "group"
+    """What a follower asks: do you lead my group, with me in it? Or just: are you alive?"""
+    outranked: Literal["leave", "delay", "weaker"] = "leave"
+    """What a leader does that finds a stronger one: leave it all to that one; invite everybody
+    after a delay, unless it is invited first; or invite the weaker ones at once."""
+    queries: Literal["answer", "ignore-weaker"] = "answer"
+    """Whether a leader tells a weaker one that it leads."""
+    prompted: bool = False
+    """Whether the question of a weaker leader makes a leader check at once."""
+    participants: Literal["silent", "no"] = "silent"
+    """What a node that does not lead says when it is asked whether it does."""
+    asks: Literal["all", "outsiders"] = "all"
+    """Whom a leader asks whether they lead: also those that it takes for its followers?"""
+    pace: Literal["steady", "afresh"] = "steady"
+    """Whether checks go on at their own pace, or begin afresh with every new group."""
+    ack: Literal["none", "awaited"] = "none"
+    """Whether followers confirm that they are at work; who does not is struck off."""
+    delay: Span = T + 1
+    """For each rank above mine."""
+    check: Span = 7 * T
+    answers: Span = 2 * T
+    accepts: Span = 3 * T
+    ready: Span = 4 * T
+    acks: Span = 2 * T
+
+
+class InvitationStable(Stable):
+    """How many groups this node has formed, so that no two get the same number."""
+
+    counter: int = 0
+
+
+class InvitationState(State):
+    """One node's part."""
+
+    stable: InvitationStable
+    phase: Phase
+    group: Group
+    """The group that I am in, or that I am forming or joining."""
+    tasks: Tasks = frozenset()
+    followers: frozenset[NodeId] = frozenset()
+    found: frozenset[NodeId] = frozenset()
+    """The other leaders that have answered."""
+    unheard: frozenset[NodeId] = frozenset()
+    """The followers that have not confirmed yet."""
+
+    @property
+    def leads(self) -> bool:
+        return self.group[0] == self.me
+
+
+class Invitation(Machine[InvitationState]):
+    """Groups that merge; the printed form has another probe, a delay, and needless Acks."""
+
+    state_type = InvitationState
+    stable_type = InvitationStable
+    rules_type = InvitationRules
+    messages = (
+        *(AreYouThere, Here, NotHere),
+        *(AreYouLeader, Leading, Following),
+        *(Invite, Accept, Ready, Ack),
+    )
+    requests = (Begin,)
+    timers = tuple(Timer(wait, periodic=wait is Wait.CHECK) for wait in Wait)
+    forms = {
+        "sound": InvitationRules(),
+        "printed": InvitationRules(probe="alive", outranked="delay", ack="awaited"),
+    }
+    promises = ("A3", "A2")
+    assumptions = (
+        Assumption.BOUNDED_DELAY,
+        Assumption.CLOSED_BOUNDS,
+        Assumption.NO_PARTITION,
+    )
+    form_assumptions = {
+        "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE),
+    }
+    growing = {"stable.counter": Growth.EQUALITY}
+    strongest = "lowest"
+
+    rules: InvitationRules
+
+    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:
+        unborn = InvitationState(me, stable or InvitationStable(), Phase.NORMAL, (me, 0))
+        return self._forming(unborn, Phase.NORMAL), [self._set(Wait.CHECK)]
+
+    def step(self, s: InvitationState, event: Event) -> Result[InvitationState]:
+        match event, s.phase:
+            case Received(j, _), _ if j not in self.members.ids:
+                return s, []
+
+            case TimedOut(Wait.CHECK), _:
+                return self._check(s)
+            case Received(j, AreYouThere(group)), _:
+                return s, [Send(j, self._presence(s, j, group))]
+            case Received(_, Here(group)), Phase.PROBING if group == s.group:
+                return replace(s, phase=Phase.NORMAL), _ended(s)
+            case Received(_, NotHere(group)), Phase.PROBING if group == s.group:
+                return self._stand_alone(s)
+            case TimedOut(Wait.ANSWERS), Phase.PROBING:
+                return self._stand_alone(replace(s, phase=Phase.NORMAL))
+
+            case Received(j, AreYouLeader()), phase if phase not in RESTING:
+                return self._answer(s, j)
+            case Received(j, Leading()), Phase.ASKING:
+                return replace(s, found=s.found | {j}), []
+            case TimedOut(Wait.ANSWERS), Phase.ASKING:
+                return self._consider(replace(s, phase=Phase.NORMAL))
+            case TimedOut(Wait.DELAY), Phase.WAITING:
+                return self._invite(replace(s, phase=Phase.NORMAL))
+
+            case Received(_, Invite(group)), phase if phase not in RESTING:
+                return self._accept(s, group)
+            case Received(j, Accept(group, tasks)), Phase.INVITING if group == s.group:
+                tasks = self.reconciled(s.tasks, tasks)
+                return replace(s, followers=s.followers | {j}, tasks=tasks), []
+            case TimedOut(Wait.ACCEPTS), Phase.INVITING:
+                return self._lead(s)
+            case Received(_, Ready(group, tasks)), Phase.ACCEPTED if group == s.group:
+                return self._follow(s, tasks)
+            case TimedOut(Wait.READY), Phase.ACCEPTED:
+                return self._stand_alone(replace(s, phase=Phase.NORMAL))
+            case Received(j, Ack(group)), _ if group == s.group:
+                return replace(s, unheard=s.unheard - {j}), []
+            case TimedOut(Wait.ACKS), _:
+                heard = s.followers - s.unheard
+                return replace(s, followers=heard, unheard=frozenset()), []
+
+            case Asked(Begin(task)), phase if phase not in RESTING and s.leads:
+                return self._invite(replace(s, tasks=s.tasks | {task}, found=frozenset()))
+        return s, []
+
+    def view(self, s: InvitationState) -> Standing:
+        if s.phase in RESTING:
+            return Standing(Status.ELECTION)
+        return Standing(Status.NORMAL, s.group[0], s.group)
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        return tuple(map(Begin, self.members.ids)) if view.status is Status.NORMAL else ()
+
+    def reconciled(self, one: Tasks, other: Tasks) -> Tasks:
+        """What two groups go on with when they merge."""
+        return one | other
+
+    def _check(self, s: InvitationState) -> Result[InvitationState]:
+        """Look for other leaders, or after my own."""
+        if s.phase in RESTING:
+            return s, [self._set(Wait.CHECK)]
+        timers = [self._set(Wait.CHECK), self._set(Wait.ANSWERS)]
+        if not s.leads:
+            probe = Send(s.group[0], AreYouThere(s.group))
+            return replace(s, phase=Phase.PROBING), [probe, *timers]
+        # A follower that has restarted unseen leads a group of its own by now, so all are asked.
+        known = s.followers if self.rules.asks == "outsiders" else frozenset()
+        questions = [Send(j, AreYouLeader()) for j in self.members.others(s.me) if j not in known]
+        return replace(s, phase=Phase.ASKING, found=frozenset()), [*_ended(s), *questions, *timers]
+
+    def _presence(self, s: InvitationState, j: NodeId, group: Group) -> Message:
+        """Whether j may go on following me."""
+        # Unlike the slides, it is not enough to be alive: a leader that has lost its group, or has
+        # left it for another, would be followed for ever.
+        mine = group == s.group and s.leads and j in s.followers
+        return Here(group) if mine or self.rules.probe == "alive" else NotHere(group)
+
+    def _answer(self, s: InvitationState, j: NodeId) -> Result[InvitationState]:
+        """Tell another leader what I am."""
+        if not s.leads:
+            return s, [Send(j, Following())] if self.rules.participants == "no" else []
+        weaker = self.members.is_stronger(s.me, j)
+        ignored = weaker and self.rules.queries == "ignore-weaker"
+        answer: list[Effect] = [] if ignored else [Send(j, Leading())]
+        if not (weaker and self.rules.prompted and s.phase is Phase.NORMAL):
+            return s, answer
+        asking, effects = self._check(s)
+        return asking, [*answer, *effects]
+
+    def _consider(self, s: InvitationState) -> Result[InvitationState]:
+        """All answers are in: who is to invite whom?"""
+        stronger = self.members.stronger_than(s.me)
+        if s.found and s.found.isdisjoint(stronger):
+            return self._invite(s)
+        weaker = s.found.difference(stronger)
+        if weaker and self.rules.outranked == "weaker":
+            return self._invite(replace(s, found=weaker))
+        if s.found and self.rules.outranked == "delay":
+            delay = SetTimer(Wait.DELAY, len(stronger) * self.rules.delay.of(self.timing))
+            return replace(s, phase=Phase.WAITING), [delay]
+        # Unlike the slides, I do not try my luck after a delay: the stronger leader is linked to
+        # me both ways, for it has answered, and so it will find me too.
+        return replace(s, found=frozenset()), []
+
+    def _invite(self, s: InvitationState) -> Result[InvitationState]:
+        """Form a new group of the leaders that I have found and of my followers."""
+        inviting = self._forming(s, Phase.INVITING)
+        invites = [Send(j, Invite(inviting.group)) for j in sorted(s.found | s.followers)]
+        return inviting, [*self._stopped(s), *invites, self._set(Wait.ACCEPTS)]
+
+    def _accept(self, s: InvitationState, group: Group) -> Result[InvitationState]:
+        """Leave my group for a new one; if I lead, my followers are invited too."""
+        candidate = group[0]
+        if candidate == s.me or candidate not in self.members.ids:
+            return s, []
+        accepted = InvitationState(s.me, s.stable, Phase.ACCEPTED, group, s.tasks)
+        invites = [Send(j, Invite(group)) for j in sorted(s.followers - {candidate})]
+        accept = Send(candidate, Accept(group, s.tasks))
+        return accepted, [*self._stopped(s), *invites, accept, self._set(Wait.READY)]
+
+    def _lead(self, s: InvitationState) -> Result[InvitationState]:
+        """The group is complete: to work."""
+        ready = [Send(j, Ready(s.group, s.tasks)) for j in sorted(s.followers)]
+        if not (s.followers and self.rules.ack == "awaited"):
+            return replace(s, phase=Phase.NORMAL), [*ready, *self._started()]
+        leading = replace(s, phase=Phase.NORMAL, unheard=s.followers)
+        return leading, [*ready, self._set(Wait.ACKS), *self._started()]
+
+    def _follow(self, s: InvitationState, tasks: Tasks) -> Result[InvitationState]:
+        """The group that I have joined is complete: to work."""
+        ack = [Send(s.group[0], Ack(s.group))] if self.rules.ack == "awaited" else []
+        following = replace(s, phase=Phase.NORMAL, tasks=tasks)
+        return following, [*_ended(s), *ack, *self._started()]
+
+    def _stand_alone(self, s: InvitationState) -> Result[InvitationState]:
+        """My leader is lost: lead a group of my own. That takes no message."""
+        return self._forming(s, Phase.NORMAL), [*_ended(s), *self._started()]
+
+    def _forming(self, s: InvitationState, phase: Phase) -> InvitationState:
+        """Myself at the head of a new group, which nobody else is in yet."""
+        counter = s.stable.counter + 1
+        return InvitationState(s.me, InvitationStable(counter), phase, (s.me, counter), s.tasks)
+
+    def _stopped(self, s: InvitationState) -> list[Effect]:
+        """My work rests, and my old group is no concern of mine any more."""
+        idle = [Wait.ACKS] if s.unheard else []
+        idle += [Wait.CHECK] if self.rules.pace == "afresh" else []
+        return [*_ended(s), *map(CancelTimer, idle)]
+
+    def _started(self) -> list[Effect]:
+        """My work goes on in another group."""
+        return [self._set(Wait.CHECK)] if self.rules.pace == "afresh" else []
+
+    def _set(self, wait: Wait) -> SetTimer:
+        length: Span = getattr(self.rules, wait)
+        return SetTimer(wait, length.of(self.timing))
+
+
+def _ended(s: InvitationState) -> list[Effect]:
+    """Whatever a node was waiting for, it waits no longer."""
+    return [CancelTimer(WAITS[s.phase])] if s.phase in WAITS else []

@@ -1,0 +1,168 @@
+"""Known verdicts of Invitation, with their numbers. A changed number must be explained."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from electorate.check import Bounds, Budget, Liveness, Model, Result, Verdict, check
+from electorate.check.model import BUDGETS
+from electorate.claims import CLAIMS
+from electorate.core import Machine, Timing
+from electorate.protocols.invitation import Invitation
+from electorate.trace import Clock, Order, Setting, Start, Ties
+from tests.check.folded import Folded
+
+FAULTS: dict[str, Any] = {"crashes": 1, "recoveries": 1}
+
+
+class Pinned(NamedTuple):
+    states: int
+    transitions: int
+    tau: int | None = None
+
+
+def judged(
+    kind: type[Machine[Any]] = Invitation,
+    form: str = "sound",
+    *rules: str,
+    nodes: int = 3,
+    T: int = 1,
+    counter: int = 8,
+    **given: Any,
+) -> Verdict:
+    budget = Budget(**{name: given.pop(name) for name in BUDGETS if name in given})
+    ids = tuple(range(1, nodes + 1))
+    setting = Setting("invitation", ids, rules, timing=Timing(T), **given)
+    model = Model(setting, budget, Bounds(counter=counter))
+    claims = [CLAIMS["A3"], CLAIMS["A2"]]
+    return check(setting.machine(kind, form), model, claims, engine="numba")
+
+
+def pinned(verdict: Verdict) -> Pinned:
+    return Pinned(verdict.states, verdict.transitions, verdict.tau)
+
+
+def expect_live(verdict: Verdict, states: int, transitions: int, tau: int) -> None:
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.HOLDS}
+    assert verdict.liveness is Liveness.LIVE
+    assert not verdict.cuts
+    assert pinned(verdict) == Pinned(states, transitions, tau)
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"),
+    [
+        ({}, Pinned(43_385, 98_968, 0)),
+        ({"start": Start.BOOT}, Pinned(7_787, 28_911, 13)),
+        ({"crashes": 1}, Pinned(72_113, 306_632, 22)),
+        (FAULTS, Pinned(265_999, 785_575, 22)),
+        (FAULTS | {"order": Order.BAG}, Pinned(345_107, 1_141_100, 22)),
+        ({"losses": 1}, Pinned(138_177, 373_436, 15)),
+        ({"losses": 2}, Pinned(416_803, 1_110_145, 18)),
+        ({"doubles": 1}, Pinned(201_455, 571_100, 0)),
+        ({"crashes": 2, "recoveries": 2, "delay_min": 1}, Pinned(601_975, 1_305_106, 21)),
+        ({"crashes": 1, "losses": 1, "delay_min": 1}, Pinned(105_958, 380_445, 21)),
+        ({"crashes": 1, "asks": 1, "delay_min": 1}, Pinned(441_065, 2_079_393, 21)),
+        (FAULTS | {"delay_min": 1}, Pinned(82_134, 206_955, 21)),
+        ({"nodes": 2, "T": 3} | FAULTS, Pinned(91_849, 240_817, 60)),
+    ],
+)
+def test_the_sound_form_ends_in_one_group(given: dict[str, Any], numbers: Pinned) -> None:
+    verdict = judged(**given)
+    assert numbers.tau is not None
+    expect_live(verdict, numbers.states, numbers.transitions, numbers.tau)
+
+
+def test_a_pause_does_not_keep_two_nodes_apart() -> None:
+    verdict = judged(nodes=2, pauses=1)
+    assert verdict.liveness is Liveness.LIVE
+    assert pinned(verdict) == Pinned(28_206, 59_117, 13)
+    assert set(verdict.cuts) == {"capacity"}
+
+
+def test_as_printed_it_ends_in_one_group_if_nodes_only_crash() -> None:
+    expect_live(judged(Invitation, "printed", crashes=2), 80_819, 389_116, 27)
+
+
+def test_as_printed_even_one_crash_is_too_much_if_checks_are_rare() -> None:
+    verdict = judged(Folded, "printed", "check=12T", crashes=1, delay_min=1)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.liveness is Liveness.STUCK
+
+
+@pytest.mark.parametrize("given", [FAULTS, {"losses": 1}, {"pauses": 1}])
+@pytest.mark.parametrize("T", [1, 2])
+def test_as_printed_two_nodes_can_miss_each_other_for_ever(given: dict[str, Any], T: int) -> None:
+    verdict = judged(Folded, "printed", nodes=2, T=T, **given)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.liveness is Liveness.PREVENTABLE
+
+
+def test_a_counter_that_grows_hides_that_they_do() -> None:
+    """A run is no loop if a number in it has grown: only τ tells that something is wrong."""
+    verdicts = [judged(Invitation, "printed", nodes=2, counter=c, **FAULTS) for c in (4, 6, 8)]
+    assert [verdict.liveness for verdict in verdicts] == [Liveness.LIVE] * 3
+    assert [verdict.tau for verdict in verdicts] == [20, 34, 48]
+    assert all(verdict.cuts for verdict in verdicts)
+
+
+def test_as_printed_a_node_of_three_can_be_left_behind_for_ever() -> None:
+    verdict = judged(Invitation, "printed", **FAULTS)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.liveness is Liveness.STUCK
+    assert pinned(verdict) == Pinned(491_354, 1_280_348)
+
+
+@pytest.mark.parametrize("delay", [2, 3, 4, 5])
+def test_with_a_delay_checks_must_be_closer_than_five_T_and_the_delay(delay: int) -> None:
+    """Where both sides are done before the next check, they meet again as they met before."""
+    for busy, grade in ((4, Liveness.LIVE), (5, Liveness.PREVENTABLE), (6, Liveness.PREVENTABLE)):
+        rules = ("outranked=delay", f"delay={delay}", f"check={busy + delay}")
+        assert judged(Folded, "sound", *rules, nodes=2, **FAULTS).liveness is grade
+
+
+@pytest.mark.parametrize(("delay", "tau"), [("1", 98), ("T", 74), ("T+1", 50), ("2T", 50)])
+def test_with_checks_afresh_a_longer_delay_only_saves_time(delay: str, tau: int) -> None:
+    rules = ("outranked=delay", "pace=afresh", f"delay={delay}", "check=6T+2")
+    verdict = judged(Folded, "sound", *rules, nodes=2, T=2, **FAULTS)
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, tau)
+
+
+@pytest.mark.parametrize(("ack", "tau"), [("none", 17), ("awaited", 22)])
+def test_acks_are_not_needed_and_a_lost_one_costs_time(ack: str, tau: int) -> None:
+    verdict = judged(Folded, "sound", f"ack={ack}", losses=1, start=Start.BOOT)
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, tau)
+
+
+@pytest.mark.parametrize(("ready", "answers"), [("4T", "2T+1"), ("4T+1", "2T")])
+@pytest.mark.parametrize("T", [1, 2])
+def test_with_both_orders_of_a_tie_two_timers_are_too_short_by_one_tick(
+    ready: str, answers: str, T: int
+) -> None:
+    given = {"nodes": 2, "T": T, "ties": Ties.BOTH, **FAULTS}
+    broken = judged(Folded, "sound", f"ready={ready}", f"answers={answers}", **given)
+    assert broken.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    mended = judged(Folded, "sound", "ready=4T+1", "answers=2T+1", **given)
+    assert mended.liveness is Liveness.LIVE
+
+
+def test_with_both_orders_of_a_tie_no_fault_is_needed() -> None:
+    verdict = judged(nodes=2, ties=Ties.BOTH)
+    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert pinned(verdict) == Pinned(5_660, 8_783)
+
+
+def test_with_both_orders_of_a_tie_three_nodes_need_no_more_than_two() -> None:
+    verdict = judged(Invitation, "sound", "ready=4T+1", "answers=2T+1", ties=Ties.BOTH, **FAULTS)
+    expect_live(verdict, 636_147, 1_998_402, 28)
+
+
+def test_agreement_within_groups_needs_no_bounds_on_time() -> None:
+    verdict = judged(nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT)
+    assert verdict.claims["A3"] is Result.HOLDS
+    assert verdict.cuts
+
+
+@pytest.mark.parametrize("given", [{"nodes": 2, **FAULTS}, {"delay_min": 1, **FAULTS}])
+def test_folded_counters_change_nothing_where_they_come_to_rest(given: dict[str, Any]) -> None:
+    assert pinned(judged(Folded, **given)) == pinned(judged(Invitation, **given))
