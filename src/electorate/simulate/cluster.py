@@ -55,9 +55,9 @@ class Cluster(Reactions):
         self.watch: Callable[[Cluster], None] | None = None
         """Called after every step that is recorded."""
 
-    def copy(self) -> "Cluster":
+    def copy(self, setting: Setting | None = None) -> "Cluster":
         """The same world once more, to go another way from here; its record begins anew."""
-        twin = Cluster(self.setting, self.machine, self.locals)
+        twin = Cluster(setting or self.setting, self.machine, self.locals)
         twin.now, twin.numbered, twin.absent = self.now, self.numbered, self.absent
         for node in self.nodes.values():
             timers = {name: structs.replace(armed) for name, armed in node.timers.items()}

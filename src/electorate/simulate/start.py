@@ -8,6 +8,8 @@ never does, and is taken to be normal after a long while.
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from electorate.claims import Claim, Following, Kind
 from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
@@ -15,7 +17,7 @@ from electorate.simulate.judge import claims_of
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
 from electorate.simulate.settle import SETTLE_MAX, Calm, settle
-from electorate.trace import Setting, Start, Step
+from electorate.trace import Clock, Setting, Start, Step
 
 Find = Callable[[str], tuple[type[Machine[Any]], str]]
 """The machine that a protocol's name means, and the form that it means it in."""
@@ -29,17 +31,20 @@ def started(
     setting: Setting, machine: Machine[Any], locals_: Locals | None = None
 ) -> tuple[Cluster, tuple[Step, ...]]:
     """A cluster where its setting says that runs begin, and the boots if that is where."""
-    cluster = Cluster(setting, machine, locals_)
+    is_normal = setting.start is Start.NORMAL
+    # The way to normal is gone with bounds, whatever comes after.
+    first = structs.replace(setting, clock=Clock.BOUNDED) if is_normal else setting
+    cluster = Cluster(first, machine, locals_)
     boots: tuple[Step, ...] = ()
     if setting.start in (Start.NORMAL, Start.BOOT):
         cluster.boot()
         boots = tuple(cluster.steps)
         cluster.steps.clear()
-    if setting.start is Start.NORMAL:
+    if is_normal:
         boots = ()
         cluster.recording = False
         _run_to_normal(cluster)
-        cluster = cluster.copy()
+        cluster = cluster.copy(setting)
         _set_back(cluster)
     cluster.past = [cluster.row()]
     return cluster, boots
