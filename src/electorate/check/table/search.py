@@ -72,8 +72,8 @@ class TableSearch:
             self._calm = TableCalm(
                 self.world,
                 self.judge,
-                Engine(self.world, 1, self._memory, self._engine.book),
-                self._calm_path,
+                Engine(self.world, workers, self._memory, self._engine.book, owners=1),
+                self._calm_replay,
             )
         self._engine.warm_up(self._visited)
         self._began = time.perf_counter()
@@ -122,7 +122,8 @@ class TableSearch:
                 raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
             if self._calm is not None:
                 for owner, share in enumerate(shares):
-                    self._calm.meet(share.rows, self._numbers(owner, share), level)
+                    self._calm.meet(share.rows, self._numbers(owner, share))
+                self._advance(self._calm)
             for owner, share in enumerate(shares):
                 self._engine.run(
                     share.rows,
@@ -183,10 +184,11 @@ class TableSearch:
     def findings(self, report: Report) -> list[Finding]:
         """What becomes of every goal once nothing fails any more."""
         assert self._calm is not None
-        try:
-            self._calm.close_up(self.states_max, report, self.progress)
-        finally:
-            self.stable_states = len(self._calm)
+        self._visited.forget_slots()
+        while self._calm.frontier:
+            report(self.progress("stable phase", self._depth, self._calm.frontier))
+            self._advance(self._calm)
+        self._calm.complete()
         goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
         return [judge_goal(self._calm, goal) for goal in goals]
 
@@ -237,10 +239,16 @@ class TableSearch:
         """The lower half of a row's fingerprint."""
         return int(self._engine.mark(row)) & HALF
 
-    def _calm_path(self, state: State) -> list[tuple[Row, Move]]:
-        """The way to a state in which the faults end: whoever is paused is resumed."""
+    def _calm_replay(self, state: State) -> tuple[list[tuple[Row, Move]], Row]:
+        """The way to a state in which the faults end, where whoever is paused is resumed."""
         path, row = self._replayed(state)
-        return [*path, *resumptions(self.world, row)]
+        return [*path, *resumptions(self.world, row)], row
+
+    def _advance(self, calm: TableCalm) -> None:
+        try:
+            calm.advance(self.states_max)
+        finally:
+            self.stable_states = len(calm)
 
     def _step_to(self, row: Row, half: int) -> tuple[Move, Row]:
         cuts = self.world.cuts.copy()
