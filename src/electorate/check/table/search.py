@@ -52,6 +52,7 @@ class TableSearch:
         self._limits = limits
         self.states_max = limits.states
         self._met: list[set[int]] | None = None
+        self._bytes_per_state: float | None = None
         self._memory = Memory(limits.memory)
         workers = limits.threads or min(THREADS_MAX, len(os.sched_getaffinity(0)))
         self.stable_states = 0
@@ -96,8 +97,8 @@ class TableSearch:
 
     @property
     def bytes_per_state(self) -> float:
-        """Memory for a visited state, beyond the frontier."""
-        return self._visited.bytes / max(1, self.states)
+        """Memory for a visited state, beyond the frontier, while the search goes on."""
+        return self._bytes_per_state or self._visited.bytes / max(1, self.states)
 
     def run(self, report: Report) -> bool:
         """Explore until all is seen, or every claim that can break has; says which."""
@@ -184,6 +185,7 @@ class TableSearch:
     def findings(self, report: Report) -> list[Finding]:
         """What becomes of every goal once nothing fails any more."""
         assert self._calm is not None
+        self._bytes_per_state = self.bytes_per_state
         self._visited.forget_slots()
         while self._calm.frontier:
             report(self.progress("stable phase", self._depth, self._calm.frontier))
