@@ -58,4 +58,4 @@ def test_other_forms_run_too_whatever_becomes_of_them(tmp_path: Path, name: str)
         cluster.start(1)
         wait_until(all_stand)
         assert [thread.error for thread in cluster.threads.values()] == [None] * 3
-    assert lives_replayed(tmp_path) == 4
+    assert lives_replayed(tmp_path) >= 4
