@@ -5,6 +5,7 @@ PYTHON ?= python3
 SEEDS ?= 10000
 FRAMES ?= 100000
 ROUNDS ?= 100
+PROTOCOL ?= all
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -15,7 +16,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test fmt swarm mutants fuzz failover bench-checker golden clean
+.PHONY: help setup up check test fmt swarm mutants fuzz failover rounds bench-checker golden clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -50,8 +51,11 @@ fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of c
 	ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/net/test_chaos.py
 
 failover: setup ## kill, then pause, the leader of five processes, ROUNDS=100 times
-	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS)
-	$(BIN)/python benchmarks/failover.py --rounds $(ROUNDS) --stop
+	$(BIN)/python -m benchmarks.failover --rounds $(ROUNDS)
+	$(BIN)/python -m benchmarks.failover --rounds $(ROUNDS) --stop
+
+rounds: setup ## kill the leader of each PROTOCOL=all and bring it back, ROUNDS=100 times
+	$(BIN)/python -m benchmarks.failover --rounds $(ROUNDS) --protocol $(PROTOCOL)
 
 bench-checker: setup ## time the checker beside Spin and TLC, where they are there (BENCH="--quick")
 	$(BIN)/python -m benchmarks.checker $(BENCH)

@@ -45,18 +45,22 @@ class Cluster:
         T: int = 60,
         beat_ms: float = 30.0,
         timeout_ms: float = 250.0,
+        name: str = "bully",
+        form: str = "sound",
+        record: bool = False,
     ) -> None:
         self.ids = tuple(range(1, count + 1))
         self.addresses = dict(zip(self.ids, free_addresses(count), strict=True))
         self.setting = Setting(
-            "bully", self.ids, timing=Timing(T), connections=Connections.DIE, strongest="lowest"
+            name, self.ids, timing=Timing(T), connections=Connections.DIE, strongest="lowest"
         )
-        self.machine = self.setting.machine(kind, "sound")
+        self.machine = self.setting.machine(kind, form)
         self.threads: dict[int, NodeThread] = {}
         self.standings: dict[int, list[Standing | None]] = {node: [] for node in self.ids}
         self._folder = folder
         self._beat_ms = beat_ms
         self._timeout_ms = timeout_ms
+        self._record = record
 
     def config(self, node: int, **changed: Any) -> NodeConfig:
         fields: dict[str, Any] = {
@@ -66,6 +70,7 @@ class Cluster:
             "data": self._folder / f"node-{node}",
             "beat_ms": self._beat_ms,
             "timeout_ms": self._timeout_ms,
+            "record": self._folder / f"node-{node}.jsonl" if self._record else None,
         }
         return NodeConfig(**{**fields, **changed})
 

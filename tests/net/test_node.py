@@ -140,6 +140,24 @@ def test_a_failing_store_stops_the_node_and_nothing_of_that_turn_leaves(tmp_path
         assert not any("promised" in what or "before" in what for what in lived(cluster, 2))
 
 
+def test_nothing_is_taken_any_more_once_the_end_is_written_down(tmp_path: Path) -> None:
+    with running(Cluster(tmp_path, 1, Puppet, record=True)) as cluster:
+        wait_until(lambda: lived(cluster, 1))
+        thread = cluster.threads[1]
+
+        def pester(times: int) -> None:
+            """Ask on every turn of the loop that is left."""
+            thread.node.ask(Do(()))
+            if times:
+                thread._loop.call_soon(pester, times - 1)
+
+        thread.call(pester, 100)
+        thread.stop()
+    words = [line.split('"')[3] for line in (tmp_path / "node-1.jsonl").read_text().splitlines()]
+    assert words[-1] == "ended"
+    assert words.count("ended") == 1
+
+
 def test_an_error_in_a_handler_stops_the_node(tmp_path: Path) -> None:
     with running(Cluster(tmp_path, 2, Puppet)) as cluster:
         wait_until(lambda: lived(cluster, 1))

@@ -10,14 +10,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from electorate.cli.error import EXIT_USAGE
+from electorate.cli.interrupt import not_now
 from electorate.cli.member import STOP_S, Member
+from electorate.core import Standing
 
 PORTS = range(20_000, 32_000)
 """Below the ports that systems hand out: a connection that is being opened to a node that is
@@ -91,7 +93,7 @@ class Fleet:
             words += ["--member", f"{other.node}@127.0.0.1:{other.port}"]
         if self._record:
             words += ["--record", str(self.record_of(node))]
-        with self._lock:
+        with self._lock, not_now():
             process = member.start(words, self.log_of(node))
         member.since_s = self.seconds
         listener = threading.Thread(target=self._listen, args=(member, process), daemon=True)
@@ -138,12 +140,22 @@ class Fleet:
 
     def agreed(self) -> int | None:
         """The leader that every node at work follows; None if they do not agree."""
-        at_work = [m for m in self.members.values() if m.running and not m.paused and not m.cut]
+        at_work = [member for member in self.members.values() if member.at_work]
         leaders = {m.leader for m in at_work}
         if len(leaders) != 1 or any(m.status != "normal" for m in at_work):
             return None
         leader = leaders.pop()
         return leader if leader in {m.node for m in at_work} else None
+
+    def standings(self) -> tuple[Standing | None, ...] | None:
+        """What each node says that it believes, None for those that are not at work.
+
+        None for all of them while one has not spoken yet: it is up, but who knows where it stands.
+        """
+        found = {node: member.standing for node, member in self.members.items() if member.at_work}
+        if None in found.values():
+            return None
+        return tuple(found.get(node) for node in self.members)
 
     def hear(self, timeout_s: float) -> News | None:
         """The next piece of news that changes something, if there is any in time."""
@@ -162,13 +174,36 @@ class Fleet:
 
     def await_agreement(self, leader: int | None, seconds: float) -> float | None:
         """Wait until all at work follow `leader` (None: anybody); how long that took."""
-        began = time.monotonic()
-        while (passed := time.monotonic() - began) < seconds:
+        began = self.seconds
+
+        def agree() -> bool:
             agreed = self.agreed()
-            if agreed is not None and leader in (None, agreed):
-                return passed
-            self.hear(min(0.2, seconds - passed))
-        return None
+            return agreed is not None and leader in (None, agreed)
+
+        at_s = self.await_that(agree, seconds)
+        return None if at_s is None else at_s - began
+
+    def await_that(
+        self, holds: Callable[[], bool], seconds: float, lasting_s: float = 0.0
+    ) -> float | None:
+        """Wait until something holds that goes on holding for so long; when it began to.
+
+        That is in seconds since the fleet was started; None if it did not begin in time.
+        """
+        deadline = self.seconds + seconds
+        since: float | None = None
+        while True:
+            now = self.seconds
+            if not holds():
+                since = None
+            elif since is None:
+                since = now
+            if since is not None and now - since >= lasting_s:
+                return since
+            if since is None and now >= deadline:
+                return None
+            left = deadline - now if since is None else since + lasting_s - now
+            self.hear(min(0.2, max(0.0, left)))
 
     def _listen(self, member: Member, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None

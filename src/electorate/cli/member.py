@@ -6,6 +6,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from electorate.core import Standing
+
 STOP_S = 3.0
 
 
@@ -27,6 +31,11 @@ class Member:
         return self.process is not None and self.process.poll() is None
 
     @property
+    def at_work(self) -> bool:
+        """Whether its process runs and the others can reach it."""
+        return self.running and not self.paused and not self.cut
+
+    @property
     def status(self) -> str:
         """What a table shows."""
         if not self.running:
@@ -37,6 +46,14 @@ class Member:
     def leader(self) -> int | None:
         """Whom it follows, as far as it said."""
         return self.told.get("leader") if self.running else None
+
+    @property
+    def standing(self) -> Standing | None:
+        """What it believes, as far as it said."""
+        if not self.running or self.told.get("status") is None:
+            return None
+        told = {name: self.told[name] for name in ("status", "leader", "group")}
+        return msgspec.convert(told, Standing)
 
     def start(self, words: list[str], log: Path) -> subprocess.Popen[str]:
         """Run these words as its process; what it complains of goes to `log`."""

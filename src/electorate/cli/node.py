@@ -66,6 +66,12 @@ def add_timing_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detector", choices=sorted(DETECTORS), default="heartbeat")
 
 
+def timing_words(options: argparse.Namespace) -> list[str]:
+    """The same durations, to be handed on to a node."""
+    words = ["--T", str(options.T), "--beat", str(options.beat)]
+    return [*words, "--timeout", str(options.timeout), "--detector", options.detector]
+
+
 def _ms(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 3_600_000:
         raise argparse.ArgumentTypeError(f"must be 1 to 3600000 milliseconds, not {text}")

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -17,9 +16,10 @@ from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.fleet import Fleet, News
+from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.keyboard import Keyboard
 from electorate.cli.member import Member
-from electorate.cli.node import add_timing_arguments
+from electorate.cli.node import add_timing_arguments, timing_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
 
 NAME = "up"
@@ -27,7 +27,11 @@ SUMMARY = "Run a cluster of node processes on this machine, to watch and to hurt
 EXAMPLES = """examples:
   electorate up                        five nodes running bully, until q or Ctrl-C
   electorate up --nodes 3 --for 10 --json
+  electorate up --protocol ring-attribute --attribute 2=9     node 2 leads
   electorate up --record runs/         keep what every node went through
+
+With more than 14 nodes, --T, --beat and --timeout are longer unless they are given: every node
+beats for every other.
 
 Meanwhile, in another terminal: kill -9 any of the pids in the table.
 
@@ -35,9 +39,22 @@ exit code: 0 all nodes that are up agree at the end, 1 they do not, 2 bad usage 
 
 FIRST_WAIT_MS = 5000
 """All nodes are started at once here, so none need begin before the others can hear it."""
+FIRST_WAIT_EACH_MS = 1000
+"""Many processes take long to start on one machine."""
+
+PACE_MS = {"T": 100, "beat": 50, "timeout": 400}
+PAIRS_MAX = 200
+"""So many pairs of nodes (14 nodes) keep that pace; each pair more makes all slower alike."""
 
 JSON_HELP = "print one JSON object per change, and a last one with the outcome"
 
+COLOURS = {
+    "normal": "green",
+    "reorganization": "cyan",
+    "election": "yellow",
+    "down": "red",
+    "paused": "magenta",
+}
 KEYS = "←/→ choose · k kill · r restart · p pause · u resume · c cut off · h heal · q quit"
 
 
@@ -47,8 +64,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=node_count, default=5, metavar="N", help="default 5")
     add_rule_arguments(parser)
     parser.add_argument("--for", dest="seconds", type=_seconds, metavar="SECONDS")
-    add_timing_arguments(parser)
+    add_pace_arguments(parser)
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep records and data here")
+
+
+def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
+    """The durations of a deployment, for a number of nodes that is not known yet."""
+    add_timing_arguments(parser)
+    parser.set_defaults(**dict.fromkeys(PACE_MS))
+
+
+def keep_pace(options: argparse.Namespace) -> list[str]:
+    """Fill in the durations that were not given; all of them, to be handed on to each node.
+
+    Every node beats for every other. Too fast, and one machine is busy with nothing else; then
+    its nodes stand still, and are suspected.
+    """
+    slower = max(1.0, options.nodes * (options.nodes - 1) / PAIRS_MAX)
+    for name, usual_ms in PACE_MS.items():
+        if getattr(options, name) is None:
+            setattr(options, name, round(slower * usual_ms))
+    if options.timeout <= options.beat:
+        raise UsageError("--timeout must be longer than --beat")
+    first_wait = max(FIRST_WAIT_MS, FIRST_WAIT_EACH_MS * options.nodes)
+    return [*timing_words(options), "--first-wait", str(first_wait)]
 
 
 def _seconds(text: str) -> float:
@@ -66,16 +105,15 @@ def run(options: argparse.Namespace) -> int:
     protocol = find(options.protocol, options.form)
     protocol.rules(options.rule)
     attributes_of(options.attribute, range(1, options.nodes + 1))
-    if options.timeout <= options.beat:
-        raise UsageError("--timeout must be longer than --beat")
-    with _any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
+    command = _command(options)
+    with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot keep records in {folder}: {error.strerror}") from None
         record = options.record is not None
-        with Fleet(_command(options), options.nodes, folder, record=record) as fleet:
+        with Fleet(command, options.nodes, folder, record=record) as fleet:
             show = _print_changes if options.json else _show_table
             with contextlib.suppress(KeyboardInterrupt):
                 show(fleet, options.seconds or float("inf"))
@@ -90,26 +128,8 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_DONE if outcome["agreed"] else EXIT_BROKEN
 
 
-@contextlib.contextmanager
-def _any_end_is_ctrl_c() -> Iterator[None]:
-    """However the end comes, the nodes are stopped and the terminal is put back in order."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    ends = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, interrupt) for number in ends]
-    try:
-        yield
-    finally:
-        for number, handler in zip(ends, before, strict=True):
-            signal.signal(number, handler)
-
-
 def _command(options: argparse.Namespace) -> list[str]:
-    words = [options.protocol, "--T", str(options.T), "--beat", str(options.beat)]
-    words += ["--timeout", str(options.timeout), "--detector", options.detector]
-    words += ["--first-wait", str(FIRST_WAIT_MS)]
+    words = [options.protocol, *keep_pace(options)]
     for rule in options.rule:
         words += ["--rule", rule]
     if options.form:
@@ -221,8 +241,7 @@ def _table(fleet: Fleet, chosen: int) -> Table:
 
 def _cells(fleet: Fleet, member: Member) -> list[str]:
     counters = member.told.get("counters", {})
-    colour = {"normal": "green", "election": "yellow", "down": "red", "paused": "magenta"}
-    shade = colour.get(member.status, "white")
+    shade = COLOURS.get(member.status, "white")
     group = member.told.get("group")
     cut = " (cut off)" if member.cut else ""
     return [

@@ -9,7 +9,6 @@ import random
 import socket
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
 
 from electorate.core import NodeId
 from electorate.net.clock import now_ms
@@ -135,8 +134,11 @@ class Link:
             await asyncio.wait([ending])
 
     async def _pump(self, writer: asyncio.StreamWriter, ending: asyncio.Future[None]) -> None:
+        ending.add_done_callback(lambda _: self._stirred.set())
         while True:
             self._stirred.clear()
+            if ending.done():
+                ending.result()
             while self._outbox:
                 deadline, data = self._outbox.popleft()
                 left_ms = deadline - now_ms()
@@ -144,16 +146,10 @@ class Link:
                     self.counters["dropped: too late"] += 1
                     continue
                 writer.write(data)
-                async with asyncio.timeout(left_ms / 1000):
-                    await writer.drain()
-            stirred = asyncio.ensure_future(self._stirred.wait())
-            both: set[asyncio.Future[Any]] = {stirred, ending}
-            try:
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                stirred.cancel()
-            if ending.done():
-                ending.result()
+                if writer.transport.get_write_buffer_size():
+                    async with asyncio.timeout(left_ms / 1000):
+                        await writer.drain()
+            await self._stirred.wait()
 
     def _close(self) -> None:
         self.connected = False
