@@ -16,8 +16,8 @@ from electorate.protocols.invitation import (
     InvitationState,
 )
 from electorate.simulate import Cluster, settle
+from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Fired, Setting, Start, Step
-from tests.paper.connectivity import run_until
 
 SOUND = {"AreYouLeader", "Leading", "Invite", "Accept", "Ready"}
 PRINTED = SOUND | {"Ack"}

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from electorate import __version__
-from electorate.cli import check, node, protocols, replay, simulate, up
+from electorate.cli import check, costs, node, protocols, replay, simulate, up
 from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
 from electorate.core import ProtocolError
 
-COMMANDS = (up, check, simulate, replay, protocols, node)
+COMMANDS = (up, check, simulate, costs, replay, protocols, node)
 
 
 class OneLineParser(argparse.ArgumentParser):
