@@ -74,5 +74,5 @@ def test_half_a_node_is_refused() -> None:
 
 
 def test_a_set_says_how_many_of_what() -> None:
-    with pytest.raises(ValueError, match="a set is written `k of 1..N`, not '1..N'"):
+    with pytest.raises(ValueError, match=r"a set is written `k of 1\.\.N`, not .1\.\.N."):
         variants(Case("odd", "settle", sets={"S": "1..N"}), 3)

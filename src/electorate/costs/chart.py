@@ -123,7 +123,7 @@ def _panel(
     ]
     least, most = min(values, default=1.0), max(values, default=1.0)
     x = Scale(sizes[0] / 1.06, sizes[-1] * 1.06, left, left + PANEL_WIDTH)
-    y = Scale(min(1.0, least) * 0.9, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
+    y = Scale(least / 1.5, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
     return Panel(measure, title, x, y)
 
 

@@ -100,8 +100,17 @@ CASES = (
     ),
     Case(
         "a group of N at rest, in each check period",
-        "phase 1 check T; tick T; fire 1 check; settle; count; run 60T",
-        {"AreYouLeader": "N-1", "AreYouThere": "N-1", "Here": "N-1", "messages": "3(N-1)"},
+        """
+        phase 1 check T; tick T; fire 1 check; settle
+        for i in 1..N: phase i check T; tick T; count; run 59T
+        """,
+        {
+            "AreYouLeader": "N-1",
+            "AreYouThere": "N-1",
+            "Here": "N-1",
+            "messages": "3(N-1)",
+            "time": "2T",
+        },
         leader="1",
         rules=SELDOM,
         start=Start.BOOT,

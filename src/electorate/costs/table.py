@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from electorate.costs.case import TIME, Case
+from electorate.costs.measure import CONFIDENCE
 from electorate.costs.row import Figure, Row
 
 RUNS = "runs"
@@ -16,6 +17,9 @@ def lines_of_table(rows: Sequence[Row]) -> Iterator[str]:
     for _, group in groupby(rows, key=lambda row: row.case.name):
         yield from _block(list(group))
         yield ""
+    if any(figure.margin for row in rows for figure in row.figures.values()):
+        yield "A mean of drawn runs is followed by its interval (all of them together hold the true"
+        yield f"means with {CONFIDENCE:.0%} confidence) and by the value of its formula."
     yield _summary(rows)
 
 
@@ -40,6 +44,14 @@ def _block(rows: list[Row]) -> Iterator[str]:
     case = rows[0].case
     yield case.name
     yield f"  {_setup(case)}"
+    if any(row.figures for row in rows):
+        yield from _columns(_table(case, rows))
+    for row in rows:
+        if row.problem:
+            yield f"  N={row.nodes}: {row.problem}"
+
+
+def _table(case: Case, rows: list[Row]) -> list[list[str]]:
     measures = list(dict.fromkeys(name for row in rows for name in row.figures))
     table = [["", "formula", *(f"N={row.nodes}" for row in rows)]]
     for measure in measures:
@@ -47,10 +59,7 @@ def _block(rows: list[Row]) -> Iterator[str]:
         table.append([measure, case.formulas.get(measure, _unsaid(case, measure)), *cells])
     if any(row.runs > 1 for row in rows):
         table.append([RUNS, "", *(f"{'all ' if r.complete else ''}{r.runs}" for r in rows)])
-    yield from _columns(table)
-    for row in rows:
-        if row.problem:
-            yield f"  N={row.nodes}: {row.problem}"
+    return table
 
 
 def _setup(case: Case) -> str:
@@ -68,13 +77,14 @@ def _cell(measure: str, figure: Figure | None) -> str:
     if figure is None:
         return "-"
     unit = "T" if measure == TIME else ""
-    if figure.mean is not None:
-        text = _decimal(figure.mean) + (f"±{figure.margin:.2f}" if figure.margin else "")
-    else:
-        text = _range(*figure.measured)
-    if figure.equal is not False or figure.formula is None:
-        return text + unit
-    return f"{text}≠{_range(*figure.formula)}{unit}"
+    text = _range(*figure.measured) if figure.mean is None else _decimal(figure.mean)
+    formula = _range(*figure.formula) if figure.formula else ""
+    if figure.margin:
+        text += f"±{figure.margin:.2f}"
+        formula = f"({formula})"
+    if figure.equal is False:
+        return f"{text}≠{formula}{unit}"
+    return f"{text} {formula}{unit}" if figure.margin else text + unit
 
 
 def _range(least: Fraction, most: Fraction) -> str:
