@@ -40,8 +40,7 @@ class Steady(Machine[SteadyState]):
     def step(self, s: SteadyState, event: Event) -> Result[SteadyState]:
         match event:
             case Viewed(alive) if self.members.strongest_of(alive) == s.me:
-                leading = [Send(j, Leading()) for j in sorted(alive - {s.me})]
-                return replace(s, leader=s.me), leading
+                return replace(s, leader=s.me), [Send(j, Leading()) for j in sorted(alive - {s.me})]
             case Viewed(alive) if s.leader not in alive:
                 return replace(s, leader=None), []
             case Received(j, Leading()):

@@ -13,6 +13,10 @@ from electorate.costs.play import Tally
 from electorate.costs.row import Played, formula_at, row_of
 
 
+def bounds(least: int, most: int) -> Bounds:
+    return Bounds(Fraction(least), Fraction(most))
+
+
 def tally(time: int = 2, memories: int = 0, **kinds: int) -> Tally:
     return Tally(Counter(kinds), 1, memories, 3, time)
 
@@ -26,9 +30,7 @@ def row(formulas: dict[str, str], *tallies: Tally, **more: object) -> Row:
 def test_a_row_is_equal_if_all_of_its_figures_are() -> None:
     fitting = row({"Halt": "N", "messages": "N", "time": "2T"}, tally(Halt=3))
     assert fitting.equal
-    assert fitting.figures["Halt"] == Figure(
-        Bounds(Fraction(3), Fraction(3)), None, 0.0, (3, 3), True
-    )
+    assert fitting.figures["Halt"] == Figure(bounds(3, 3), None, 0.0, bounds(3, 3), True)
     assert row({"Halt": "N", "messages": "N", "time": "3T"}, tally(Halt=3)).equal is False
     assert row({"Halt": "N", "messages": "N+1"}, tally(Halt=3)).equal is False
 
@@ -51,9 +53,7 @@ def test_a_message_that_is_never_sent_is_missed() -> None:
 def test_what_has_no_formula_is_measured_only() -> None:
     measured = row({}, tally(Halt=3), tally(Halt=5))
     assert measured.equal is None
-    assert measured.figures["Halt"] == Figure(
-        Bounds(Fraction(3), Fraction(5)), None, 0.0, None, None
-    )
+    assert measured.figures["Halt"] == Figure(bounds(3, 5), None, 0.0, None, None)
     assert list(measured.figures) == ["Halt", "messages", "multicasts", "rounds", "time"]
 
 
@@ -77,10 +77,10 @@ def test_each_batch_is_held_against_its_own_numbers() -> None:
     batches = [Played({"N": 3, "d": d}, [tally(Vote=3 + d)]) for d in (0, 1)]
     fitting = row_of(case, 3, batches, complete=True, z=2.0)
     assert fitting.equal
-    assert fitting.figures["Vote"].measured == fitting.figures["Vote"].formula == (3, 4)
+    assert fitting.figures["Vote"].measured == fitting.figures["Vote"].formula == bounds(3, 4)
     swapped = [Played({"N": 3, "d": 1 - d}, [tally(Vote=3 + d)]) for d in (0, 1)]
     assert row_of(case, 3, swapped, complete=True, z=2.0).equal is False
-    assert formula_at(case, "Vote", 7) == (7, 8)
+    assert formula_at(case, "Vote", 7) == bounds(7, 8)
     assert formula_at(case, "time", 7) is None
 
 

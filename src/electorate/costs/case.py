@@ -13,9 +13,10 @@ without importing anything:
     )
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
-from electorate.core import Strongest, Value
+from electorate.core import Value
 from electorate.costs.expectation import Expectation
 from electorate.trace import Start
 
@@ -35,7 +36,7 @@ class Extreme(Value):
     """Where a formula `least..most` is met, for sizes at which not every way can be tried."""
 
     ranks: Ranks = "rising"
-    sets: dict[str, str] = {}
+    sets: Mapping[str, str] = {}
 
 
 class Case(Value):
@@ -49,22 +50,21 @@ class Case(Value):
 
     name: str
     script: str
-    formulas: dict[str, str] = {}
+    formulas: Mapping[str, str] = {}
     leader: str = ""
     """The node that all live nodes must follow in the end; nothing is asked of them without it."""
     forms: tuple[str, ...] = ()
     """The forms of the protocol that this is about; all of them if none is named."""
     rules: tuple[str, ...] = ()
     start: Start = Start.NORMAL
-    strongest: Strongest | None = None
     ranks: Ranks = "rising"
-    numbers: dict[str, str] = {}
+    numbers: Mapping[str, str] = {}
     """Letters that take each number of a range: {"d": "0..N-1"}."""
-    sets: dict[str, str] = {}
+    sets: Mapping[str, str] = {}
     """Letters that take each set of so many: {"S": "k of 1..N"}."""
     least: Extreme | None = None
     most: Extreme | None = None
-    tallies: dict[str, tuple[str, ...]] = {}
+    tallies: Mapping[str, tuple[str, ...]] = {}
     """Kinds of messages that are counted together; a minus before a kind subtracts it."""
     nodes: tuple[int, ...] = ()
     """The only sizes that this is about; any from `nodes_min` on if none is named."""

@@ -36,7 +36,7 @@ class Expectation:
         wanted = self.of(numbers)
         if self.is_mean:
             return abs(mean_of(values) - wanted.least) <= margin
-        return (min(values), max(values)) == wanted
+        return min(values) == wanted.least and max(values) == wanted.most
 
 
 def mean_of(values: Sequence[int]) -> Fraction:

@@ -106,7 +106,7 @@ class Measure:
         return known
 
     def _setting(self, case: Case, variant: Variant) -> Setting:
-        strongest = case.strongest or self.subject.kind.strongest
+        strongest = self.subject.kind.strongest
         sign = 1 if strongest == "highest" else -1
         return Setting(
             self.subject.name,

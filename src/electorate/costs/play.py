@@ -135,8 +135,9 @@ class Play:
 
     def _agreed(self) -> bool:
         live = dict(self.cluster.row().live())
-        views = {(standing.status, standing.leader) for standing in live.values()}
-        return views in ({(Status.NORMAL, node)} for node in live)
+        leaders = {standing.leader for standing in live.values()}
+        normal = all(standing.status is Status.NORMAL for standing in live.values())
+        return normal and len(leaders) == 1 and leaders <= live.keys()
 
     def _notice(self) -> None:
         nodes = self.cluster.nodes
