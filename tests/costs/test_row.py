@@ -58,8 +58,8 @@ def test_what_has_no_formula_is_measured_only() -> None:
 
 
 def test_what_a_node_says_to_itself_is_shown_where_there_is_any() -> None:
-    assert row({"memories": "1"}, tally(memories=1)).equal
-    assert row({"messages": "0"}, tally(memories=1)).figures["memories"].equal is None
+    assert row({"to oneself": "1"}, tally(memories=1)).equal
+    assert row({"messages": "0"}, tally(memories=1)).figures["to oneself"].equal is None
 
 
 def test_kinds_can_be_counted_together_and_subtracted() -> None:

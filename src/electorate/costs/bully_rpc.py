@@ -9,7 +9,6 @@ from electorate.costs.case import Case
 from electorate.trace import Start
 
 PATIENT = ("silence=30N·T",)
-WITH_READY = ("sound", "paper")
 ANSWERS = {
     "AreYouThere": "Here",
     "AreYouNormal": "Report",
@@ -30,75 +29,40 @@ def completed(times: str, *requests: str) -> dict[str, str]:
     return {kind: times for request in requests for kind in (request, ANSWERS[request])}
 
 
+def election(name: str, script: str, timed_out: int, forms: tuple[str, ...], *stages: str) -> Case:
+    """The strongest survivor calls everybody weaker once in each stage."""
+    return Case(
+        name,
+        script,
+        {
+            "AreYouThere": f"{timed_out}",
+            **completed("N-2", *stages),
+            "completed": f"{len(stages)}(N-2)",
+            "timed out": f"{timed_out}",
+            "messages": f"{2 * len(stages)}(N-2)+{timed_out}",
+            "time": f"{2 * timed_out}T+{2 * len(stages)}(N-2)T",
+        },
+        leader="2",
+        forms=forms,
+        rules=PATIENT,
+        start=Start.BOOT,
+        tallies=CALLS,
+    )
+
+
+MISSED = ("the strongest survivor misses its leader", f"settle; crash 1; {MISSED_BY_2}", 2)
+"""It asks its leader, and then probes it."""
+CALLED = (
+    "the strongest survivor calls an election at once",
+    "settle; crash 1; crash 2; count; recover 2; settle",
+    1,
+)
+
 CASES = (
-    Case(
-        "the strongest survivor misses its leader",
-        f"settle; crash 1; {MISSED_BY_2}",
-        {
-            "AreYouThere": "2",
-            **completed("N-2", "Halt", "NewLeader", "Ready"),
-            "completed": "3(N-2)",
-            "timed out": "2",
-            "messages": "6(N-2)+2",
-            "time": "4T+6(N-2)T",
-        },
-        leader="2",
-        forms=WITH_READY,
-        rules=PATIENT,
-        start=Start.BOOT,
-        tallies=CALLS,
-    ),
-    Case(
-        "the strongest survivor misses its leader, without Ready",
-        f"settle; crash 1; {MISSED_BY_2}",
-        {
-            "AreYouThere": "2",
-            **completed("N-2", "Halt", "NewLeader"),
-            "completed": "2(N-2)",
-            "timed out": "2",
-            "messages": "4(N-2)+2",
-            "time": "4T+4(N-2)T",
-        },
-        leader="2",
-        forms=("printed",),
-        rules=PATIENT,
-        start=Start.BOOT,
-        tallies=CALLS,
-    ),
-    Case(
-        "the strongest survivor calls an election",
-        "settle; crash 1; crash 2; count; recover 2; settle",
-        {
-            "AreYouThere": "1",
-            **completed("N-2", "Halt", "NewLeader", "Ready"),
-            "completed": "3(N-2)",
-            "timed out": "1",
-            "messages": "6(N-2)+1",
-            "time": "2T+6(N-2)T",
-        },
-        leader="2",
-        forms=("paper",),
-        rules=PATIENT,
-        start=Start.BOOT,
-        tallies=CALLS,
-    ),
-    Case(
-        "the strongest survivor calls an election, without Ready",
-        "settle; crash 1; crash 2; count; recover 2; settle",
-        {
-            "AreYouThere": "1",
-            **completed("N-2", "Halt", "NewLeader"),
-            "completed": "2(N-2)",
-            "timed out": "1",
-            "messages": "4(N-2)+1",
-            "time": "2T+4(N-2)T",
-        },
-        leader="2",
-        forms=("printed",),
-        rules=PATIENT,
-        start=Start.BOOT,
-        tallies=CALLS,
-    ),
+    election(*MISSED, ("sound", "paper"), "Halt", "NewLeader", "Ready"),
+    election(*MISSED, ("printed",), "Halt", "NewLeader"),
+    election(*CALLED, ("paper",), "Halt", "NewLeader", "Ready"),
+    election(*CALLED, ("printed",), "Halt", "NewLeader"),
     # The next stronger node is up, so that nothing comes of it.
     Case(
         "the weakest misses its leader",

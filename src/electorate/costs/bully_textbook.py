@@ -16,7 +16,7 @@ IN_OFFICE = {"Coordinator": "N-2", "Acknowledge": "N-2", "Handover": "N-2"}
 
 CASES = (
     Case(
-        "the second strongest announces without asking (one word)",
+        "one word: the second strongest announces without asking",
         "crash N; suspect N-1; settle",
         {"Coordinator": "N-2", "messages": "N-2", "multicasts": "1", "rounds": "2", "time": "T"},
         leader="N-1",
@@ -24,7 +24,7 @@ CASES = (
         rules=(PLAIN, "asked=visible"),
     ),
     Case(
-        "it asks the dead leader (one word)",
+        "one word: it asks the dead leader",
         "crash N; suspect N-1; settle",
         {"Election": "1", "Coordinator": "N-2", "messages": "N-1", "time": "3T"},
         leader="N-1",
@@ -33,7 +33,7 @@ CASES = (
     ),
     # One silent round is taken for "no answer", but an answer needs two.
     Case(
-        "it asks, with the deadline that is too tight (one word)",
+        "one word: it asks, with the deadline that is too tight",
         "crash N; suspect N-1; settle",
         {"Election": "1", "Coordinator": "N-2", "messages": "N-1", "time": "2T"},
         leader="N-1",
@@ -41,7 +41,7 @@ CASES = (
         rules=(PLAIN, "asking=T"),
     ),
     Case(
-        "the weakest starts (one word)",
+        "one word: the weakest starts",
         "crash N; suspect 1; settle",
         {**WEAKEST_ASKS, "Coordinator": "N-2", "messages": "N²-N-1", "time": "4T"},
         leader="N-1",

@@ -22,11 +22,11 @@ from electorate.trace import Start
 
 MESSAGES = "messages"
 MULTICASTS = "multicasts"
-MEMORIES = "memories"
+MEMORIES = "to oneself"
 ROUNDS = "rounds"
 TIME = "time"
 MEASURES = (MESSAGES, MULTICASTS, MEMORIES, ROUNDS, TIME)
-"""What is measured besides the messages of each kind, in the order of Tally's fields."""
+"""What is measured besides the messages of each kind, in the order of the fields of a Tally."""
 
 Ranks = Literal["rising", "falling", "any"]
 """How strength goes along the ring of ids. The strongest node is the last one."""

@@ -42,6 +42,7 @@ def merge(
     script: str,
     asked: Mapping[str, str],
     messages: tuple[str, str],
+    merging: tuple[str, str] = ("3(N-1)", "4(N-1)"),
     joining: str = "N-1",
     **more: Any,
 ) -> tuple[Case, ...]:
@@ -54,7 +55,7 @@ def merge(
         formulas = {
             **asked,
             **dict.fromkeys(kinds, joining),
-            "merging": f"{len(kinds)}({joining})",
+            "merging": merging[place],
             "messages": messages[place],
             "time": ("6T", "7T")[place],
         }
@@ -89,7 +90,8 @@ CASES = (
         EXAMPLE,
         {"AreYouLeader": "5", "Leading": "1"},
         ("18", "22"),
-        joining="4",
+        ("12", "16"),
+        "4",
         leader="3",
         rules=(*SELDOM, "outranked=delay"),
         nodes=(6,),

@@ -1,17 +1,34 @@
 """What the elections on rings have in common: nobody fails, and N counts every node."""
 
-from electorate.costs.case import Extreme
+from collections.abc import Mapping
+from typing import Any
 
-DISTANCE = {"d": "0..N-1"}
-ASK_AT_DISTANCE = "ask N-d Elect; settle"
-"""One initiator, d hops before the strongest node, which is N."""
-ASK_ALL = "for i in 1..N: ask i Elect; settle"
+from electorate.costs.case import Case, Extreme
 
-INITIATORS = {"k": "1..N"}
-ANY_INITIATORS = {"S": "k of 1..N"}
-ASK_ANY = "for i in S: ask i Elect; settle"
+IN_ANY_ORDER = {
+    "ranks": "any",
+    # Where ranks rise, the next node stops every message but that of the strongest. Where they
+    # fall, a message that starts right behind the strongest node goes as far as it can.
+    "least": Extreme("rising", {"S": "N-k+1..N"}),
+    "most": Extreme("falling", {"S": "1..k"}),
+}
+"""Every placement of the ranks on the ring."""
 
-# Where ranks rise, the next node stops every message but that of the strongest. Where they fall,
-# a message that starts right behind the strongest node goes as far as it can.
-LEAST = Extreme("rising", {"S": "N-k+1..N"})
-MOST = Extreme("falling", {"S": "1..k"})
+
+def one_initiator(name: str, formulas: Mapping[str, str], **more: Any) -> Case:
+    """One node is asked, d hops before the strongest one, which is N."""
+    more["numbers"] = {"d": "0..N-1"}
+    return Case(name, "ask N-d Elect; settle", formulas, leader="N", nodes_min=2, **more)
+
+
+def all_start(name: str, formulas: Mapping[str, str], **more: Any) -> Case:
+    """Everybody is asked at once."""
+    script = "for i in 1..N: ask i Elect; settle"
+    return Case(name, script, formulas, leader="N", nodes_min=2, **more)
+
+
+def any_initiators(name: str, formulas: Mapping[str, str], k: str = "1..N", **more: Any) -> Case:
+    """Some k nodes are asked at once, and each set of so many has its turn."""
+    more |= {"numbers": {"k": k}, "sets": {"S": "k of 1..N"}}
+    script = "for i in S: ask i Elect; settle"
+    return Case(name, script, formulas, leader="N", nodes_min=2, **more)

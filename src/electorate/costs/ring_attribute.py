@@ -5,15 +5,7 @@ the would-be leader: 3N-1), "Best Case?" (it is the would-be leader itself: 2N) 
 Initiators?". As printed, only the very first election is certain to end.
 """
 
-from electorate.costs.case import Case
-from electorate.costs.ring import (
-    ANY_INITIATORS,
-    ASK_ANY,
-    ASK_AT_DISTANCE,
-    DISTANCE,
-    LEAST,
-    MOST,
-)
+from electorate.costs.ring import IN_ANY_ORDER, all_start, any_initiators, one_initiator
 from electorate.trace import Start
 
 ONE_INITIATOR = {
@@ -25,58 +17,31 @@ ONE_INITIATOR = {
 }
 
 CASES = (
-    Case(
-        "one initiator, d hops before the best node",
-        ASK_AT_DISTANCE,
-        ONE_INITIATOR,
-        leader="N",
-        forms=("sound",),
-        numbers=DISTANCE,
-        nodes_min=2,
-    ),
-    Case(
+    one_initiator("one initiator, d hops before the best node", ONE_INITIATOR, forms=("sound",)),
+    one_initiator(
         "the first election, d hops before the best node",
-        ASK_AT_DISTANCE,
         ONE_INITIATOR,
-        leader="N",
         forms=("printed",),
         rules=("newcomers=wait",),
         start=Start.BOOT,
-        numbers=DISTANCE,
-        nodes_min=2,
     ),
     # Only the run of the strongest initiator goes the whole way.
-    Case(
+    any_initiators(
         "any k < N initiators, any order",
-        ASK_ANY,
         {
             "Election": "N+k-1..2N-1+(k-1)N-k(k-1)/2",
             "Elected": "N",
             "messages": "2N+k-1..3N-1+(k-1)N-k(k-1)/2",
         },
-        leader="N",
+        "1..N-1",
         forms=("sound",),
-        ranks="any",
-        numbers={"k": "1..N-1"},
-        sets=ANY_INITIATORS,
-        least=LEAST,
-        most=MOST,
-        nodes_min=2,
+        **IN_ANY_ORDER,
     ),
     # The best node is the strongest initiator, so its own run wins.
-    Case(
+    all_start(
         "all start, any order",
-        "for i in 1..N: ask i Elect; settle",
-        {
-            "Election": "2N-1..N+N(N-1)/2",
-            "Elected": "N",
-            "messages": "3N-1..2N+N(N-1)/2",
-        },
-        leader="N",
+        {"Election": "2N-1..N+N(N-1)/2", "Elected": "N", "messages": "3N-1..2N+N(N-1)/2"},
         forms=("sound",),
-        ranks="any",
-        least=LEAST,
-        most=MOST,
-        nodes_min=2,
+        **IN_ANY_ORDER,
     ),
 )

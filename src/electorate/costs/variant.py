@@ -111,7 +111,7 @@ def _all(case: Case, numbers: Numbers) -> Iterator[Variant]:
 
 
 def _some(case: Case, numbers: Numbers, samples: int, chance: random.Random) -> list[Variant]:
-    found = [_met(extreme, numbers) for extreme in (case.least, case.most) if extreme]
+    found = [_met(case, extreme, numbers) for extreme in (case.least, case.most) if extreme]
     for _ in range(samples):
         sets: dict[str, tuple[NodeId, ...]] = {}
         for letter, text in case.sets.items():
@@ -121,8 +121,8 @@ def _some(case: Case, numbers: Numbers, samples: int, chance: random.Random) -> 
     return found
 
 
-def _met(extreme: Extreme, numbers: Numbers) -> Variant:
-    sets = {letter: span_of(text, numbers) for letter, text in extreme.sets.items()}
+def _met(case: Case, extreme: Extreme, numbers: Numbers) -> Variant:
+    sets = {letter: span_of(extreme.sets[letter], numbers) for letter in case.sets}
     [ranks] = _placements(extreme.ranks, numbers["N"])
     return Variant(numbers, sets, ranks)
 
