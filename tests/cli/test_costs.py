@@ -171,3 +171,12 @@ def test_a_script_that_makes_no_sense_is_told_in_one_line(electorate: Run, tmp_p
     ran = electorate("costs", file_of(tmp_path, WASTEFUL, odd))
     assert ran.code == 2
     assert "unknown command 'jump'" in ran.err
+
+
+def test_the_golden_picture_of_growth_is_that_of_today(
+    electorate: Run, tmp_path: Path, rewrite: bool
+) -> None:
+    kept = ROOT / "docs" / "pictures" / "bully_growth.svg"
+    drawing = kept if rewrite else tmp_path / "growth.svg"
+    assert electorate("costs", "bully", "--nodes", "3..64", "--svg", str(drawing)).code == 0
+    assert drawing.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ What a view of m nodes costs: src/electorate/costs/park.py.
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import get_args
 
 import pytest
 
@@ -60,12 +61,14 @@ def leaders(cluster: Cluster, nodes: Iterable[NodeId]) -> set[NodeId | None]:
 @pytest.mark.parametrize("n", SIZES)
 def test_where_the_highest_rank_wins_an_election_costs_the_same(name: str, n: int) -> None:
     """A view of m costs three messages for every other node: src/electorate/costs/park.py."""
-    tallies = []
-    for strongest, leader, others in (("lowest", "1", "2..N"), ("highest", "N", "1..N-1")):
-        play = Play(cluster_of(name, n, strongest), (), Variant({"N": n}, {}))
-        tallies.append(play.run(f"crash {leader}; for i in {others}: suspect i; settle"))
-    assert tallies[0] == tallies[1]
-    assert tallies[0].kinds.total() == 3 * (n - 2)
+    lowest, highest = (
+        Play(cluster_of(name, n, strongest), (), Variant({"N": n}, {}))
+        for strongest in get_args(Strongest)
+    )
+    tally = lowest.run("crash 1; for i in 2..N: suspect i; settle")
+    assert tally == highest.run("crash N; for i in 1..N-1: suspect i; settle")
+    assert list(highest.strays("N-1")) == []
+    assert tally.kinds.total() == 3 * (n - 2)
 
 
 @pytest.mark.parametrize("name", THAT_ELECT)

@@ -5,7 +5,7 @@ from typing import Any
 
 from electorate.costs.case import Case, Extreme
 
-IN_ANY_ORDER = {
+IN_ANY_ORDER: dict[str, Any] = {
     "ranks": "any",
     # Where ranks rise, the next node stops every message but that of the strongest. Where they
     # fall, a message that starts right behind the strongest node goes as far as it can.
