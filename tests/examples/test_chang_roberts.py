@@ -1,33 +1,14 @@
 """The ring in the examples: who wins, and what it costs."""
 
-from collections import deque
-
 import pytest
 
 from electorate.check import Budget, Model, Result, check
 from electorate.claims import CLAIMS
-from electorate.core import Members, NodeId, Received, Send, State, Strongest, Timing, Turns
+from electorate.core import Members, NodeId, Received, Send, Strongest, Timing, Turns
+from electorate.costs import Measure, Subject, cases_of
+from electorate.simulate import started
 from electorate.trace import Order, Setting, Start
-from examples.chang_roberts import ChangRoberts, Elected, Election
-
-
-def elect(size: int, strongest: Strongest) -> tuple[set[NodeId | None], int]:
-    """The leaders that the nodes end with, and the number of messages sent."""
-    machine = ChangRoberts(Members.of(range(1, size + 1), strongest), Timing())
-    turns = Turns(machine)
-    states: dict[NodeId, State] = {}
-    waiting: deque[tuple[NodeId, Send]] = deque()
-    for node in machine.members.ids:
-        states[node], effects = turns.boot(node, None).state, turns.boot(node, None).effects
-        waiting += [(node, effect) for effect in effects if isinstance(effect, Send)]
-    sent = 0
-    while waiting:
-        sender, send = waiting.popleft()
-        sent += 1
-        turn = turns.step(states[send.to], Received(sender, send.message))
-        states[send.to] = turn.state
-        waiting += [(send.to, effect) for effect in turn.effects if isinstance(effect, Send)]
-    return {turns.view(state).leader for state in states.values()}, sent
+from examples.chang_roberts import COSTS, ChangRoberts, Elected, Election
 
 
 def verdict(size: int, order: Order = Order.FIFO, budget: Budget | None = None) -> list[str]:
@@ -57,14 +38,17 @@ def test_three_nodes_are_too_few_to_see_what_the_order_is_for() -> None:
     assert verdict(3, Order.BAG) == []
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
-def test_a_ring_in_rising_order_costs_3n_minus_1_messages(size: int) -> None:
-    assert elect(size, "highest") == ({size}, 3 * size - 1)
+def test_it_costs_what_it_declares() -> None:
+    rows = list(Measure(Subject("ring", ChangRoberts)).rows(cases_of(ChangRoberts), (3, 5, 8)))
+    assert [row.case.name for row in rows[::3]] == [str(case["name"]) for case in COSTS]
+    assert all(row.equal for row in rows)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
-def test_a_ring_in_falling_order_costs_a_triangle_and_a_round(size: int) -> None:
-    assert elect(size, "lowest") == ({1}, size * (size + 1) // 2 + size)
+@pytest.mark.parametrize(("strongest", "leader"), [("highest", 3), ("lowest", 1)])
+def test_the_strongest_wins(strongest: Strongest, leader: NodeId) -> None:
+    setting = Setting("ring", (1, 2, 3), strongest=strongest)
+    cluster, _ = started(setting, setting.machine(ChangRoberts, "sound"))
+    assert {view.leader for _, view in cluster.row().live()} == {leader}
 
 
 def test_a_participant_swallows_the_vote_for_a_weaker_node() -> None:

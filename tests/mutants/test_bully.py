@@ -52,7 +52,7 @@ KILLED = [
 SURVIVE = {
     "guard=2T-1": "a tick less is still enough for three nodes, two crashes and two recoveries",
     "answered=4T-1": "a node that loses patience too soon only asks once more; the exact costs of "
-    "an election notice it (tests/paper/test_bully.py), the claims do not",
+    "an election notice it (tests/costs/test_mutant.py), the claims do not",
     "while_probing=silent": "whoever probes me will be halted by me or by somebody stronger",
     "while_probing=restart": "asking again costs messages, not agreement",
     "while_halted=restart": "it costs messages and time: τ rises from 8 to 12",

@@ -87,7 +87,7 @@ KILLED = [
 ]
 
 SURVIVE = {
-    ("chang-roberts", "lower=replace"): "it costs messages: tests/paper/test_chang_roberts.py",
+    ("chang-roberts", "lower=replace"): "it costs messages: tests/costs/test_mutant.py",
     ("ring-attribute", "forwarded=election"): "patience starts the run that goes through",
     ("ring-attribute", "forwarded=ever"): "patience starts the run that goes through",
     ("ring-attribute", "watchers=predecessor"): "one failure that falls outside of elections is "

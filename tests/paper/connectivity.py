@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from electorate.claims import Row
 from electorate.core import NodeId, Status
-from electorate.simulate import Cluster
-from electorate.simulate.settle import Calm
 
 Link = tuple[NodeId, NodeId]
 
@@ -78,12 +76,3 @@ def graphs(n: int) -> Iterator[Graph]:
     for size in range(len(pairs) + 1):
         for links in combinations(pairs, size):
             yield Graph(ids, frozenset(links))
-
-
-def run_until(cluster: Cluster, time: int) -> None:
-    """Let everything happen that is due by then, every delay being T."""
-    calm = Calm(cluster)
-    while (due := calm.next_time()) is not None and due <= time:
-        calm.step()
-    if cluster.now < time:
-        cluster.tick(time - cluster.now)

@@ -1,11 +1,9 @@
-"""What the textbook's election costs, every delay being exactly T, and what its code does.
+"""What the textbook says about the task, and what its code does.
 
 M. Albano, "Leader Election", lecture 7.2 of Distributed Systems, Aalborg University, 2022, slides
-"Bully Algorithm" and "Properties Bully"; N counts the dead old leader, which has the largest id,
-and messages to it count.
+"Bully Algorithm" and "Properties Bully". What it all costs: src/electorate/costs/bully_textbook.py.
 """
 
-from collections import Counter
 from typing import NamedTuple
 
 import pytest
@@ -13,11 +11,7 @@ import pytest
 from electorate.core import Send
 from electorate.protocols.bully_textbook import BullyTextbook, BullyTextbookState, Work
 from electorate.simulate import Cluster, settle, started
-from electorate.trace import Delivered, Setting, Start
-
-SIZES = range(3, 9)
-PLAIN = "office=at-once"
-"""The textbook's one word: no acknowledgement, and no task to hand over."""
+from electorate.trace import Setting, Start
 
 
 def cluster_of(n: int, *rules: str) -> Cluster:
@@ -25,19 +19,6 @@ def cluster_of(n: int, *rules: str) -> Cluster:
     ids = tuple(range(1, n + 1))
     setting = Setting("bully-textbook", ids, rules, strongest="highest")
     return started(setting, setting.machine(BullyTextbook, "sound"))[0]
-
-
-def cost(cluster: Cluster) -> tuple[Counter[str], int]:
-    """How many messages of each kind were sent, and when the last one was delivered."""
-    sent = Counter(
-        type(effect.message).__name__
-        for step in cluster.steps
-        for turn in step.turns
-        for effect in turn.effects
-        if isinstance(effect, Send)
-    )
-    last = max(step.at for step in cluster.steps if isinstance(step.happening, Delivered))
-    return sent, last - cluster.steps[0].at
 
 
 def lose_leader(cluster: Cluster, *noticed_by: int) -> None:
@@ -51,76 +32,6 @@ def lose_leader(cluster: Cluster, *noticed_by: int) -> None:
 def tasks(cluster: Cluster) -> list[int]:
     states = [node.local.state for node in cluster.nodes.values() if node.local]
     return [state.task for state in states if isinstance(state, BullyTextbookState)]
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_best_case_the_second_strongest_announces_without_asking(n: int) -> None:
-    cluster = cluster_of(n, PLAIN, "asked=visible")
-    lose_leader(cluster, n - 1)
-    assert cost(cluster) == (Counter({"Coordinator": n - 2}), 1)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_best_case_the_second_strongest_asks_the_dead_leader(n: int) -> None:
-    cluster = cluster_of(n, PLAIN)
-    lose_leader(cluster, n - 1)
-    sent, last = cost(cluster)
-    assert sent == Counter({"Election": 1, "Coordinator": n - 2})
-    assert (sent.total(), last) == (n - 1, 3)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_two_rounds_are_enough_only_with_the_deadline_that_is_too_tight(n: int) -> None:
-    cluster = cluster_of(n, PLAIN, "asking=T")
-    lose_leader(cluster, n - 1)
-    assert cost(cluster)[1] == 2
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_worst_case_the_weakest_starts(n: int) -> None:
-    cluster = cluster_of(n, PLAIN)
-    lose_leader(cluster, 1)
-    sent, last = cost(cluster)
-    assert sent == Counter(
-        {
-            "Election": n * (n - 1) // 2,
-            "Answer": (n - 1) * (n - 2) // 2,
-            "Coordinator": n - 2,
-        }
-    )
-    assert sent.total() == n * n - n - 1
-    assert last == 4
-
-
-@pytest.mark.parametrize(("starter", "plain"), [("second", 3), ("weakest", 4)])
-@pytest.mark.parametrize("n", SIZES)
-def test_acknowledging_and_handing_over_cost_two_messages_each_and_two_delays(
-    n: int, starter: str, plain: int
-) -> None:
-    cluster = cluster_of(n)
-    lose_leader(cluster, 1 if starter == "weakest" else n - 1)
-    sent, last = cost(cluster)
-    assert sent["Acknowledge"] == sent["Handover"] == sent["Coordinator"] == n - 2
-    assert last == plain + 2
-    total = n * n - n - 1 if starter == "weakest" else n - 1
-    assert sent.total() == total + 2 * (n - 2)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_the_strongest_node_recovers_and_fetches_the_task(n: int) -> None:
-    cluster = cluster_of(n)
-    lose_leader(cluster, n - 1)
-    cluster.ask(n - 1, Work())
-    cluster.steps.clear()
-    cluster.recover(n)
-    # Its views are right again before anybody follows it.
-    cluster.view(n - 1, cluster.everybody)
-    settle(cluster)
-    sent, last = cost(cluster)
-    news = dict.fromkeys(("WhatTask", "Coordinator", "Acknowledge", "Handover"), n - 1)
-    assert sent == Counter({"Task": 1, **news})
-    assert last == 5
-    assert tasks(cluster) == [1] * n
 
 
 @pytest.mark.parametrize(("start", "task"), [("fetch", 1), ("elect", 0)])

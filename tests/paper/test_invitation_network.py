@@ -13,8 +13,9 @@ import pytest
 from electorate.core import Timing
 from electorate.protocols.invitation import Invitation
 from electorate.simulate import Cluster
+from electorate.simulate.settle import run_until
 from electorate.trace import Setting, Start
-from tests.paper.connectivity import Graph, graphs, run_until
+from tests.paper.connectivity import Graph, graphs
 
 T = 2
 PATH = Graph((1, 2, 3), frozenset({(1, 2), (2, 3)}))

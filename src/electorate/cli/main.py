@@ -15,6 +15,11 @@ from electorate.core import ProtocolError
 
 COMMANDS = ("up", "check", "simulate", "replay", "protocols", "node")
 """Each is a module of its own in this folder."""
+from electorate.cli import check, costs, node, protocols, replay, simulate, up
+from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
+from electorate.core import ProtocolError
+
+COMMANDS = (up, check, simulate, costs, replay, protocols, node)
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -130,12 +130,17 @@ def _failed(what: str, error: BaseException) -> UsageError:
 
 def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that every command about one protocol takes."""
-    parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
+    add_name_argument(parser)
     parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help="default 3")
     add_rule_arguments(parser)
 
 
-def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
+def add_name_argument(parser: argparse.ArgumentParser) -> None:
+    """The protocol itself."""
+    parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
+
+
+def add_form_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that choose a form of the protocol."""
     parser.add_argument("--form", help="a named set of rules, e.g. printed")
     parser.add_argument(
@@ -145,6 +150,11 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="change one rule; may be repeated",
     )
+
+
+def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that choose a form of the protocol, and say who is stronger than whom."""
+    add_form_arguments(parser)
     parser.add_argument(
         "--strongest",
         choices=("lowest", "highest"),

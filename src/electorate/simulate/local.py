@@ -61,8 +61,8 @@ class Outcome(msgspec.Struct, eq=False):
 class Locals:
     """All local states of one machine that have been met so far."""
 
-    def __init__(self, machine: Machine[Any]) -> None:
-        self.turns = Turns(machine)
+    def __init__(self, machine: Machine[Any], turns: Turns | None = None) -> None:
+        self.turns = turns or Turns(machine)
         self._locals: dict[State, Local] = {}
         self._lives: dict[tuple[NodeId, Stable | None, frozenset[NodeId]], tuple[Outcome, ...]] = {}
         self._codes: dict[Standing | None, int] = {None: 0}

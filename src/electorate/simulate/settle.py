@@ -110,3 +110,12 @@ def settle(cluster: Cluster) -> None:
         if time > limit:
             raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T")
         calm.step()
+
+
+def run_until(cluster: Cluster, time: int) -> None:
+    """Let everything happen that is due by then."""
+    calm = Calm(cluster)
+    while (due := calm.next_time()) is not None and due <= time:
+        calm.step()
+    if cluster.now < time:
+        cluster.tick(time - cluster.now)

@@ -14,7 +14,7 @@ from electorate.trace.svg.frame import draw_frame, draw_marks, draw_patterns
 from electorate.trace.svg.lane import draw_lanes, draw_turns, write_beliefs, write_timers
 from electorate.trace.svg.legend import draw_legend
 from electorate.trace.svg.message import draw_arrows, write_labels
-from electorate.trace.svg.pen import FONT, FONT_SIZE, Pen, Style, number
+from electorate.trace.svg.pen import document
 from electorate.trace.svg.sheet import MARGIN, Mark, Sheet
 
 
@@ -43,19 +43,5 @@ def svg_of(
     write_timers(sheet)
     write_labels(sheet, arrows)
     height = draw_legend(sheet, sheet.legend_y) + MARGIN / 2
-    return _whole(sheet, height)
-
-
-def _whole(sheet: Sheet, height: float) -> str:
-    pen = Pen()
-    size: Style = {"width": sheet.width, "height": height, "viewBox": _box(sheet.width, height)}
-    font: Style = {"font_family": FONT, "font_size": FONT_SIZE}
-    with pen.element("svg", xmlns="http://www.w3.org/2000/svg", role="img", **size, **font):
-        pen.title(sheet.title or sheet.trace.setting.text())
-        pen.rect(0, 0, sheet.width, height, fill="#ffffff")
-        pen.lines += sheet.pen.lines
-    return "\n".join(pen.lines) + "\n"
-
-
-def _box(width: float, height: float) -> str:
-    return f"0 0 {number(width)} {number(height)}"
+    title = sheet.title or trace.setting.text()
+    return document(sheet.pen, title, sheet.width, height)

@@ -84,6 +84,21 @@ class Pen:
         self.draw("circle", cx=x, cy=y, r=r, **attributes)
 
 
+def document(drawn: Pen, title: str, width: float, height: float) -> str:
+    """A drawing as a file of its own."""
+    pen = Pen()
+    size: Style = {"width": width, "height": height}
+    box = f"0 0 {number(width)} {number(height)}"
+    font: Style = {"font_family": FONT, "font_size": FONT_SIZE}
+    with pen.element(
+        "svg", xmlns="http://www.w3.org/2000/svg", role="img", **size, viewBox=box, **font
+    ):
+        pen.title(title)
+        pen.rect(0, 0, width, height, fill="#ffffff")
+        pen.lines += drawn.lines
+    return "\n".join(pen.lines) + "\n"
+
+
 def _attributes(attributes: Style) -> str:
     texts = []
     for name, value in attributes.items():

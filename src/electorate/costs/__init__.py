@@ -1,0 +1,21 @@
+"""What protocols cost: cases with formulas, held against runs in which every delay is exactly T."""
+
+from electorate.costs.case import Case, Extreme
+from electorate.costs.chart import chart_of
+from electorate.costs.measure import Measure, Subject
+from electorate.costs.registry import cases_of
+from electorate.costs.row import Figure, Row
+from electorate.costs.table import lines_of_table, object_of
+
+__all__ = [
+    "Case",
+    "Extreme",
+    "Figure",
+    "Measure",
+    "Row",
+    "Subject",
+    "cases_of",
+    "chart_of",
+    "lines_of_table",
+    "object_of",
+]

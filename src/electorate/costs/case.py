@@ -1,0 +1,88 @@
+"""A cost case: what happens, told as a script for N nodes, and what that should cost.
+
+Everything is text, so that a protocol file of one's own can declare its cases as plain data,
+without importing anything:
+
+    COSTS = (
+        {
+            "name": "the strongest survivor notices",
+            "script": "crash 1; suspect 2; settle",
+            "leader": "2",
+            "formulas": {"Halt": "N-2", "messages": "2N-3", "time": "4T"},
+        },
+    )
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from electorate.core import Value
+from electorate.costs.expectation import Expectation
+from electorate.trace import Start
+
+MESSAGES = "messages"
+MULTICASTS = "multicasts"
+MEMORIES = "to oneself"
+ROUNDS = "rounds"
+TIME = "time"
+MEASURES = (MESSAGES, MULTICASTS, MEMORIES, ROUNDS, TIME)
+"""What is measured besides the messages of each kind, in the order of the fields of a Tally."""
+
+Ranks = Literal["rising", "falling", "any"]
+"""How strength goes along the ring of ids. The strongest node is the last one."""
+
+
+class Extreme(Value):
+    """Where a formula `least..most` is met, for sizes at which not every way can be tried."""
+
+    ranks: Ranks = "rising"
+    sets: Mapping[str, str] = {}
+
+
+class Case(Value):
+    """One row of a protocol's cost table.
+
+    The commands of `script` are those of golden scripts, with numbers given as formulas in N, and
+    a few more (see play.py). A formula is `2N-3`: so in every run; `2N..3N-1`: the least and the
+    most of all runs; or `mean N·H_N+N`: on average. A message that no formula is about must not be
+    sent at all. Without any formulas a case is measured only.
+    """
+
+    name: str
+    script: str
+    formulas: Mapping[str, str] = {}
+    leader: str = ""
+    """The node that all live nodes must follow in the end; nothing is asked of them without it."""
+    forms: tuple[str, ...] = ()
+    """The forms of the protocol that this is about; all of them if none is named."""
+    rules: tuple[str, ...] = ()
+    start: Start = Start.NORMAL
+    ranks: Ranks = "rising"
+    numbers: Mapping[str, str] = {}
+    """Letters that take each number of a range: {"d": "0..N-1"}."""
+    sets: Mapping[str, str] = {}
+    """Letters that take each set of so many: {"S": "k of 1..N"}."""
+    least: Extreme | None = None
+    most: Extreme | None = None
+    tallies: Mapping[str, tuple[str, ...]] = {}
+    """Kinds of messages that are counted together; a minus before a kind subtracts it."""
+    nodes: tuple[int, ...] = ()
+    """The only sizes that this is about; any from `nodes_min` on if none is named."""
+    nodes_min: int = 3
+
+    def __post_init__(self) -> None:
+        for text in self.formulas.values():
+            if Expectation(text).is_mean and self.numbers:
+                raise ValueError(f"{self.name}: {text!r} leaves open over which numbers")
+
+    def fits(self, form: str, nodes: int) -> bool:
+        """Whether the case is about this form and this size."""
+        sized = nodes in self.nodes if self.nodes else nodes >= self.nodes_min
+        return sized and (not self.forms or form in self.forms)
+
+    def expected(self, measure: str) -> Expectation | None:
+        """What is expected of a measure; None if nothing is."""
+        text = self.formulas.get(measure)
+        if text is None and self.formulas and measure not in (*MEASURES, *self.tallies):
+            text = "0"
+        return None if text is None else Expectation(text)

@@ -1,0 +1,126 @@
+"""Measuring: every case of a protocol at every size, played by the simulator."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import NormalDist
+from typing import Any
+
+from electorate.core import Machine, Turns, Value
+from electorate.core.turn import TrustedTurns
+from electorate.costs.case import Case
+from electorate.costs.expectation import Expectation
+from electorate.costs.play import Play, Tally
+from electorate.costs.row import Played, Row, row_of
+from electorate.costs.variant import Batch, Variant, batches_of, is_sampled, whole
+from electorate.simulate import Cluster, IllegalStep, StartError, started
+from electorate.simulate.local import Locals
+from electorate.trace import Setting, Step
+
+CONFIDENCE = 0.95
+"""How often the means of all samples of a table are as near to the true ones as it says."""
+SAMPLES = 200
+SAMPLES_MIN = 4
+MESSAGES_MAX = 30_000
+"""How many messages the runs of a sample may take before it is cut short."""
+STARTS_MAX = 64
+"""How many starts are kept to begin other runs with."""
+VERIFIED, VERIFIED_NODES = 100, 8
+"""So many arrangements of so few nodes are run with every turn verified; the rest is believed."""
+
+
+class Subject(Value):
+    """The protocol that is measured."""
+
+    name: str
+    kind: type[Machine[Any]]
+    form: str = "sound"
+    rules: tuple[str, ...] = ()
+    """Changes to the rules; they count after those that a case itself asks for."""
+
+
+class Measure:
+    """Measures one protocol."""
+
+    def __init__(self, subject: Subject, samples: int = SAMPLES, seed: int = 0) -> None:
+        self.subject = subject
+        self._samples = samples
+        self._seed = seed
+        self._starts: dict[Setting, tuple[Cluster, tuple[Step, ...]]] = {}
+        self._started = 0
+
+    def rows(self, cases: Iterable[Case], sizes: Sequence[int]) -> Iterator[Row]:
+        """A row for each case and each size that it is about."""
+        fitting = [(c, n) for c in cases for n in sizes if c.fits(self.subject.form, n)]
+        means = sum(
+            Expectation(text).is_mean
+            for case, nodes in fitting
+            for text in case.formulas.values()
+            if is_sampled(case, nodes)
+        )
+        # All intervals of a table are to hold together, so each has to be the surer the more
+        # there are.
+        z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(means, 1))
+        return (self.row(case, nodes, z) for case, nodes in fitting)
+
+    def row(self, case: Case, nodes: int, z: float) -> Row:
+        """One case at one size."""
+        batches = batches_of(case, nodes, self._samples, self._seed)
+        played: list[Played] = []
+        try:
+            for batch in batches.batches:
+                messages_max = None if batches.complete else MESSAGES_MAX // len(batches.batches)
+                played.append(Played(batch.numbers, self._tallies(case, batch, messages_max)))
+        except (IllegalStep, StartError) as error:
+            return Row(case, nodes, 0, batches.complete, {}, str(error))
+        return row_of(case, nodes, played, batches.complete, z)
+
+    def _tallies(self, case: Case, batch: Batch, messages_max: int | None) -> list[Tally]:
+        """What each run takes; a sample ends where it has become too much work."""
+        tallies: list[Tally] = []
+        messages = 0
+        for variant in batch.variants:
+            if messages_max and messages > messages_max and len(tallies) >= SAMPLES_MIN:
+                break
+            tallies.append(self._tally(case, variant))
+            messages += tallies[-1].kinds.total()
+        return tallies
+
+    def _tally(self, case: Case, variant: Variant) -> Tally:
+        cluster, boots = self._start(self._setting(case, variant))
+        play = Play(cluster.copy(), boots, variant)
+        tally = play.run(case.script)
+        for stray in play.strays(case.leader) if case.leader else ():
+            raise IllegalStep(stray)
+        return tally
+
+    def _start(self, setting: Setting) -> tuple[Cluster, tuple[Step, ...]]:
+        known = self._starts.get(setting)
+        if known is None:
+            machine = setting.machine(self.subject.kind, self.subject.form)
+            verifies = self._started < VERIFIED and len(setting.ids) <= VERIFIED_NODES
+            turns = Turns(machine) if verifies else TrustedTurns(machine)
+            if len(self._starts) >= STARTS_MAX:
+                self._starts.clear()
+            known = started(setting, machine, Locals(machine, turns))
+            self._starts[setting] = known
+            self._started += 1
+        return known
+
+    def _setting(self, case: Case, variant: Variant) -> Setting:
+        strongest = self.subject.kind.strongest
+        sign = 1 if strongest == "highest" else -1
+        return Setting(
+            self.subject.name,
+            tuple(range(1, variant.numbers["N"] + 1)),
+            (*(_rule(text, variant) for text in case.rules), *self.subject.rules),
+            strongest,
+            start=case.start,
+            attributes=tuple(sign * rank for rank in variant.ranks),
+        )
+
+
+def _rule(text: str, variant: Variant) -> str:
+    """A rule of a case; a time may be a formula in N, such as `silence=8N·T`."""
+    name, _, value = text.partition("=")
+    if not value.endswith("·T"):
+        return text
+    return f"{name}={whole(value, variant.numbers)}T"

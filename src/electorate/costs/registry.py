@@ -1,0 +1,78 @@
+"""The cost cases of every protocol, by its machine; and those that fit any election."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from electorate.core import Machine
+from electorate.costs import (
+    bully,
+    bully_rpc,
+    bully_textbook,
+    chang_roberts,
+    invitation,
+    park,
+    ring_attribute,
+    ring_list,
+)
+from electorate.costs.case import Case
+from electorate.protocols.bully import Bully
+from electorate.protocols.bully_rpc import BullyRpc
+from electorate.protocols.bully_textbook import BullyTextbook
+from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.invitation import Invitation
+from electorate.protocols.park import Park
+from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
+from electorate.protocols.ring_attribute import RingAttribute
+from electorate.protocols.ring_list import RingList
+from electorate.trace import Start
+
+CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
+    Bully: bully.CASES,
+    BullyRpc: bully_rpc.CASES,
+    BullyTextbook: bully_textbook.CASES,
+    ChangRoberts: chang_roberts.CASES,
+    Invitation: invitation.CASES,
+    Park: park.CASES,
+    ParkPrinted: park.CASES,
+    ParkLiteral: park.LITERAL,
+    RingAttribute: ring_attribute.CASES,
+    RingList: ring_list.CASES,
+}
+
+GENERIC = (
+    Case("the first election, from boot", "agree", start=Start.BOOT, nodes_min=1),
+    Case("the leader crashes and all notice", "crash leader; notice; agree", nodes_min=2),
+    Case(
+        "the old leader recovers and all notice",
+        "crash leader; notice; agree; count; recover down; notice; agree",
+        nodes_min=2,
+    ),
+)
+"""Measured only: what these cost is for the protocol to say."""
+
+
+DECLARED = "COSTS"
+"""The name under which a protocol file declares cases: a list, or one for each class by name."""
+
+
+def cases_of(kind: type[Machine[Any]]) -> tuple[Case, ...]:
+    """The cases that its own file declares, or that are known of it, or that fit any election.
+
+    A machine that is made from another one is held against what that one costs.
+    """
+    declared = getattr(sys.modules.get(kind.__module__), DECLARED, None)
+    if isinstance(declared, Mapping):
+        declared = declared.get(kind.__name__)
+    if declared is not None:
+        return tuple(_read(kind, each) for each in declared)
+    return next((CASES[parent] for parent in kind.__mro__ if parent in CASES), GENERIC)
+
+
+def _read(kind: type[Machine[Any]], declared: object) -> Case:
+    try:
+        return declared if isinstance(declared, Case) else msgspec.convert(declared, Case)
+    except ValueError as error:
+        raise ValueError(f"{DECLARED} of {kind.__name__}: {error}") from None
