@@ -142,9 +142,18 @@ def test_the_old_leader_fetches_the_task_and_calls_everybody_three_times(n: int)
     assert {state(cluster, node).task for node in range(1, n + 1)} == {1}
 
 
-@pytest.mark.parametrize(("start", "task"), [("fetch", 1), ("elect", 0)])
-def test_without_fetching_the_old_leader_hands_out_an_old_task(start: str, task: int) -> None:
-    cluster = cluster_of(3, "sound", f"start={start}")
+@pytest.mark.parametrize(
+    ("rules", "task"),
+    [
+        (("start=fetch", "resumes=own"), 1),
+        (("start=elect", "resumes=own"), 0),
+        (("start=elect", "resumes=freshest"), 1),
+    ],
+)
+def test_without_fetching_the_old_leader_hands_out_an_old_task(
+    rules: tuple[str, ...], task: int
+) -> None:
+    cluster = cluster_of(3, "sound", *rules)
     cluster.crash(1)
     miss_leader(cluster, 2)
     cluster.ask(2, Work())

@@ -123,9 +123,18 @@ def test_the_strongest_node_recovers_and_fetches_the_task(n: int) -> None:
     assert tasks(cluster) == [1] * n
 
 
-@pytest.mark.parametrize(("start", "task"), [("fetch", 1), ("elect", 0)])
-def test_without_fetching_the_strongest_node_hands_out_an_old_task(start: str, task: int) -> None:
-    cluster = cluster_of(3, f"start={start}")
+@pytest.mark.parametrize(
+    ("rules", "task"),
+    [
+        (("start=fetch", "resumes=own"), 1),
+        (("start=elect", "resumes=own"), 0),
+        (("start=elect", "resumes=freshest"), 1),
+    ],
+)
+def test_without_fetching_the_strongest_node_hands_out_an_old_task(
+    rules: tuple[str, ...], task: int
+) -> None:
+    cluster = cluster_of(3, *rules)
     lose_leader(cluster, 2)
     cluster.ask(2, Work())
     cluster.recover(3)
