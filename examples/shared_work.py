@@ -63,7 +63,7 @@ from electorate.simulate.fault import Partition
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Cut, Delivered, Fired, Healed, Setting, Start, Step, Trace
 from electorate.trace.merge import merged, rerun
-from electorate.trace.record import parse_entry
+from electorate.trace.record import Took, parse_entry
 
 # --- the protocol ---
 
@@ -207,7 +207,7 @@ class SharedWork(Machine[Local]):
     def _look(self, s: Local, effects: list[Effect]) -> Result[Local]:
         """See whether the election has moved me from one group to another, or to none yet."""
         view = self.lift.view(s)
-        group = view.group if view.status is Status.NORMAL else None
+        group: Group | None = s.inner.group if view.status is Status.NORMAL else None
         if group == s.group:
             return s, effects
         # Whatever I was doing is dropped: in the new group it may be somebody else's.
@@ -293,8 +293,9 @@ def _knowing(s: Local, parts: Parts) -> Local:
 IDS = (1, 2, 3, 4, 5)
 SIDES = (frozenset({1, 2}), frozenset({3, 4, 5}))
 APART, TOGETHER, END = 16, 36, 90
-"""When the network falls apart, when it is whole again, and when it is over; in T."""
+"""When the network falls apart, when it is whole again, and when a simulation is over; in T."""
 REAL_T_MS = 30
+PATIENCE_S = 30.0
 
 
 class News(NamedTuple):
@@ -338,8 +339,13 @@ def real() -> Trace:
             kind = Healed if is_whole else Cut
             pairs = ((a, b) for a in SIDES[0] for b in SIDES[1])
             happened += (Step(at * REAL_T_MS, kind(a, b, both=True)) for a, b in pairs)
-        _wait(records[1], END)
+        deadline = time.monotonic() + PATIENCE_S
+        while not all(map(_is_complete, records.values())) and time.monotonic() < deadline:
+            time.sleep(0.1)
         running.close()
+        for thread in threads.values():
+            if thread.error is not None:
+                raise thread.error
         entries = {
             node: [parse_entry(line, str(path)) for line in path.read_bytes().splitlines()]
             for node, path in records.items()
@@ -356,6 +362,12 @@ def _wait(record: Path, until: int) -> None:
     time.sleep(max(0.0, (booted + until * REAL_T_MS - now_ms()) / 1000))
 
 
+def _is_complete(record: Path) -> bool:
+    """Whether the last thing that a node wrote down is that it knows everything."""
+    entry = parse_entry(record.read_bytes().splitlines()[-1], str(record))
+    return isinstance(entry, Took) and entry.state.count("Part(") == SharedWorkRules().items
+
+
 def _free_addresses(count: int) -> list[tuple[str, int]]:
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
@@ -368,22 +380,26 @@ def news_of(trace: Trace) -> Iterator[News]:
     """What is worth telling of a run."""
     thrown_out: set[Part] = set()
     for step in trace.steps:
+        before: Any = step.turns[0].before if step.turns else None
         match step.happening:
             case Cut():
                 yield News(step.at, "THE NETWORK FALLS APART: 1 2 | 3 4 5")
             case Healed():
                 yield News(step.at, "THE NETWORK IS WHOLE AGAIN")
             case Fired(node, Wait.EFFORT):
-                yield News(step.at, "done:", f"{step.turns[0].before.item} by node {node}")
+                yield News(step.at, "done:", f"{before.item} by node {node}")
             case Delivered(node, _, Report() as report):
-                yield from _joined(step.at, step.turns[0].before, node, report, thrown_out)
+                yield from _joined(step.at, before, node, report, thrown_out)
         for turn in step.turns:
-            if turn.before is not None and turn.before.group != turn.after.group:
-                yield from _moved(step.at, turn.after)
+            was, now = turn.before, turn.after
+            if isinstance(was, SharedWorkState) and isinstance(now, SharedWorkState):
+                yield from _moved(step.at, was, now)
 
 
-def _moved(at: int, s: Local) -> Iterator[News]:
+def _moved(at: int, before: Local, s: Local) -> Iterator[News]:
     """A node stops its work, or leads a new group."""
+    if s.group == before.group:
+        return
     if s.group is None:
         yield News(at, "work rests at node", str(s.me))
     elif s.group[0] == s.me:
@@ -404,7 +420,7 @@ def _joined(at: int, s: Local, j: NodeId, report: Report, thrown_out: set[Part])
         yield News(at, f"node {s.me} gets {_names(new)} from node {j}")
     if twice:
         items = _names(part.item for part in twice)
-        yield News(at, f"node {s.me} has {items} already, and throws those of node {j} out")
+        yield News(at, f"node {s.me} has {items} already: what node {j} did is thrown out")
 
 
 def story_of(trace: Trace) -> Iterator[str]:
@@ -421,11 +437,11 @@ def story_of(trace: Trace) -> Iterator[str]:
         primes = sum(part.result for part in parts)
         own = _names(part.item for part in parts if part.by == node)
         yield f"node {node} knows {len(parts)} results, {primes} primes; of its own: {own or None}"
-    done = Counter(
-        step.turns[0].before.item
-        for step in trace.steps
-        if isinstance(step.happening, Fired) and step.happening.timer == Wait.EFFORT
-    )
+    done: Counter[int] = Counter()
+    for step in trace.steps:
+        before: Any = step.turns[0].before if step.turns else None
+        if isinstance(step.happening, Fired) and step.happening.timer == Wait.EFFORT:
+            done[before.item] += 1
     twice = _names(item for item, times in done.items() if times > 1)
     yield f"{len(done)} items were done in {done.total()} goes; more than once: {twice or None}"
 

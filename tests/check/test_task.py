@@ -89,7 +89,11 @@ JOINED = Claim("joined", Kind.GOAL, "all know the same", linked_nodes_know_the_s
 
 
 def judged(
-    kind: type[Machine[Any]], claims: list[Claim], rules: tuple[str, ...], nodes: int = 3, **given: Any
+    kind: type[Machine[Any]],
+    claims: list[Claim],
+    rules: tuple[str, ...],
+    nodes: int = 3,
+    **given: Any,
 ) -> Verdict:
     start = given.pop("start", Start.NORMAL)
     delay_min = given.pop("delay_min", 0)

@@ -1,8 +1,8 @@
 """The state of the coordinated task: who has it, who gets it, and when work on it rests.
 
-P. F. Souto, "Elections", 2021, slide "The Actual Bully Algorithm (3/3)", reorganization; the Carnegie
-Mellon lecture notes "Coordinator Election" ("the notes" below). What can happen to it in any run at all
-is searched in tests/check/test_task.py.
+P. F. Souto, "Elections", 2021, slide "The Actual Bully Algorithm (3/3)", reorganization; the
+Carnegie Mellon lecture notes "Coordinator Election" ("the notes" below). What can happen to it in
+any run at all is searched in tests/check/test_task.py.
 """
 
 from typing import Any
@@ -92,7 +92,7 @@ def test_groups_that_merge_end_with_the_tasks_of_all(sides: tuple[tuple[int, ...
 
 
 def test_a_node_that_was_never_there_and_one_that_was_away_get_the_tasks() -> None:
-    """The notes: a node that is newly installed, or returns to service, forms a group of its own."""
+    """The notes: a node that is newly installed or returns to service forms a group of its own."""
     cluster = groups(((1, 2, 3, 4),), newcomer=4)
     cluster.ask(1, Begin(2))
     settle(cluster)

@@ -91,6 +91,8 @@ class Node:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+            # From here on nothing is taken any more: the record says that this life is over.
+            self._failed.cancel()
             self._port.ended()
         finally:
             # Python 3.11 leaves a connection open if its server closes while it is being accepted.
