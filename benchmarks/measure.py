@@ -9,6 +9,7 @@ import time
 
 from benchmarks.case import Case
 from electorate.check import Verdict, check
+from electorate.claims import CLAIMS
 
 STATES_MAX = 100_000_000
 WARM_UP = Case("ring", 8)
@@ -37,9 +38,18 @@ def main() -> int:
 
 
 def searched(case: Case, engine: str, cores: int) -> Verdict:
-    """The verdict on a whole search. No claim is judged: none holds in every model."""
+    """The verdict on a whole search: A1 is judged in every state, and traces are kept."""
     machine, model = case.machine()
-    found = check(machine, model, [], STATES_MAX, engine=engine, threads=cores)
+    found = check(
+        machine,
+        model,
+        [CLAIMS["A1"]],
+        STATES_MAX,
+        engine=engine,
+        threads=cores,
+        tidy=False,
+        keep_going=True,
+    )
     if found.reason is not None:
         raise SystemExit(f"measure: {case.title}: {found.reason}")
     return found

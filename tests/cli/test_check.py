@@ -115,7 +115,7 @@ def test_bad_input_is_one_clear_line(electorate: Run, words: list[str], named: s
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("command", ["check", "simulate"])
+@pytest.mark.parametrize("command", ["simulate", "check --engine python", "check --engine numba"])
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -129,7 +129,9 @@ def test_bad_input_is_one_clear_line(electorate: Run, words: list[str], named: s
 def test_a_faulty_protocol_file_is_one_clear_line(
     electorate: Run, command: str, name: str, problem: str
 ) -> None:
-    ran = electorate(command, f"tests/faulty/{name}", "--nodes", "2", "--claim", "A1")
+    verb, *options = command.split()
+    words = ("--nodes", "2", "--claim", "A1", *options)
+    ran = electorate(verb, f"tests/faulty/{name}", *words)
     assert ran.code == 2
     assert len(ran.err.strip().splitlines()) == 1
     assert name.partition(":")[2] in ran.err

@@ -7,19 +7,20 @@ from numba import njit
 
 
 @njit(cache=True)
-def sorted_edges(states: Any, sources: Any, targets: Any, ticks: Any) -> Any:
-    """The edges by their source: where each state's begin, their targets and ticks."""
+def sorted_edges(states: Any, first: Any, sources: Any, targets: Any, ticks: Any) -> Any:
+    """The edges of the states from `first` on, by source: where each state's begin, and all."""
     starts = np.zeros(states + 1, np.int64)
     for edge in range(sources.shape[0]):
-        starts[sources[edge] + 1] += 1
+        starts[sources[edge] - first + 1] += 1
     for state in range(states):
         starts[state + 1] += starts[state]
     cursor = starts.copy()
     out = np.empty(targets.shape[0], np.int32)
     out_ticks = np.empty(targets.shape[0], np.uint8)
     for edge in range(sources.shape[0]):
-        at = cursor[sources[edge]]
-        cursor[sources[edge]] = at + 1
+        state = sources[edge] - first
+        at = cursor[state]
+        cursor[state] = at + 1
         out[at] = targets[edge]
         out_ticks[at] = ticks[edge]
     return starts, out, out_ticks
@@ -149,37 +150,3 @@ def longest(
                     leaves[number] = state
                     enters[number] = targets[edge]
     return left, leaves, enters
-
-
-@njit(cache=True)
-def nearest(starts: Any, targets: Any, root_depths: Any) -> Any:
-    """How far each state is from where the faults began, and the state before it on that way.
-
-    The first states are the roots, by increasing depth; they have no state before.
-    """
-    size = starts.shape[0] - 1
-    depths = np.full(size, -1, np.int32)
-    before = np.full(size, -1, np.int32)
-    queue = np.empty(size, np.int32)
-    taken = filled = root = 0
-    while filled < size or root < root_depths.shape[0]:
-        # Roots come in when the search has got as far as they are.
-        depth = depths[queue[taken]] if taken < filled else root_depths[root]
-        while root < root_depths.shape[0] and root_depths[root] <= depth:
-            if depths[root] < 0:
-                depths[root] = root_depths[root]
-                queue[filled] = root
-                filled += 1
-            root += 1
-        if taken == filled:
-            continue
-        state = queue[taken]
-        taken += 1
-        for edge in range(starts[state], starts[state + 1]):
-            target = targets[edge]
-            if depths[target] < 0:
-                depths[target] = depths[state] + 1
-                before[target] = state
-                queue[filled] = target
-                filled += 1
-    return depths, before

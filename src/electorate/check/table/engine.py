@@ -70,7 +70,12 @@ class Engine:
     """Expands rows by tables, with as many workers as there are owners of states."""
 
     def __init__(
-        self, world: World, workers: int, memory: Memory, book: Book | None = None
+        self,
+        world: World,
+        workers: int,
+        memory: Memory,
+        book: Book | None = None,
+        owners: int | None = None,
     ) -> None:
         self.world = world
         self.book = book or Book(world)
@@ -80,9 +85,9 @@ class Engine:
         self.on_step: OnStep | None = None
         """Called with the number of a state, its row and the next one, for each new step."""
         self.layout = self.book.layout()
-        self._owners = workers
+        self._owners = owners or workers
         self._memory = memory
-        self._workers = [Worker(workers, self.layout) for _ in range(workers)]
+        self._workers = [Worker(self._owners, self.layout) for _ in range(workers)]
         self._pool = ThreadPoolExecutor(workers)
 
     def warm_up(self, visited: Visited) -> None:
@@ -121,27 +126,30 @@ class Engine:
         Returns for each row whether a bound cut some of its moves.
         """
         was_cut = np.zeros(len(rows), np.bool_)
-        batch = CHUNK * self._owners
+        batch = CHUNK * len(self._workers)
         for first in range(0, len(rows), batch):
             todo = np.arange(first, min(first + batch, len(rows)), dtype=np.int64)
             while len(todo):
                 origin = Origin(rows, marks, numbers, visited.slots, self._owners, keep_all)
                 tables = self.book.tables()
-                shares = np.array_split(todo, self._owners)
+                shares = np.array_split(todo, len(self._workers))
                 left = [
                     self._pool.submit(self._expand, tables, origin, share, worker, was_cut)
                     for share, worker in zip(shares, self._workers, strict=True)
                 ]
                 todo = np.concatenate([future.result() for future in left])
-                self._make_room(visited)
+                offered = sum(worker.sink.filled for worker in self._workers)
+                self.make_room(visited, int(np.max(offered)))
                 self.each_owner(accept)
                 self._settle(origin)
         return was_cut
 
-    def _make_room(self, visited: Visited) -> None:
-        """Let the tables grow as the candidates need it."""
-        offered = sum(worker.sink.filled for worker in self._workers)
-        most = int(np.max(offered))
+    def expect(self, more: int) -> None:
+        """Stop the search if so many more bytes would be too much."""
+        self._memory.expect(more)
+
+    def make_room(self, visited: Visited, most: int) -> None:
+        """Let the tables grow, so that an owner has room for so many more states."""
         room = visited.room_after(most)
         self._memory.expect(visited.growth(most, room))
         if room > visited.slots.shape[1]:

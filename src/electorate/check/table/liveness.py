@@ -83,7 +83,7 @@ class TableGoal:
             self._first,
             self._states,
         )
-        slowest = int(np.argmax(left[self._member[: calm.roots]]))
+        slowest = int(calm.roots[np.argmax(left[self._member[calm.roots]])])
         tau = int(left[self._member[slowest]])
 
         def next_edge(number: int) -> tuple[int, int] | None:

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from electorate.check.table.kernel import Layout, compiled, inlined, scene, word
 from electorate.check.table.slot import rehash, slot_of
 
-NO_NUMBERS = np.empty(0, np.int32)
+Array = np.ndarray[Any, Any]
 
 
 @inlined
@@ -38,24 +37,35 @@ def find_new(
     return rows.shape[0], count
 
 
-@njit(cache=True)
-def scenes_of(layout: Layout, sights: Any, rows: Any) -> Any:
-    """The scene of each row."""
-    keys = np.empty(rows.shape[0], np.uint64)
+@compiled
+def scene_at(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
+    """One word for all that claims go by in one row."""
+    return scene_of(layout, sights, rows, at)
+
+
+@compiled
+def find_slot(slots: Any, key: Any) -> Any:
+    """Where a scene stands."""
+    return slot_of(slots, 0, key)
+
+
+@compiled
+def values_of(layout: Layout, sights: Any, rows: Any, slots: Any, values: Any, out: Any) -> None:
+    """The value of each row's scene."""
     for place in range(rows.shape[0]):
-        keys[place] = scene_of(layout, sights, rows, place)
-    return keys
+        out[place] = values[slot_of(slots, 0, scene_of(layout, sights, rows, place))]
 
 
 class Scenery:
-    """A set of scenes."""
+    """A set of scenes, each with a value."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._slots = np.zeros((1, 4096), np.uint64)
+        self._values = np.zeros(4096, np.int32)
         self._size = 0
 
-    def new_among(self, rows: np.ndarray[Any, Any], sights: np.ndarray[Any, Any]) -> list[int]:
+    def new_among(self, rows: Array, sights: Array) -> list[int]:
         """The places of rows that show a scene which was not in the set; now it is."""
         places: list[int] = []
         first = 0
@@ -63,11 +73,23 @@ class Scenery:
             room = self._slots.shape[1] // 2 - self._size
             if room < 1024:
                 grown = np.zeros((1, 2 * self._slots.shape[1]), np.uint64)
-                rehash(self._slots, NO_NUMBERS, grown, NO_NUMBERS, 0)
-                self._slots = grown
+                values = np.zeros(grown.shape[1], np.int32)
+                rehash(self._slots, self._values, grown, values, 0)
+                self._slots, self._values = grown, values
                 continue
             found = np.empty(room, np.int64)
             first, count = find_new(self._layout, sights, rows, first, self._slots, room, found)
             places += map(int, found[:count])
             self._size += count
         return places
+
+    def set(self, rows: Array, place: int, sights: Array, value: int) -> None:
+        """Give the scene of a row, which is in the set, a value."""
+        key = int(scene_at(self._layout, sights, rows, place))
+        self._values[int(find_slot(self._slots, np.uint64(key)))] = value
+
+    def values(self, rows: Array, sights: Array) -> Array:
+        """The value of each row's scene."""
+        out = np.empty(len(rows), np.uint8)
+        values_of(self._layout, sights, rows, self._slots, self._values, out)
+        return out

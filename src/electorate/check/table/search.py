@@ -52,6 +52,7 @@ class TableSearch:
         self._limits = limits
         self.states_max = limits.states
         self._met: list[set[int]] | None = None
+        self._bytes_per_state: float | None = None
         self._memory = Memory(limits.memory)
         workers = limits.threads or min(THREADS_MAX, len(os.sched_getaffinity(0)))
         self.stable_states = 0
@@ -72,8 +73,8 @@ class TableSearch:
             self._calm = TableCalm(
                 self.world,
                 self.judge,
-                Engine(self.world, 1, self._memory, self._engine.book),
-                self._calm_path,
+                Engine(self.world, workers, self._memory, self._engine.book, owners=1),
+                self._calm_replay,
             )
         self._engine.warm_up(self._visited)
         self._began = time.perf_counter()
@@ -96,8 +97,8 @@ class TableSearch:
 
     @property
     def bytes_per_state(self) -> float:
-        """Memory for a visited state, beyond the frontier."""
-        return self._visited.bytes / max(1, self.states)
+        """Memory for a visited state, beyond the frontier, while the search goes on."""
+        return self._bytes_per_state or self._visited.bytes / max(1, self.states)
 
     def run(self, report: Report) -> bool:
         """Explore until all is seen, or every claim that can break has; says which."""
@@ -122,7 +123,8 @@ class TableSearch:
                 raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
             if self._calm is not None:
                 for owner, share in enumerate(shares):
-                    self._calm.meet(share.rows, self._numbers(owner, share), level)
+                    self._calm.meet(share.rows, self._numbers(owner, share))
+                self._advance(self._calm)
             for owner, share in enumerate(shares):
                 self._engine.run(
                     share.rows,
@@ -183,10 +185,12 @@ class TableSearch:
     def findings(self, report: Report) -> list[Finding]:
         """What becomes of every goal once nothing fails any more."""
         assert self._calm is not None
-        try:
-            self._calm.close_up(self.states_max, report, self.progress)
-        finally:
-            self.stable_states = len(self._calm)
+        self._bytes_per_state = self.bytes_per_state
+        self._visited.forget_slots()
+        while self._calm.frontier:
+            report(self.progress("stable phase", self._depth, self._calm.frontier))
+            self._advance(self._calm)
+        self._calm.complete()
         goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
         return [judge_goal(self._calm, goal) for goal in goals]
 
@@ -237,10 +241,16 @@ class TableSearch:
         """The lower half of a row's fingerprint."""
         return int(self._engine.mark(row)) & HALF
 
-    def _calm_path(self, state: State) -> list[tuple[Row, Move]]:
-        """The way to a state in which the faults end: whoever is paused is resumed."""
+    def _calm_replay(self, state: State) -> tuple[list[tuple[Row, Move]], Row]:
+        """The way to a state in which the faults end, where whoever is paused is resumed."""
         path, row = self._replayed(state)
-        return [*path, *resumptions(self.world, row)]
+        return [*path, *resumptions(self.world, row)], row
+
+    def _advance(self, calm: TableCalm) -> None:
+        try:
+            calm.advance(self.states_max)
+        finally:
+            self.stable_states = len(calm)
 
     def _step_to(self, row: Row, half: int) -> tuple[Move, Row]:
         cuts = self.world.cuts.copy()

@@ -150,6 +150,11 @@ class Visited:
         each_owner(lambda owner: rehash(self.slots, self._numbers, slots, numbers, owner))
         self.slots, self._numbers = slots, numbers
 
+    def forget_slots(self) -> None:
+        """Let go of the tables: nothing more is met."""
+        self.slots = np.zeros((len(self.levels), 1), np.uint64)
+        self._numbers = self._numbers[:0].copy()
+
     def take_in(
         self, owner: int, rows: Array, marks: Array, sources: Array, places: Array = NOTHING
     ) -> None:
