@@ -17,6 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up check test fmt swarm mutants fuzz failover rounds bench-checker golden clean
+.PHONY: help setup up check test fmt swarm mutants fuzz failover bench-checker golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +63,9 @@ bench-checker: setup ## time the checker beside Spin and TLC, where they are the
 
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite
+
+pictures: setup ## draw the pictures of the docs anew; then look at them
+	$(BIN)/pytest -q tests/test_pictures.py --rewrite
 
 clean: ## remove .venv and all caches
 	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,21 +1,12 @@
 """Every golden script says what happens when it is run; `pytest --rewrite` writes it anew."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from electorate.core import Machine
-from electorate.protocols.registry import REGISTRY
 from electorate.simulate import run_script
 from electorate.trace import script_of
-
-GOLDEN = Path(__file__).parent / "golden"
-SCRIPTS = sorted(GOLDEN.rglob("*.txt"))
-
-
-def find(name: str) -> tuple[type[Machine[Any]], str]:
-    return REGISTRY[name]
+from tests.script import GOLDEN, SCRIPTS, find
 
 
 @pytest.mark.parametrize(

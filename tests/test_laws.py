@@ -37,12 +37,16 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.protocols.registry import REGISTRY
 from examples.chang_roberts import ChangRoberts
+from examples.peterson import Peterson
+from examples.shared_work import SharedWork
 from tests.core.lifted import OverBully, OverTenure
 from tests.drawn import STRANGER, events, messages
 
 KINDS: dict[str, tuple[type[Machine[Any]], str]] = {
     **{name: (entry.machine, entry.form) for name, entry in REGISTRY.items()},
     "examples/chang-roberts": (ChangRoberts, "sound"),
+    "examples/peterson": (Peterson, "sound"),
+    "examples/shared-work": (SharedWork, "sound"),
     "over-bully": (OverBully, "sound"),
     "over-tenure": (OverTenure, "sound"),
 }
@@ -50,7 +54,12 @@ FORMS = sorted(
     {(kind, form) for kind, _ in KINDS.values() for form in ("sound", *kind.forms)},
     key=lambda found: (found[0].__name__, found[1]),
 )
-DECLARED = [ChangRoberts, *dict.fromkeys(entry.machine for entry in REGISTRY.values())]
+DECLARED = [
+    ChangRoberts,
+    Peterson,
+    SharedWork,
+    *dict.fromkeys(entry.machine for entry in REGISTRY.values()),
+]
 
 EXPLORED_MAX = 100
 

@@ -14,7 +14,7 @@ from electorate.trace import Clock, Start, Ties
 from tests.check.verdict import Breaks, Holds, Question, answered
 
 SOUND, PRINTED = "bully-rpc", "bully-rpc-as-printed"
-PAPER = ("start=elect", "normal=any")
+PAPER = ("start=elect", "resumes=own", "normal=any")
 """What the form paper is made of."""
 
 ONE_BACK = Budget(crashes=1, recoveries=1)

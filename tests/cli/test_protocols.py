@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from electorate.cli.main import main
+from electorate.cli.protocol import find
 from electorate.protocols.registry import REGISTRY
 
 ROOT = Path(__file__).parents[2]
@@ -137,3 +138,14 @@ def test_what_cannot_be_shown_is_said_in_one_line(
     assert captured.err.count("\n") == 1
     assert captured.err.startswith("electorate: ")
     assert problem in captured.err
+
+
+def test_a_file_is_loaded_once_until_it_changes(tmp_path: Path) -> None:
+    """States of a type that was loaded twice would be strangers to each other's machine."""
+    file, source = tmp_path / "mine.py", Path(CHANG_ROBERTS.partition(":")[0]).read_bytes()
+    file.write_bytes(source)
+    first = find(f"{file}:ChangRoberts").kind
+    assert find(f"{file}:ChangRoberts").kind is first
+    assert find(f"{tmp_path / '.' / 'mine.py'}:ChangRoberts").kind is first
+    file.write_bytes(source + b"\n# changed\n")
+    assert find(f"{file}:ChangRoberts").kind is not first

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from electorate.core import Machine, Members, NodeId, Result, Stable, Standing, State, Status
-from electorate.core.codec import Codec
+from electorate.core.codec import Codec, json_of
 from electorate.protocols.bully import AreYouThere, Bully, BullyState, Halt, Phase, Yes
 from tests.faulty.undeclared import Quiet
 
@@ -103,3 +103,18 @@ def test_a_machine_without_messages_takes_none() -> None:
     codec = Codec(Quiet(Members.of([1]), None))  # type: ignore[arg-type]
     with pytest.raises(msgspec.ValidationError):
         codec.message(packed(Yes()))
+
+
+def test_json_is_sorted_whatever_is_in_a_set() -> None:
+    rivals = frozenset({Counter(10), Counter(2, frozenset({(3, 1), (1, 20), (1, 3)}))})
+    state = CounterState(1, Counter(0), rivals)
+    text = json_of(state).decode()
+    assert text == (
+        '{"me":1,"stable":{"count":0,"owners":[]},"rivals":['
+        '{"count":10,"owners":[]},{"count":2,"owners":[[1,20],[1,3],[3,1]]}]}'
+    )
+    assert msgspec.json.decode(text, type=CounterState) == state
+
+
+def test_json_keeps_the_type_of_a_message() -> None:
+    assert json_of(Yes()) == b'{"type":"Yes"}'

@@ -60,7 +60,8 @@ KEPT = [
 
 SURVIVE = {
     "coordinator=strongest": "who waits for 2T has heard of any stronger coordinator by then",
-    "start=elect": "it is the task that gets lost: tests/golden/bully_textbook",
+    "start=elect": "who acknowledges hands over the task",
+    "resumes=own": "it is the task that gets lost: tests/check/test_task.py",
     "silenced=T": "who loses patience too soon only asks once more",
     "fetching=0": "the same as not fetching at all",
     "unrivalled=wait": "it costs time",

@@ -1,5 +1,6 @@
 """Nodes on loopback, each in a thread of this process: what they make of trouble."""
 
+import asyncio
 import logging
 import shutil
 import time
@@ -10,6 +11,7 @@ import pytest
 from electorate.core import Assumption
 from electorate.net.link import Address
 from electorate.net.network import IdTaken
+from electorate.net.node import Node
 from electorate.net.store import StoreError
 from electorate.net.thread import NodeThread
 from tests.net.cluster import Cluster, free_addresses, running, wait_until
@@ -164,6 +166,28 @@ def test_an_error_in_a_handler_stops_the_node(tmp_path: Path) -> None:
         do(cluster, 1, "fail")
         assert cluster.threads[1].ended.wait(5)
         assert "KeyError: 'fail'" in str(cluster.threads[1].error)
+
+
+def test_nothing_is_taken_any_more_once_the_record_says_that_the_life_has_ended(
+    tmp_path: Path,
+) -> None:
+    cluster, record = Cluster(tmp_path, 1, Puppet), tmp_path / "record.jsonl"
+
+    async def stopped_while_it_is_asked() -> None:
+        node = Node(cluster.config(1, record=record), cluster.machine, lambda _: None)
+        stopping = asyncio.Event()
+        life = asyncio.create_task(node.run(stopping))
+        while not record.exists() or not record.stat().st_size:
+            await asyncio.sleep(0.01)
+        stopping.set()
+        while not life.done():
+            node.ask(Do(()))
+            await asyncio.sleep(0)
+        await life
+
+    asyncio.run(stopped_while_it_is_asked())
+    entries = record.read_text().splitlines()
+    assert ['"type":"ended"' in entry for entry in entries] == [False] * (len(entries) - 1) + [True]
 
 
 def test_a_machine_that_relies_on_every_message_starts_over_when_it_missed_one(

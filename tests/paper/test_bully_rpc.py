@@ -46,6 +46,46 @@ def test_the_next_check_comes_2T_after_the_end_of_the_last(form: str) -> None:
 @pytest.mark.parametrize(("start", "task"), [("fetch", 1), ("elect", 0)])
 def test_without_fetching_the_old_leader_hands_out_an_old_task(start: str, task: int) -> None:
     cluster = cluster_of(3, "sound", f"start={start}")
+@pytest.mark.parametrize("n", SIZES)
+def test_the_weakest_survivor_finds_the_next_one_up_and_leaves_it_to_that(n: int) -> None:
+    cluster = cluster_of(n, "sound")
+    cluster.crash(1)
+    time = miss_leader(cluster, n)
+    assert calls(cluster) == (Counter({"AreYouThere": 1}), Counter({"AreYouThere": 1}))
+    assert time == 4
+    assert state(cluster, n).leader == 1
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_old_leader_fetches_the_task_and_calls_everybody_three_times(n: int) -> None:
+    cluster = cluster_of(n, "sound", "check=100T")
+    cluster.crash(1)
+    miss_leader(cluster, 2)
+    cluster.ask(2, Work())
+    cluster.steps.clear()
+    begun = cluster.now
+    cluster.recover(1)
+    settle(cluster)
+    completed, timed_out = calls(cluster)
+    names = ("AreYouNormal", "Halt", "NewLeader", "Ready")
+    assert completed == Counter(dict.fromkeys(names, n - 1))
+    assert not timed_out
+    assert cluster.now - begun == 2 + 2 * 3 * (n - 1)
+    assert {state(cluster, node).task for node in range(1, n + 1)} == {1}
+
+
+@pytest.mark.parametrize(
+    ("rules", "task"),
+    [
+        (("start=fetch", "resumes=own"), 1),
+        (("start=elect", "resumes=own"), 0),
+        (("start=elect", "resumes=freshest"), 1),
+    ],
+)
+def test_without_fetching_the_old_leader_hands_out_an_old_task(
+    rules: tuple[str, ...], task: int
+) -> None:
+    cluster = cluster_of(3, "sound", *rules)
     cluster.crash(1)
     miss_leader(cluster, 2)
     cluster.ask(2, Work())

@@ -37,6 +37,88 @@ def tasks(cluster: Cluster) -> list[int]:
 @pytest.mark.parametrize(("start", "task"), [("fetch", 1), ("elect", 0)])
 def test_without_fetching_the_strongest_node_hands_out_an_old_task(start: str, task: int) -> None:
     cluster = cluster_of(3, f"start={start}")
+@pytest.mark.parametrize("n", SIZES)
+def test_best_case_the_second_strongest_announces_without_asking(n: int) -> None:
+    cluster = cluster_of(n, PLAIN, "asked=visible")
+    lose_leader(cluster, n - 1)
+    assert cost(cluster) == (Counter({"Coordinator": n - 2}), 1)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_best_case_the_second_strongest_asks_the_dead_leader(n: int) -> None:
+    cluster = cluster_of(n, PLAIN)
+    lose_leader(cluster, n - 1)
+    sent, last = cost(cluster)
+    assert sent == Counter({"Election": 1, "Coordinator": n - 2})
+    assert (sent.total(), last) == (n - 1, 3)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_two_rounds_are_enough_only_with_the_deadline_that_is_too_tight(n: int) -> None:
+    cluster = cluster_of(n, PLAIN, "asking=T")
+    lose_leader(cluster, n - 1)
+    assert cost(cluster)[1] == 2
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_worst_case_the_weakest_starts(n: int) -> None:
+    cluster = cluster_of(n, PLAIN)
+    lose_leader(cluster, 1)
+    sent, last = cost(cluster)
+    assert sent == Counter(
+        {
+            "Election": n * (n - 1) // 2,
+            "Answer": (n - 1) * (n - 2) // 2,
+            "Coordinator": n - 2,
+        }
+    )
+    assert sent.total() == n * n - n - 1
+    assert last == 4
+
+
+@pytest.mark.parametrize(("starter", "plain"), [("second", 3), ("weakest", 4)])
+@pytest.mark.parametrize("n", SIZES)
+def test_acknowledging_and_handing_over_cost_two_messages_each_and_two_delays(
+    n: int, starter: str, plain: int
+) -> None:
+    cluster = cluster_of(n)
+    lose_leader(cluster, 1 if starter == "weakest" else n - 1)
+    sent, last = cost(cluster)
+    assert sent["Acknowledge"] == sent["Handover"] == sent["Coordinator"] == n - 2
+    assert last == plain + 2
+    total = n * n - n - 1 if starter == "weakest" else n - 1
+    assert sent.total() == total + 2 * (n - 2)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_strongest_node_recovers_and_fetches_the_task(n: int) -> None:
+    cluster = cluster_of(n)
+    lose_leader(cluster, n - 1)
+    cluster.ask(n - 1, Work())
+    cluster.steps.clear()
+    cluster.recover(n)
+    # Its views are right again before anybody follows it.
+    cluster.view(n - 1, cluster.everybody)
+    settle(cluster)
+    sent, last = cost(cluster)
+    news = dict.fromkeys(("WhatTask", "Coordinator", "Acknowledge", "Handover"), n - 1)
+    assert sent == Counter({"Task": 1, **news})
+    assert last == 5
+    assert tasks(cluster) == [1] * n
+
+
+@pytest.mark.parametrize(
+    ("rules", "task"),
+    [
+        (("start=fetch", "resumes=own"), 1),
+        (("start=elect", "resumes=own"), 0),
+        (("start=elect", "resumes=freshest"), 1),
+    ],
+)
+def test_without_fetching_the_strongest_node_hands_out_an_old_task(
+    rules: tuple[str, ...], task: int
+) -> None:
+    cluster = cluster_of(3, *rules)
     lose_leader(cluster, 2)
     cluster.ask(2, Work())
     cluster.recover(3)

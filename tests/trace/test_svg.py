@@ -24,7 +24,6 @@ from electorate.core import (
     Status,
     Timing,
 )
-from electorate.protocols.registry import REGISTRY
 from electorate.simulate import run_script
 from electorate.trace import (
     Clock,
@@ -60,9 +59,8 @@ from electorate.trace.diagram import (
     lives_of,
     severances_of,
 )
+from tests.script import GOLDEN, SCRIPTS, find
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-SCRIPTS = sorted(GOLDEN.rglob("*.txt"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -101,8 +99,8 @@ def trace_of(*steps: Step | tuple[int, Happening], nodes: int = 3, **setting: An
 
 
 def golden_trace(script: Path) -> tuple[Trace, Any]:
-    trace = run_script(script.read_text(encoding="utf-8"), REGISTRY.__getitem__).trace
-    return trace, trace.setting.machine(*REGISTRY[trace.setting.protocol])
+    trace = run_script(script.read_text(encoding="utf-8"), find).trace
+    return trace, trace.setting.machine(*find(trace.setting.protocol))
 
 
 def of_class(svg: str, name: str) -> list[ElementTree.Element]:

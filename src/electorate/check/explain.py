@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
 from electorate.check.world import Move, World
 from electorate.core import Message, NodeId, Send, State, Turn
+from electorate.core.codec import json_of
 from electorate.trace import (
     Crashed,
     Cut,
@@ -97,7 +96,7 @@ def _placed(world: World, node: NodeId, local: Local, trusted: tuple[bool, ...])
 
 def _json(value: object) -> str:
     """A value without a blank, so that it is one word of a script."""
-    return msgspec.json.encode(value, order="deterministic").decode().replace(" ", "\\u0020")
+    return json_of(value).decode().replace(" ", "\\u0020")
 
 
 def _message(world: World, row: Row, move: Move) -> tuple[NodeId, NodeId, Message, int]:

@@ -99,10 +99,28 @@ def _machine_class(name: str, found: object) -> type[Machine[Any]]:
     return found
 
 
+_loaded: dict[Path, tuple[bytes, ModuleType]] = {}
+"""Files that have been loaded, each with what was in it."""
+
+
 def _load_file(source: str) -> ModuleType:
+    """The module in a file; the same as before if the file is the same.
+
+    A file that was loaded twice would have two types of everything, and states of the one would
+    be strangers to the other.
+    """
     path = Path(source)
     if not path.is_file():
         raise UsageError(f"no protocol file {source}")
+    content, known = path.read_bytes(), _loaded.get(path.resolve())
+    if known is not None and known[0] == content:
+        return known[1]
+    module = _execute(path, source)
+    _loaded[path.resolve()] = content, module
+    return module
+
+
+def _execute(path: Path, source: str) -> ModuleType:
     name = f"electorate_protocol_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -1,4 +1,4 @@
-"""Values on the wire: strict msgpack, decoded only into what a machine declares."""
+"""Values on the wire: strict msgpack, decoded only into what a machine declares; and as JSON."""
 
 from functools import reduce
 from operator import or_
@@ -40,3 +40,24 @@ class Codec:
     def state(self, data: bytes) -> State:
         """The state in `data`."""
         return self._state.decode(data)
+
+
+def json_of(value: object) -> bytes:
+    """A value as JSON, the same in every process: sets are sorted."""
+    return msgspec.json.encode(_without_sets(value), order="deterministic")
+
+
+def _without_sets(value: object) -> object:
+    """The value with a list for each set; what has no order of its own goes by its JSON."""
+    match value:
+        case frozenset() | set() if all(isinstance(each, int | str) for each in value):
+            return sorted(value)
+        case frozenset() | set():
+            return [msgspec.Raw(json) for json in sorted(map(json_of, value))]
+        case tuple() | list():
+            return [_without_sets(each) for each in value]
+        case msgspec.Struct():
+            fields = {name: getattr(value, name) for name in value.__struct_fields__}
+            listed = {name: _without_sets(field) for name, field in fields.items()}
+            return msgspec.structs.replace(value, **listed)
+    return value

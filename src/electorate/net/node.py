@@ -91,6 +91,8 @@ class Node:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+            # From here on nothing is taken any more: the record says that this life is over.
+            self._failed.cancel()
             self._port.ended()
         finally:
             self._failed.cancel()  # From here on nothing enters: what comes now comes too late.

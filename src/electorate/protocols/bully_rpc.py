@@ -65,7 +65,9 @@ class Halt(Message):
 
 
 class Halted(Message):
-    """You have told me to stop."""
+    """I have stopped, and this is how far I know the task to be."""
+
+    task: int
 
 
 class NewLeader(Message):
@@ -138,6 +140,9 @@ class BullyRpcRules(Rules):
     """Whose task counts: that of the leader that I wait for, or anybody's."""
     start: Literal["fetch", "elect"] = "fetch"
     """What a node does first after a start: fetch the task, or call an election at once."""
+    resumes: Literal["freshest", "own"] = "freshest"
+    """Where a new leader takes up the task: where the furthest of those that it halts left it, or
+    where it thinks itself that it is."""
     normal: Literal["mine", "any"] = "mine"
     """Whom a leader takes to be at work: those that follow it, or those that follow anybody."""
     call: Span = 2 * T + 2 * P
@@ -172,8 +177,10 @@ class BullyRpc(Machine[BullyRpcState]):
     timers = (Timer(Wait.CALL), Timer(Wait.CHECK, True), Timer(Wait.SILENCE, True))
     forms = {
         "sound": BullyRpcRules(),
-        "paper": BullyRpcRules(start="elect", normal="any"),
-        "printed": BullyRpcRules(accept="anyone", ready=False, start="elect", normal="any"),
+        "paper": BullyRpcRules(start="elect", resumes="own", normal="any"),
+        "printed": BullyRpcRules(
+            accept="anyone", ready=False, start="elect", resumes="own", normal="any"
+        ),
     }
     promises = ("A1", "A2")
     assumptions = (
@@ -184,7 +191,7 @@ class BullyRpc(Machine[BullyRpcState]):
         Assumption.NO_PARTITION,
     )
     form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
-    growing = {"task": Growth.EQUALITY}
+    growing = {"task": Growth.ORDER}
     strongest = "lowest"
 
     rules: BullyRpcRules
@@ -206,7 +213,7 @@ class BullyRpc(Machine[BullyRpcState]):
                 return s, [Send(j, self._report(s, j)), *self._heard(s, j)]
             case Received(j, Halt()):
                 stopped = replace(s, status=Status.ELECTION, leader=None, halter=j)
-                return self._serve(s, j, Halted(), stopped if self._yields_to(s, j) else s)
+                return self._serve(s, j, Halted(s.task), stopped if self._yields_to(s, j) else s)
             case Received(j, NewLeader()):
                 status = Status.REORGANIZATION if self.rules.ready else Status.NORMAL
                 following = replace(s, status=status, leader=j, halter=None)
@@ -281,8 +288,11 @@ class BullyRpc(Machine[BullyRpcState]):
                 return self._rest(s)
             case Doing.CHECKING, Report(normal=False):
                 return self._elect(s)
-            case Doing.HALTING, _:
-                heard = replace(heard, up=s.up | {j})
+            case Doing.HALTING, Halted(task):
+                # Unlike the paper, who has worked until now hands its work over as it stops: what
+                # a node fetched when it started may be out of date by the time that it leads.
+                known = max(task, s.task) if self.rules.resumes == "freshest" else s.task
+                heard = replace(heard, up=s.up | {j}, task=known)
         return (heard, []) if heard.waiting else self._go_on(heard)
 
     def _go_on(self, s: BullyRpcState) -> Result[BullyRpcState]:

@@ -54,7 +54,9 @@ class Coordinator(Message):
 
 
 class Acknowledge(Message):
-    """I have given up my old leader for you."""
+    """I have given up my old leader for you, and this is how far I know the task to be."""
+
+    task: int
 
 
 class Handover(Message):
@@ -101,6 +103,9 @@ class BullyTextbookRules(Rules):
     """Whose hand-over counts: that of the coordinator that I acknowledged, or anybody's."""
     start: Literal["fetch", "elect"] = "fetch"
     """What a node does first after a start: fetch the task, or call an election at once."""
+    resumes: Literal["freshest", "own"] = "freshest"
+    """Where a new leader takes up the task: where the furthest of those that acknowledge it left
+    it, or where it thinks itself that it is."""
     asked: Literal["stronger", "visible"] = "stronger"
     """Who is asked: everybody stronger, or only those of them that are in view."""
     unrivalled: Literal["announce", "wait"] = "announce"
@@ -150,6 +155,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
             office="at-once",
             accept="anyone",
             start="elect",
+            resumes="own",
             unrivalled="wait",
             answer="decides",
             audience="everybody",
@@ -169,7 +175,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         Assumption.NO_PARTITION,
     )
     form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
-    growing = {"task": Growth.EQUALITY}
+    growing = {"task": Growth.ORDER}
     strongest = "highest"
 
     rules: BullyTextbookRules
@@ -215,8 +221,10 @@ class BullyTextbook(Machine[BullyTextbookState]):
 
             case Received(j, Coordinator()), _ if self._yields_to(s, j):
                 return self._obey(s, j)
-            case Received(j, Acknowledge()), Phase.ANNOUNCING if j in s.waiting:
-                acknowledged = replace(s, waiting=s.waiting - {j})
+            case Received(j, Acknowledge(task)), Phase.ANNOUNCING if j in s.waiting:
+                # Unlike the sources, who has worked until now hands its work over as it stops.
+                known = max(task, s.task) if self.rules.resumes == "freshest" else s.task
+                acknowledged = replace(s, waiting=s.waiting - {j}, task=known)
                 if acknowledged.waiting or not self.rules.eager:
                     return acknowledged, []
                 return self._lead(acknowledged)
@@ -297,7 +305,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         state, effects = self._enter(replace(s, leader=j, waiting=frozenset()), Phase.FOLLOWING)
         if self.rules.office == "delayed":
             return state, effects
-        return state, [Send(j, Acknowledge()), *effects]
+        return state, [Send(j, Acknowledge(s.task)), *effects]
 
     def _follow(self, s: BullyTextbookState, j: NodeId | None) -> Result[BullyTextbookState]:
         """Take j for the leader, unless it is known to be dead already."""

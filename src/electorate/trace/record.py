@@ -21,6 +21,7 @@ from electorate.core import (
     Viewed,
     text_of,
 )
+from electorate.core.codec import json_of
 
 FORMAT = 1
 
@@ -86,7 +87,7 @@ class Scribe:
     @staticmethod
     def raw(value: object) -> msgspec.Raw:
         """A value as JSON inside an entry."""
-        return msgspec.Raw(msgspec.json.encode(value, order="deterministic"))
+        return msgspec.Raw(json_of(value))
 
     def took(
         self, at: float, event: Event, state: object, letterhead: Letterhead | None = None

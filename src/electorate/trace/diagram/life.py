@@ -13,6 +13,7 @@ from electorate.trace.step import (
     Fired,
     Paused,
     Phased,
+    Placed,
     Pressed,
     Recovered,
     Resumed,
@@ -92,9 +93,9 @@ class Life:
             case Fired(_, timer):
                 self._disarm(number, timer, Ending.FIRED)
             case Phased(_, timer, left):
-                self._armed[timer] = Wait(
-                    timer, BEFORE, self._end, Ending.PENDING, None, step.at + left
-                )
+                begin = self._armed[timer].begin if timer in self._armed else BEFORE
+                latest = step.at + left
+                self._armed[timer] = Wait(timer, begin, self._end, Ending.PENDING, None, latest)
             case Crashed():
                 self._stop(number)
             case Recovered() if self._down is not None:
@@ -188,11 +189,17 @@ def node_of(step: Step) -> NodeId | None:
 def lives_of(
     trace: Trace, view: View, start: Mapping[NodeId, Standing] | None = None
 ) -> dict[NodeId, Life]:
-    """The life of every node; `start` says how those stood that no turn tells about."""
+    """The life of every node; `start` says how those stood that no turn tells about.
+
+    Whom it leaves out was down, unless the record begins with putting it into a state.
+    """
     lives = {node: Life(node, len(trace.steps)) for node in sorted(trace.setting.ids)}
     known = dict(start or {})
     told: set[NodeId] = set()
+    placed: set[NodeId] = set()
     for step in trace.steps:
+        if isinstance(step.happening, Placed) and step.happening.is_up:
+            placed.add(step.happening.node)
         node = node_of(step)
         if node is None or node in told:
             continue
@@ -205,8 +212,11 @@ def lives_of(
         if isinstance(step.happening, Recovered):
             lives[node].begin(None, up=False)
             known.pop(node, None)
-    for node, standing in known.items():
-        lives[node].begin(standing, up=True)
+    for node, life in lives.items():
+        if node in known:
+            life.begin(known[node], up=True)
+        elif start is not None and node not in placed:
+            life.begin(None, up=False)
     for number, step in enumerate(trace.steps):
         node = node_of(step)
         if node is not None:

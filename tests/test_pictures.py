@@ -1,0 +1,84 @@
+"""The pictures in the docs show what the code does now; `pytest --rewrite` draws them anew."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from electorate.cli.main import main
+from electorate.cli.picture import draw
+from electorate.cli.replay import breaches
+from electorate.simulate.replay import replay
+from tests.script import ROOT, find
+
+DOCS = ROOT / "docs"
+PICTURES = DOCS / "pictures"
+PAGES = sorted((DOCS / "protocols").glob("*.md"))
+EXAMPLE = re.compile(r"^\|.*\| (.*) \| `(tests/\S+)` \| \[picture\]\((pictures/\S+)\) \|$", re.M)
+
+FOUND = {
+    "bully_as_printed.svg": "check bully-as-printed --crashes 1 --recoveries 1 --engine python",
+}
+"""The pictures that are not of a golden script, and the commands that draw them."""
+SIZE_MAX = 100_000
+
+
+class Example(NamedTuple):
+    """A run that has a picture."""
+
+    title: str
+    script: Path
+    picture: Path
+
+
+def examples() -> list[Example]:
+    """Everything that is listed in docs/examples.md."""
+    text = (DOCS / "examples.md").read_text(encoding="utf-8")
+    return [Example(title, ROOT / script, DOCS / to) for title, script, to in EXAMPLE.findall(text)]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.picture.stem)
+def test_the_picture_of_an_example_is_up_to_date(
+    example: Example, rewrite: bool, tmp_path: Path
+) -> None:
+    played = replay(example.script.read_text(encoding="utf-8"), find, example.script.name)
+    setting = played.trace.setting
+    marks = [
+        (breach.step - 1, f"{name} is violated: {breach.witness.text}")
+        for name, breach in breaches(played)
+    ]
+    title = example.title[0].upper() + example.title[1:]
+    drawn = tmp_path / "drawn.svg"
+    draw(drawn, played.trace, setting.machine(*find(setting.protocol)), title, marks)
+    compare(example.picture, drawn, rewrite)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_picture_of_a_counterexample_is_up_to_date(
+    name: str, rewrite: bool, tmp_path: Path
+) -> None:
+    drawn = tmp_path / name
+    main([*FOUND[name].split(), "--svg", str(drawn)])
+    compare(PICTURES / name, drawn, rewrite)
+
+
+def compare(picture: Path, drawn: Path, rewrite: bool) -> None:
+    text = drawn.read_text(encoding="utf-8")
+    assert len(text) < SIZE_MAX
+    if rewrite:
+        picture.write_text(text, encoding="utf-8")
+    else:
+        assert picture.read_text(encoding="utf-8") == text, "make pictures draws it anew"
+
+
+def test_every_picture_is_drawn_from_something() -> None:
+    drawn = [example.picture.name for example in examples()]
+    assert sorted([*drawn, *FOUND]) == sorted(path.name for path in PICTURES.iterdir())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_protocol_is_shown_on_its_page(page: Path) -> None:
+    shown = re.findall(r"^!\[.+\]\(\.\./pictures/(\S+)\)$", page.read_text(encoding="utf-8"), re.M)
+    assert shown
+    assert all((PICTURES / name).is_file() for name in shown)
