@@ -16,8 +16,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test fmt swarm mutants fuzz failover rounds bench-checker golden clean
-.PHONY: help setup up check test fmt swarm mutants fuzz failover bench-checker golden pictures clean
+.PHONY: help setup up check test fmt swarm mutants fuzz failover rounds bench-checker golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

@@ -15,8 +15,8 @@ from electorate.core import Asked, Request, Status, Turn
 from electorate.protocols import bully_rpc, bully_textbook
 from electorate.protocols.invitation import Begin, Invitation, InvitationState, Tasks
 from electorate.simulate import Cluster, settle
+from electorate.simulate.settle import run_until
 from electorate.trace import Setting, Start
-from tests.paper.connectivity import run_until
 from tests.test_laws import walks
 
 WORK: dict[str, Request] = {

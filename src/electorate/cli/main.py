@@ -13,13 +13,8 @@ from electorate import __version__
 from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
 from electorate.core import ProtocolError
 
-COMMANDS = ("up", "check", "simulate", "replay", "protocols", "node")
+COMMANDS = ("up", "check", "simulate", "costs", "replay", "protocols", "node")
 """Each is a module of its own in this folder."""
-from electorate.cli import check, costs, node, protocols, replay, simulate, up
-from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
-from electorate.core import ProtocolError
-
-COMMANDS = (up, check, simulate, costs, replay, protocols, node)
 
 
 class OneLineParser(argparse.ArgumentParser):
