@@ -19,13 +19,13 @@ STUCK = Liveness.STUCK
 
 KILLED = [
     # The order of the halts.
-    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",)), Breaks(35)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",)), Breaks(35)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",), timing=Timing(2)), Breaks(40)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",), timing=Timing(2)), Breaks(40)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",)), Breaks(31)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",)), Breaks(31)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",), timing=Timing(2)), Breaks(36)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",), timing=Timing(2)), Breaks(36)),
     # Either guard of the announcement is enough; without both it breaks.
-    (Question(RPC, "A1", ONE_BACK, ("accept=anyone", "ready=false")), Breaks(29)),
-    (Question(RPC, "A1", ONE_BACK, ("begin=anyone",)), Breaks(33)),
+    (Question(RPC, "A1", ONE_BACK, ("accept=anyone", "ready=false")), Breaks(25)),
+    (Question(RPC, "A1", ONE_BACK, ("begin=anyone",)), Breaks(29)),
     # The check takes weak nodes in, and ends the office of a second leader.
     (Question(RPC, "A2", ONE_BACK, ("check=0",)), Breaks(20, STUCK)),
     (Question(RPC, "A2", LOST, ("normal=any",)), Breaks(41, STUCK)),
