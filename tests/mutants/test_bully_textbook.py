@@ -44,7 +44,7 @@ KILLED = [
     ),
     (
         Question(TEXTBOOK, "A2", rules=("following=3T-1",), start=Start.BOOT),
-        Breaks(23, PREVENTABLE),
+        Breaks(40, PREVENTABLE),
     ),
 ]
 
