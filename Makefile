@@ -16,7 +16,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test fmt swarm mutants fuzz failover rounds bench-checker golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -33,8 +33,11 @@ check: setup ## formatting, lint, types, imports, tidiness
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
-test: setup ## run every test
-	$(BIN)/pytest -n auto
+test: setup ## run every test but the slow ones
+	$(BIN)/pytest -n auto -m "not slow"
+
+slow: setup ## run the slow tests: searches of minutes
+	$(BIN)/pytest -m slow --timeout 3600
 
 fmt: setup ## format, and fix what can be fixed
 	$(BIN)/ruff format .
