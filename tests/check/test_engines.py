@@ -13,6 +13,7 @@ from electorate.check.table.search import TableSearch
 from electorate.claims import CLAIMS, Claim, Fold, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status, Timing
 from electorate.protocols.bully import Bully
+from electorate.protocols.invitation import Invitation
 from electorate.trace import (
     Clock,
     Connections,
@@ -162,6 +163,14 @@ def test_the_number_of_workers_changes_nothing(workers: int) -> None:
     assert complete
     (finding,) = search.findings(lambda progress: None)
     assert (finding.liveness, finding.tau) == (reference.liveness, reference.tau)
+
+
+def test_one_worker_finds_room_for_thousands_of_beginnings() -> None:
+    """Checks at every phase: more rows to begin with than there are slots for at first."""
+    setting = Setting("invitation", (1, 2, 3))
+    machine = setting.machine(Invitation, "sound")
+    verdict = check(machine, Model(setting), [CLAIMS["A3"]], engine="numba", threads=1)
+    assert (verdict.states, verdict.transitions) == (43_385, 98_968)
 
 
 def test_a_limit_stops_the_table_engine_with_a_reason() -> None:

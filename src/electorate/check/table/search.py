@@ -167,6 +167,8 @@ class TableSearch:
         return numbers * self._owners + owner
 
     def _begin(self) -> None:
+        room = self._visited.room_after(len(self._origins))
+        self._visited.grow(room, self._engine.each_owner)
         for row in self._origins:
             mark = self._engine.mark(row)
             self._visited.take_in(
