@@ -4,8 +4,8 @@ import electorate.core
 from electorate import claims, trace
 
 CORE = """
-Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message NodeId P
-ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing State Status
+Anyone Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message Name NodeId
+Over OverRules P ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing State Status
 Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
 """
 

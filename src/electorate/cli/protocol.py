@@ -13,12 +13,14 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from electorate.cli.error import UsageError
-from electorate.core import Machine, NodeId, Rules
+from electorate.core import Machine, NodeId, Over, Rules
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 
 GROUP = "electorate.protocols"
 NODES_MAX = 64
+OVER = "-over-"
+"""As in `mandate-over-bully`."""
 
 
 class Protocol(NamedTuple):
@@ -30,7 +32,7 @@ class Protocol(NamedTuple):
 
     def spelled(self) -> str:
         """The name that scripts use: it finds this protocol in this form again."""
-        if self.form == (REGISTRY[self.name].form if self.name in REGISTRY else "sound"):
+        if self.form == _default_form(self.name):
             return self.name
         return f"{self.name}/{self.form}"
 
@@ -56,11 +58,14 @@ def find(name: str, form: str | None = None) -> Protocol:
     """The protocol of that name (`name/form` names a form too); a UsageError says what is wrong."""
     if form is None and "/" in name:
         stem, _, last = name.rpartition("/")
-        if stem in REGISTRY or ":" in stem:
+        if stem in REGISTRY or ":" in stem or OVER in stem:
             name, form = stem, last
     if name in REGISTRY:
         entry = REGISTRY[name]
         return _in_form(name, entry.machine, form or entry.form)
+    outer, over, inner = name.partition(OVER)
+    if over and (outer in REGISTRY or ":" in outer):
+        return _in_form(name, _over(find(outer), find(inner)), form or _default_form(name))
     for installed in entry_points(group=GROUP, name=name):
         try:
             loaded = installed.load()
@@ -78,6 +83,18 @@ def find(name: str, form: str | None = None) -> Protocol:
     if not hasattr(module, class_name):
         raise UsageError(f"{source} has no class {class_name!r}")
     return _in_form(name, _machine_class(name, getattr(module, class_name)), form or "sound")
+
+
+def _default_form(name: str) -> str:
+    """The form that a name means by itself."""
+    outer = name.partition(OVER)[0]
+    return REGISTRY[outer].form if outer in REGISTRY else "sound"
+
+
+def _over(outer: Protocol, inner: Protocol) -> type[Machine[Any]]:
+    if not issubclass(outer.kind, Over):
+        raise UsageError(f"{outer.name} does not run over another protocol")
+    return outer.kind.over(inner.kind, inner.form)
 
 
 def _in_form(name: str, kind: type[Machine[Any]], form: str) -> Protocol:

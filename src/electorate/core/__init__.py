@@ -1,10 +1,12 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
+from electorate.core.anyone import Anyone, Name
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.lift import Lift
 from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
 from electorate.core.member import Members, Strongest
+from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
 from electorate.core.standing import Standing, Status
 from electorate.core.timing import P, Span, T, Timing
@@ -12,6 +14,7 @@ from electorate.core.turn import ProtocolError, Turn, Turns
 from electorate.core.value import Message, NodeId, Request, Stable, State, Value, text_of
 
 __all__ = [
+    "Anyone",
     "Asked",
     "Assumption",
     "CancelTimer",
@@ -22,7 +25,10 @@ __all__ = [
     "Machine",
     "Members",
     "Message",
+    "Name",
     "NodeId",
+    "Over",
+    "OverRules",
     "P",
     "ProtocolError",
     "Received",

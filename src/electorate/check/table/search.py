@@ -301,6 +301,6 @@ class TableSearch:
             Memory.used(),
             self.bytes_per_state,
             book.size,
-            1 - book.filled / max(1, self._engine.look_ups),
+            max(0.0, 1 - book.filled / max(1, self._engine.look_ups)),
         )
         return Progress(phase, level, frontier, self.states, self.transitions, effort)
