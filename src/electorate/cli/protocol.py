@@ -47,7 +47,7 @@ class Protocol(NamedTuple):
         """The machine for a setting."""
         rules = self.rules(list(setting.rules))
         try:
-            return self.kind(setting.members(), setting.timing, rules)
+            return self.kind(setting.members(), setting.promised, rules)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
         except Exception as error:

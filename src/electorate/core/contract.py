@@ -54,6 +54,8 @@ class Contract:
                 raise Breach(f"view returned the leader {leader!r}, which is not a member")
             case Standing(_, _, group) if not (group is None or _is_row(group)):
                 raise Breach(f"view returned the group {group!r}, which is no tuple of numbers")
+            case Standing(token=token) if not (token is None or type(token) is int):
+                raise Breach(f"view returned the token {token!r}, which is no whole number")
             case Standing(until=until) if until is not None and not self._is_timer(until):
                 raise Breach(f"view names the timer {until!r}, which is not declared")
             case Standing():

@@ -37,6 +37,7 @@ class Assumption(StrEnum):
     """What a protocol may rely on. Its promises hold inside; dropping any one breaks a claim."""
 
     BOUNDED_DELAY = "bounded-delay"  # a message is handled within T
+    BOUNDED_CLOCKS = "bounded-clocks"  # clocks differ by no more than is allowed for
     CLOSED_BOUNDS = "closed-bounds"  # a message due at x comes before a timer due at x
     FIFO = "fifo"  # each channel keeps the order of sending
     NO_LOSS = "no-loss"  # a message between live nodes arrives

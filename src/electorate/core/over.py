@@ -32,11 +32,17 @@ class Over(Machine[S]):
 
     inner_kind: ClassVar[type[Machine[Any]]]
     rules_type: type[OverRules] = OverRules
+    promises_over: ClassVar[tuple[str, ...]] = ()
+    """What it promises besides, over any machine but the one that it is declared over."""
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.lift = Lift(self.inner_kind(members, timing, self.rules.inner))
+        self.lift = Lift(self.inner_kind(self.inside(members), timing, self.rules.inner))
         self.lift.declare(self)
+
+    def inside(self, members: Members) -> Members:
+        """The members as the inner machine knows them."""
+        return members
 
     @classmethod
     def over(cls, inner: type[Machine[Any]], form: str = "sound") -> "type[Over[S]]":
@@ -61,7 +67,12 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
         f"{outer.__name__}Over{inner.__name__}",
         (outer,),
         exec_body=lambda body: body.update(
-            inner_kind=inner, rules_type=rules_type, forms=forms, __module__=outer.__module__
+            inner_kind=inner,
+            rules_type=rules_type,
+            forms=forms,
+            promises=(*outer.promises, *outer.promises_over),
+            strongest=inner.strongest,
+            __module__=outer.__module__,
         ),
     )
     return made

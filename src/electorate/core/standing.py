@@ -21,6 +21,8 @@ class Standing(Value):
     group: tuple[int, ...] | None = None
     until: str | None = None
     """The timer that ends this office; None where offices do not run out."""
+    token: int | None = None
+    """The number of the leader's term, for what must refuse all but the newest; None without."""
 
     def expired(self, armed: frozenset[str]) -> "Standing":
         """The standing to go by, given the timers that are armed and have not run out.

@@ -5,6 +5,8 @@ milliseconds on a network and integer ticks in the checker.
 """
 
 import re
+from fractions import Fraction
+from math import ceil, floor
 from typing import Self
 
 from electorate.core.value import Value
@@ -17,10 +19,21 @@ class Timing(Value):
     """A message is handled at most this long after it was sent (plus P)."""
     P: int = 0
     """A node answers at most this long after it received."""
+    drift: float = 0.0
+    """How far a clock may be off: a timer of k takes k(1-drift) to k(1+drift)."""
 
     def __post_init__(self) -> None:
         if self.T < 1 or self.P < 0:
             raise ValueError(f"T is at least 1 and P at least 0, not T={self.T}, P={self.P}")
+        if not 0 <= self.drift < 1:
+            raise ValueError(f"drift={self.drift:g} is not within 0..1")
+
+    def lasts(self, after: int, jitter: int = 0) -> tuple[int, int]:
+        """The shortest and the longest that a timer may take on a clock that drifts."""
+        if not self.drift:
+            return after, after + jitter
+        drift = Fraction(str(self.drift))
+        return ceil(after * (1 - drift)), floor((after + jitter) * (1 + drift))
 
     def text(self, duration: int) -> str:
         """Express a duration in T where it is a whole number of them."""

@@ -8,6 +8,7 @@ from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
+from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
@@ -40,4 +41,5 @@ REGISTRY: dict[str, Entry] = {
     "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
+    "mandate": Entry(Mandate),
 }

@@ -5,8 +5,6 @@ It is the first line of a script: `cluster bully 1 2 3 T=2 min=1 rule:guard=T`.
 
 import shlex
 from enum import StrEnum
-from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 import msgspec
@@ -101,6 +99,11 @@ class Setting(Value):
         return self.clock is Clock.BOUNDED
 
     @property
+    def promised(self) -> Timing:
+        """The timing that machines are built with: it says how far clocks drift."""
+        return msgspec.structs.replace(self.timing, drift=self.drift)
+
+    @property
     def delay_max(self) -> int:
         """The longest time from sending to handling."""
         return self.timing.T + self.timing.P
@@ -135,15 +138,12 @@ class Setting(Value):
 
     def lasts(self, after: int, jitter: int) -> tuple[int, int]:
         """The shortest and the longest that a timer may take on a clock that drifts."""
-        if not self.drift:
-            return after, after + jitter
-        drift = Fraction(str(self.drift))
-        return ceil(after * (1 - drift)), floor((after + jitter) * (1 + drift))
+        return self.promised.lasts(after, jitter) if self.drift else (after, after + jitter)
 
     def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
         """The machine that all nodes of this run share."""
         rules = kind.form(form).with_texts(self.rules)
-        return kind(self.members(), self.timing, rules)
+        return kind(self.members(), self.promised, rules)
 
     def text(self) -> str:
         """The `cluster` line; what has its usual value is left out."""

@@ -1,0 +1,174 @@
+"""The claims about mandates: what a token is good for, and what an office is.
+
+A node is in office while its own standing names it as the leader and the timer that ends its term
+is running. Entering is coming into office. A claim is sent in the turn that saves a promise to
+oneself, whose epoch is the token that is claimed.
+"""
+
+from collections.abc import Iterator
+
+from electorate.claims.claim import Claim, Fold, Kind, Row, Sight, Witness
+from electorate.core import NodeId, Value
+
+
+class Term(Value):
+    """A term that somebody has entered."""
+
+    token: int
+    holder: NodeId
+    is_over: bool = False
+
+
+class Entries(Value):
+    """Every term that was entered so far, and the first token that was entered again."""
+
+    terms: frozenset[Term] = frozenset()
+    again: Term | None = None
+    before: Term | None = None
+
+
+class Order(Value):
+    """The highest token entered so far, and the claims for tokens that are not above it."""
+
+    highest: int = 0
+    claims: frozenset[tuple[NodeId, int]] = frozenset()
+    """The claims that can be seen now, as far as they were sent in time."""
+    late: frozenset[tuple[NodeId, int]] = frozenset()
+
+
+def holders(row: Row) -> Iterator[tuple[NodeId, int]]:
+    """Who is in office, with which token."""
+    for node, standing in row.live():
+        if standing.leader == node and standing.token is not None:
+            yield node, standing.token
+
+
+def _entered(known: Entries, row: Row) -> Entries:
+    if known.again is not None:
+        return known
+    now = {Term(token, node) for node, token in holders(row)}
+    terms = {
+        term if term in now else Term(term.token, term.holder, is_over=True)
+        for term in known.terms
+    }
+    for new in sorted(now - terms, key=lambda term: term.holder):
+        before = next((term for term in terms if term.token == new.token), None)
+        if before is not None:
+            return Entries(frozenset(terms), new, before)
+        terms.add(new)
+    return Entries(frozenset(terms))
+
+
+def no_token_is_entered_twice(row: Row, known: Entries) -> Witness | None:
+    """M1: a token is good for one term."""
+    if known.again is None or known.before is None:
+        return None
+    node, other = known.again.holder, known.before.holder
+    ended = ", whose term had ended" if known.before.is_over else ""
+    text = f"{node} entered with token {known.again.token}, as did {other} before{ended}"
+    return Witness((node,) if node == other else (node, other), text)
+
+
+def no_term_comes_back(row: Row, known: Entries) -> Witness | None:
+    """M4: who was in office with a token, and then was not, never is again."""
+    again, before = known.again, known.before
+    if again is None or before is None or again.holder != before.holder:
+        return None
+    text = f"the term of {again.holder} with token {again.token} had run out, and is back"
+    return Witness((again.holder,), text)
+
+
+def _ordered(known: Order, row: Row) -> Order:
+    claims = frozenset(_claims(row))
+    fresh = claims - known.claims - known.late
+    late = {(node, token) for node, token in fresh if token <= known.highest}
+    highest = max([known.highest, *(token for _, token in holders(row))])
+    return Order(highest, claims & known.claims | fresh - late, claims & known.late | late)
+
+
+def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
+    """Who has promised itself a token."""
+    for node, stable in zip(row.members.ids, row.stables, strict=True):
+        promise = getattr(stable, "promise", None)
+        if promise is not None and promise.holder == node:
+            yield node, promise.epoch
+
+
+def tokens_exceed_those_before_their_claim(row: Row, known: Order) -> Witness | None:
+    """M2: a token is larger than every token entered before its claim was sent."""
+    for node, token in holders(row):
+        if (node, token) in known.late:
+            text = f"{node} is in office with token {token}, which it claimed after "
+            return Witness((node,), f"{text}a token that is not smaller had been entered")
+    return None
+
+
+def _highest(known: int, row: Row) -> int:
+    return max([known, *(token for _, token in holders(row))])
+
+
+def one_term_at_a_time(row: Row, highest: int) -> Witness | None:
+    """M3: no two nodes are in office at once, and terms follow one another in token order."""
+    now = list(holders(row))
+    if len(now) > 1:
+        nodes = tuple(node for node, _ in now)
+        offices = " and ".join(f"{node} with token {token}" for node, token in now)
+        return Witness(nodes, f"{offices} are in office at once")
+    for node, token in now:
+        if token < highest:
+            return Witness((node,), f"{node} is in office with token {token}, after {highest}")
+    return None
+
+
+def somebody_is_in_office(row: Row) -> Witness | None:
+    """M5: if a node that may lead reaches a majority, somebody is in office."""
+    live = [node for node, _ in row.live()]
+    reach = {node: [other for other in live if row.linked(node, other)] for node in live}
+    able = [node for node in live if 2 * len(reach[node]) > len(row.members.ids)]
+    ranked = any(row.members.attributes)
+    able = [node for node in able if not ranked or row.members.rank(node)[0]]
+    if not able or any(holders(row)):
+        return None
+    return Witness((able[0],), f"{able[0]} reaches a majority, and nobody is in office")
+
+
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        Claim(
+            "M1",
+            Kind.ALWAYS,
+            "no token is entered twice",
+            no_token_is_entered_twice,
+            Fold(Entries(), _entered),
+        ),
+        Claim(
+            "M2",
+            Kind.ALWAYS,
+            "a token is larger than every token entered before its claim was sent",
+            tokens_exceed_those_before_their_claim,
+            Fold(Order(), _ordered),
+            frozenset({Sight.STABLES}),
+        ),
+        Claim(
+            "M3",
+            Kind.ALWAYS,
+            "no two nodes are in office at once, and terms follow one another in token order",
+            one_term_at_a_time,
+            Fold(0, _highest),
+        ),
+        Claim(
+            "M4",
+            Kind.ALWAYS,
+            "a term that has run out never comes back",
+            no_term_comes_back,
+            Fold(Entries(), _entered),
+        ),
+        Claim(
+            "M5",
+            Kind.GOAL,
+            "once nothing fails any more, and if a node reaches a majority, somebody is in office",
+            somebody_is_in_office,
+        ),
+    )
+}

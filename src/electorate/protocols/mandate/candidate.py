@@ -1,0 +1,150 @@
+"""The half of a node that stands for office: it polls, claims, holds, renews and releases.
+
+A term counts from when it was asked for. Two leases take turns: while one is in force, the other
+counts for the round that is being asked for, and takes its place once a majority has answered
+that very round.
+"""
+
+from msgspec.structs import replace
+
+from electorate.core import CancelTimer, Effect, NodeId, Result
+from electorate.protocols.mandate.message import Claim, Grant, Poll, Release
+from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.state import (
+    ASKING,
+    NOBODY,
+    AnyState,
+    Phase,
+    Promise,
+    Wait,
+)
+from electorate.protocols.mandate.voter import AT_REST, bind
+
+
+def poll(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Ask everybody whether it is free. Nothing has to be saved for that."""
+    me = frozenset({s.me})
+    silent = s.silent and terms.rules.silence == "told"
+    asking = replace(
+        s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.epoch
+    )
+    return asking, [*terms.to_others(s.me, Poll(silent)), terms.set(Wait.ANSWER)]
+
+
+def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Promise myself an epoch above all that I know of, and ask everybody to grant it."""
+    promise = s.stable.promise
+    epoch = max(s.heard, promise.epoch) + 1
+    if terms.rules.epoch == "keep" and promise.holder == s.me:
+        epoch = promise.epoch
+    stable = replace(s.stable, promise=Promise(epoch, s.me))
+    claiming = replace(
+        s, **{**AT_REST, "stable": stable, "bound": None, "phase": Phase.CLAIMING}
+    )
+    s, asked = _ask(terms, claiming)
+    return _counted(terms, s, [*asked, terms.set(Wait.ANSWER)])
+
+
+def renew(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Ask everybody for more time."""
+    following = s.round + 1
+    if terms.rules.rounds:
+        following %= terms.rules.rounds
+    s, asked = _ask(terms, replace(s, round=following))
+    return _counted(terms, s, [*asked, terms.set(Wait.RENEW)])
+
+
+def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[AnyState]:
+    """Count an answer to the round that is open, and to no other."""
+    if s.phase not in ASKING or not s.votes:
+        return s, []
+    if (grant.epoch, grant.round) != (s.stable.promise.epoch, s.round):
+        return s, []
+    return _counted(terms, replace(s, votes=s.votes | {j}), [])
+
+
+def withdraw(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Nothing came of my claim: set everybody free, and try again later."""
+    release = Release(s.stable.promise.epoch)
+    effects = [CancelTimer(Wait.ANSWER), CancelTimer(_idle(s)), *terms.to_others(s.me, release)]
+    return wait(terms, s, effects)
+
+
+def wait(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
+    """Try again later."""
+    waiting = replace(s, **{**AT_REST, "phase": Phase.WAITING})
+    return waiting, [*effects, terms.back_off(s.me)]
+
+
+def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
+    """The lease in force has ended, or the one that was asked for."""
+    if lease == s.office:
+        # Nobody is released: the work may not have noticed yet.
+        rests = s.phase is not Phase.HOLDING
+        left = replace(s, **AT_REST)
+        return wait(terms, left, _left(s)) if rests else (left, _left(s))
+    if s.phase is Phase.CLAIMING:
+        return withdraw(terms, s)
+    return replace(s, votes=NOBODY), []
+
+
+def step_down(terms: Terms, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
+    """Stay in office until the work has ended."""
+    effects: list[Effect] = [terms.set(Wait.GRACE)]
+    if terms.rules.release == "asked":
+        effects += terms.to_others(s.me, Release(s.stable.promise.epoch, heir))
+    return replace(s, phase=Phase.ENDING, heir=heir), effects
+
+
+def finish(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """The work has ended: leave, and set everybody free, or have them wait for my heir."""
+    release = Release(s.stable.promise.epoch, s.heir)
+    effects = [*_left(s), CancelTimer(s.office or Wait.EVEN)]
+    effects += terms.to_others(s.me, release)
+    if s.heir is None:
+        return wait(terms, s, effects)
+    left, binding = bind(terms, replace(s, **AT_REST), s.heir)
+    return left, [*effects, *binding]
+
+
+def lapse(s: AnyState) -> Result[AnyState]:
+    """The work has not ended in time: hold on as long as the lease lasts, and never release."""
+    effects: list[Effect] = [CancelTimer(Wait.RENEW)]
+    if s.votes:
+        effects.append(CancelTimer(_idle(s)))
+    return replace(s, phase=Phase.LAPSING, votes=NOBODY), effects
+
+
+def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Open a round: its lease counts from now."""
+    asked = terms.to_others(s.me, Claim(s.stable.promise.epoch, s.round))
+    leases = [terms.set(_idle(s))] if terms.rules.count == "request" else []
+    return replace(s, votes=frozenset({s.me})), [*asked, *leases]
+
+
+def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
+    """With a majority for this round its lease comes into force."""
+    if not terms.majority(s.votes):
+        return s, effects
+    lease = _idle(s)
+    if terms.rules.count == "reply":
+        effects = [*effects, terms.set(lease)]
+    if s.office is not None:
+        effects = [*effects, CancelTimer(s.office)]
+    if s.phase is Phase.CLAIMING:
+        effects = [*effects, CancelTimer(Wait.ANSWER), terms.set(Wait.RENEW)]
+        s = replace(s, phase=Phase.HOLDING)
+    return replace(s, office=lease, votes=NOBODY), effects
+
+
+def _idle(s: AnyState) -> Wait:
+    """The lease that is not in force."""
+    return Wait.ODD if s.office is Wait.EVEN else Wait.EVEN
+
+
+def _left(s: AnyState) -> list[Effect]:
+    """What a node that leaves office waits for no longer; the lease in force is not among it."""
+    waits = [_idle(s)] if s.votes else []
+    waits += [] if s.phase is Phase.LAPSING else [Wait.RENEW]
+    waits += [Wait.GRACE] if s.phase is Phase.ENDING else []
+    return [CancelTimer(each) for each in waits]

@@ -1,0 +1,74 @@
+"""What nodes say to each other about mandates, and what an application may ask for."""
+
+from electorate.core import Message, NodeId, Request
+
+
+class Poll(Message):
+    """Are you free? And if I am silent: I reach no majority, so leave me out of your election."""
+
+    silent: bool = False
+
+
+class Free(Message):
+    """You may claim; this is the highest epoch that I have promised."""
+
+    epoch: int
+
+
+class Bound(Message):
+    """Not now: I am bound to somebody."""
+
+
+class Back(Message):
+    """I reach a majority again: take me back into your election."""
+
+
+class Claim(Message):
+    """Grant me this epoch, or go on granting it; I count how often I ask."""
+
+    epoch: int
+    round: int
+
+
+class Grant(Message):
+    """The epoch is yours: I am bound to you since I heard you ask in that round."""
+
+    epoch: int
+    round: int
+
+
+class Release(Message):
+    """My term of that epoch is over: be free, or bound to my heir."""
+
+    epoch: int
+    heir: NodeId | None = None
+
+
+class Offer(Message):
+    """Will you take over from me?"""
+
+    epoch: int
+
+
+class Wish(Message):
+    """Hand your office over to me."""
+
+    epoch: int
+
+
+class StepDown(Request):
+    """Give up the office as soon as the work has ended."""
+
+
+class Transfer(Request):
+    """Hand the office over to this node, if it will have it."""
+
+    heir: NodeId
+
+
+class Ended(Request):
+    """The work has ended: the office may go."""
+
+
+MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish)
+REQUESTS = (StepDown, Transfer, Ended)

@@ -1,0 +1,127 @@
+"""The rules of a mandate, and what follows from them for given members and timing."""
+
+from typing import Literal, NamedTuple
+
+from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
+from electorate.protocols.mandate.state import Wait
+
+
+class MandateRules(OverRules):
+    """What may be varied. The defaults are the sound form."""
+
+    lease: Span = 7 * T + 3 * P
+    """How long a term lasts from when it was last asked for."""
+    granted: Span = 8 * T + 3 * P
+    """How long a node is bound from when it granted."""
+    period: Span = 2 * T + P
+    """How often a holder asks for more time."""
+    answer: Span = 2 * T + P
+    """How long a node waits for answers."""
+    retry: Span = Span(ticks=1)
+    """How long the strongest node waits before it asks again."""
+    stagger: Span = 2 * T + P + 1
+    """How much longer each weaker node waits."""
+    grace: Span = 4 * T
+    """How long the work may take to end."""
+    preempt: Literal["priority", "never"] = "priority"
+    """Whether a node of a higher priority than the holder's asks for the office."""
+    preempt_delay: Span = 20 * T
+    """For how long it follows that holder before it asks."""
+    constants: Literal["sound", "any"] = "sound"
+    """Whether leases and periods that cannot work are refused."""
+    rounds: int = 0
+    """How many numbers rounds have before they begin again; 0: they never do."""
+    durable: Literal["yes", "no"] = "yes"
+    """Whether a promise survives a crash."""
+    epoch: Literal["raise", "keep"] = "raise"
+    """Whether a node that has claimed before claims a new epoch."""
+    boot: Literal["bound", "free"] = "bound"
+    """Whether a node that boots with a promise to another holds itself bound."""
+    grants: Literal["free", "always"] = "free"
+    """Whether a node that is bound refuses others."""
+    release: Literal["ended", "asked"] = "ended"
+    """When a holder that steps down says that its term is over: once it is, or at once."""
+    count: Literal["request", "reply"] = "request"
+    """From when a lease counts: from the asking, or from the answer."""
+    poll: Literal["ask", "skip"] = "ask"
+    """Whether a node asks who is free before it claims."""
+    silence: Literal["told", "untold", "never"] = "told"
+    """Whether a node without a majority leaves the election inside, and says so."""
+
+
+class Terms(NamedTuple):
+    """The terms on which offices are granted here."""
+
+    members: Members
+    timing: Timing
+    rules: MandateRules
+
+    def majority(self, nodes: frozenset[NodeId]) -> bool:
+        """Whether these are more than half of the members."""
+        return 2 * len(nodes) > len(self.members.ids)
+
+    def to_others(self, me: NodeId, message: Message) -> list[Send]:
+        """The message to every other member."""
+        return [Send(j, message) for j in self.members.others(me)]
+
+    def set(self, wait: Wait) -> SetTimer:
+        """Set a timer to the length that its rule gives it."""
+        rules = self.rules
+        spans = {
+            Wait.ANSWER: rules.answer,
+            Wait.RENEW: rules.period,
+            Wait.EVEN: rules.lease,
+            Wait.ODD: rules.lease,
+            Wait.GRANTED: rules.granted,
+            Wait.GRACE: rules.grace,
+            Wait.PREEMPT: rules.preempt_delay,
+        }
+        return SetTimer(wait, spans[wait].of(self.timing))
+
+    def back_off(self, me: NodeId) -> SetTimer:
+        """Ask again later: the weaker, the later, so that two that collide do so only once."""
+        ids, lowest = self.members.ids, self.members.strongest == "lowest"
+        stronger = sum(other < me if lowest else other > me for other in ids)
+        return SetTimer(
+            Wait.RETRY, (self.rules.retry + stronger * self.rules.stagger).of(self.timing)
+        )
+
+    def priority(self, node: NodeId) -> int:
+        """The higher, the more it should lead; all are equal if none has an attribute."""
+        return self.members.attributes[self.members.ids.index(node)]
+
+    def is_witness(self, node: NodeId) -> bool:
+        """Whether a node only votes: it has priority 0 where others have one."""
+        return any(self.members.attributes) and not self.priority(node)
+
+    def preempts(self, me: NodeId, holder: NodeId) -> bool:
+        """Whether a node should lead rather than this holder."""
+        return self.rules.preempt == "priority" and self.priority(me) > self.priority(holder)
+
+    def expect_sound(self) -> None:
+        """Raise a ValueError if a lease could outlast its grants, or end before its renewal."""
+        rules, timing = self.rules, self.timing
+        lasts = {name: timing.lasts(getattr(rules, name).of(timing)) for name in CLOCKED}
+        way = 2 * timing.T + timing.P
+        drift = f" with drift {timing.drift:g}" if timing.drift else ""
+        if lasts["lease"][1] > lasts["granted"][0]:
+            raise ValueError(
+                f"two nodes could be in office at once: lease={rules.lease} may take "
+                f"{lasts['lease'][1]}{drift}, but granted={rules.granted} may end after "
+                f"{lasts['granted'][0]}"
+            )
+        for name in ("period", "answer"):
+            if lasts[name][0] < way:
+                raise ValueError(
+                    f"answers could come too late: they take up to 2T+P = {way}, but "
+                    f"{name}={getattr(rules, name)} may end after {lasts[name][0]}{drift}"
+                )
+        needed = 2 * way + lasts["period"][1]
+        if lasts["lease"][0] <= needed:
+            raise ValueError(
+                f"a term could end before it is renewed: that takes up to 2(2T+P)+period = "
+                f"{needed}{drift}, but lease={rules.lease} may end after {lasts['lease'][0]}"
+            )
+
+
+CLOCKED = ("lease", "granted", "period", "answer")

@@ -1,0 +1,83 @@
+"""What a node knows about mandates: its own office, and whom it is bound to."""
+
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from electorate.core import NodeId, Stable, State, Value
+
+Inner = TypeVar("Inner", bound=State)
+Kept = TypeVar("Kept", bound=Stable)
+
+
+class Wait(StrEnum):
+    """The timers."""
+
+    ANSWER = "answer"  # whoever was asked would have answered by now
+    RETRY = "retry"  # ask again
+    RENEW = "renew"  # ask for more time
+    EVEN = "even"  # one of the two leases: while one is in force, the other is asked for
+    ODD = "odd"  # the other one
+    GRANTED = "granted"  # the lease that I granted has run out for sure
+    GRACE = "grace"  # the work has had time enough to end
+    PREEMPT = "preempt"  # I have been fit for long enough to ask for the office
+
+
+class Phase(StrEnum):
+    """What a node does about an office of its own."""
+
+    IDLE = "idle"  # nothing
+    WAITING = "waiting"  # asks again in a while
+    POLLING = "polling"  # asks whether it could claim
+    CLAIMING = "claiming"  # has claimed, and waits for a majority
+    HOLDING = "holding"  # is in office
+    ENDING = "ending"  # is in office until its work has ended
+    LAPSING = "lapsing"  # is in office until its lease ends, and asks for no more
+
+
+ASKING = frozenset({Phase.CLAIMING, Phase.HOLDING, Phase.ENDING})
+"""Phases in which grants count."""
+OWN = ASKING | {Phase.LAPSING}
+"""Phases in which a node's vote is its own."""
+NOBODY: frozenset[NodeId] = frozenset()
+
+
+class Promise(Value):
+    """The last epoch that a node granted, and to whom. Its own claims are grants to itself."""
+
+    epoch: int = 0
+    holder: NodeId | None = None
+
+
+class MandateStable(Stable, Generic[Kept]):
+    """What survives a crash."""
+
+    promise: Promise
+    inner: Kept
+
+
+class MandateState(State, Generic[Inner, Kept]):
+    """One node's part: as a voter, and as a candidate."""
+
+    stable: MandateStable[Kept]
+    inner: Inner
+    bound: NodeId | None = None
+    """Whose lease I granted and hold for running; myself if I have just been made an heir."""
+    phase: Phase = Phase.IDLE
+    round: int = 0
+    votes: frozenset[NodeId] = NOBODY
+    """Who is free for me, or has granted the present round; nobody while none is open."""
+    reached: frozenset[NodeId] = NOBODY
+    """Who has answered my poll, free or not."""
+    heard: int = 0
+    """The highest epoch in the answers to my poll."""
+    office: Wait | None = None
+    """The lease in force."""
+    heir: NodeId | None = None
+    silent: bool = False
+    """Whether I reach no majority, and have left the election inside."""
+    hushed: frozenset[NodeId] = NOBODY
+    """Who has told me that of itself."""
+    alive: frozenset[NodeId] = NOBODY
+
+
+AnyState = MandateState[Any, Any]

@@ -1,0 +1,85 @@
+"""The half of a node that votes: it answers polls and claims, and is bound by what it granted.
+
+It is free again only when the lease that it granted has run out for sure, or by the holder's own
+word. That a holder cannot be reached proves nothing.
+"""
+
+from msgspec.structs import replace
+
+from electorate.core import CancelTimer, Effect, NodeId, Result, Send
+from electorate.protocols.mandate.message import Bound, Claim, Free, Grant, Release, Wish
+from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Wait
+
+
+def answer_poll(s: AnyState, j: NodeId) -> Send:
+    """Say whether j could have my vote."""
+    return Send(j, Free(s.stable.promise.epoch) if _is_free_for(s, j) else Bound())
+
+
+def answer_claim(terms: Terms, s: AnyState, j: NodeId, claim: Claim) -> Result[AnyState]:
+    """Grant, for the first time or once more; who is refused hears nothing."""
+    promise = Promise(claim.epoch, j)
+    is_mine = promise == s.stable.promise or claim.epoch > s.stable.promise.epoch
+    is_free = _is_free_for(s, j) or (terms.rules.grants == "always" and s.phase not in OWN)
+    if not (is_mine and is_free):
+        return s, []
+    effects: list[Effect] = []
+    if s.phase is Phase.POLLING and not s.silent:
+        s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
+    if s.stable.promise != promise:
+        s = replace(s, stable=replace(s.stable, promise=promise))
+    s, binding = bind(terms, s, j)
+    return s, [*effects, *binding, Send(j, Grant(claim.epoch, claim.round))]
+
+
+def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
+    """Be bound for as long as the lease could run."""
+    effects: list[Effect] = [terms.set(Wait.GRANTED)]
+    if holder != s.bound and terms.preempts(s.me, holder):
+        effects.append(terms.set(Wait.PREEMPT))
+    return replace(s, bound=holder), effects
+
+
+def free(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Be bound to nobody any more."""
+    effects: list[Effect] = [CancelTimer(Wait.GRANTED)]
+    if s.bound is not None and terms.preempts(s.me, s.bound):
+        effects.append(CancelTimer(Wait.PREEMPT))
+    return replace(s, bound=None), effects
+
+
+def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Result[AnyState]:
+    """Be free by the holder's own word, or bound to its heir; an heir is bound to itself."""
+    effects: list[Effect] = []
+    if s.bound == j and s.stable.promise == Promise(release.epoch, j):
+        s, effects = free(terms, s)
+        if release.heir not in (None, s.me) and release.heir in terms.members.ids:
+            return bind(terms, s, release.heir)
+    is_willing = s.bound is None and s.phase not in OWN and not terms.is_witness(s.me)
+    if release.heir == s.me and is_willing:
+        s = replace(s, bound=s.me, heard=max(release.epoch, s.heard))
+    return s, effects
+
+
+def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
+    """Ask a holder of a lower priority for its office, and again if it does not hear."""
+    if s.bound is None or not terms.preempts(s.me, s.bound):
+        return s, []
+    return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
+
+
+def _is_free_for(s: AnyState, j: NodeId) -> bool:
+    return s.bound in (None, j) and s.phase not in OWN
+
+
+AT_REST = {
+    "phase": Phase.IDLE,
+    "round": 0,
+    "votes": frozenset[NodeId](),
+    "reached": frozenset[NodeId](),
+    "heard": 0,
+    "office": None,
+    "heir": None,
+}
+"""What a node that does not stand for office has in the fields of one that does."""
