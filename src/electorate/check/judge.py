@@ -109,7 +109,9 @@ class Judge:
 def lack_of(world: World, row: Codes) -> str | None:
     """What a row lacks of the goals that were asked for or that the machine promises."""
     promised = (CLAIMS[name] for name in world.machine.promises if name in CLAIMS)
-    claims = {claim.name: claim for claim in (*promised, *world.claims)}
+    # What a claim would have to remember is there only if it was asked for.
+    goals = [claim for claim in promised if claim.kind is Kind.GOAL and claim.fold is None]
+    claims = {claim.name: claim for claim in (*goals, *world.claims)}
     lacking = Judge(world, list(claims.values())).of(row).lacking
     return lacking[0][1].text if lacking else None
 

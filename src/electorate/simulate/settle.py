@@ -31,15 +31,18 @@ class Calm:
         cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
 
     def is_quiet(self) -> bool:
-        """Whether nothing is on its way and no timer is armed, but for those that never rest."""
+        """Whether nothing is on its way and no timer is armed, but for those that never rest.
+
+        Nor do those that end an office: they are set again for as long as it lasts.
+        """
         nodes = self.cluster.nodes
         for envelope in self.cluster.in_flight():
             if not nodes[envelope.to].paused:
                 return False
         return not any(
-            timer not in self._periodic
+            timer not in self._periodic and timer != node.local.standing.until
             for node in nodes.values()
-            if node.reacts
+            if node.local is not None and not node.paused
             for timer in node.timers
         )
 

@@ -83,8 +83,8 @@ class Setting(Value):
         for a, b in self.graph or ():
             if a == b or not {a, b} <= set(self.ids):
                 raise ValueError(f"graph: {a}-{b} is no link between two members")
-        if self.order is Order.SET and self.clock is not Clock.UNBOUNDED:
-            raise ValueError("order=set keeps messages for ever: it needs unbounded timing")
+        if self.order is Order.SET and self.prompt:
+            raise ValueError("order=set keeps messages for ever: it needs timing clocks or unbounded")
         if self.order is Order.SET and self.connections is Connections.DIE:
             raise ValueError("order=set keeps messages for ever: connections cannot die")
 

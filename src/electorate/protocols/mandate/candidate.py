@@ -67,13 +67,12 @@ def withdraw(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
     release = Release(s.stable.promise.epoch)
     effects = [CancelTimer(Wait.ANSWER), CancelTimer(_idle(s)), *terms.to_others(s.me, release)]
-    return wait(terms, s, effects)
+    return wait(s, [*effects, terms.back_off(s.me)])
 
 
-def wait(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
+def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:
     """Try again later."""
-    waiting = replace(s, **{**AT_REST, "phase": Phase.WAITING})
-    return waiting, [*effects, terms.back_off(s.me)]
+    return replace(s, **{**AT_REST, "phase": Phase.WAITING}), effects
 
 
 def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
@@ -82,7 +81,7 @@ def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
         # Nobody is released: the work may not have noticed yet.
         rests = s.phase is not Phase.HOLDING
         left = replace(s, **AT_REST)
-        return wait(terms, left, _left(s)) if rests else (left, _left(s))
+        return wait(left, [*_left(s), terms.back_off(s.me)]) if rests else (left, _left(s))
     if s.phase is Phase.CLAIMING:
         return withdraw(terms, s)
     return replace(s, votes=NOBODY), []
@@ -102,7 +101,7 @@ def finish(terms: Terms, s: AnyState) -> Result[AnyState]:
     effects = [*_left(s), CancelTimer(s.office or Wait.EVEN)]
     effects += terms.to_others(s.me, release)
     if s.heir is None:
-        return wait(terms, s, effects)
+        return wait(s, [*effects, terms.back_off(s.me)])
     left, binding = bind(terms, replace(s, **AT_REST), s.heir)
     return left, [*effects, *binding]
 

@@ -236,7 +236,7 @@ class Mandate(Over[Any]):
         """Too few are free; if too few have answered at all, leave the election to others."""
         is_alone = not (s.silent or self.terms.majority(s.reached))
         if not is_alone or self.rules.silence == "never":
-            return candidate.wait(self.terms, s, [])
+            return candidate.wait(s, [self.terms.set(Wait.RETRY)])
         s, effects = candidate.poll(self.terms, replace(s, silent=True))
         return s, [*self.lift.silenced(), *effects]
 

@@ -9,18 +9,18 @@ from electorate.protocols.mandate.state import Wait
 class MandateRules(OverRules):
     """What may be varied. The defaults are the sound form."""
 
-    lease: Span = 7 * T + 3 * P
+    lease: Span = 7 * T + 6 * P
     """How long a term lasts from when it was last asked for."""
-    granted: Span = 8 * T + 3 * P
+    granted: Span = 8 * T + 6 * P
     """How long a node is bound from when it granted."""
-    period: Span = 2 * T + P
+    period: Span = 2 * T + 2 * P
     """How often a holder asks for more time."""
-    answer: Span = 2 * T + P
+    answer: Span = 2 * T + 2 * P
     """How long a node waits for answers."""
     retry: Span = Span(ticks=1)
-    """How long the strongest node waits before it asks again."""
-    stagger: Span = 2 * T + P + 1
-    """How much longer each weaker node waits."""
+    """How long a node waits before it asks again."""
+    stagger: Span = 6 * T + 6 * P
+    """How much longer a node waits after a failed claim for every node that is stronger."""
     grace: Span = 4 * T
     """How long the work may take to end."""
     preempt: Literal["priority", "never"] = "priority"
@@ -69,6 +69,7 @@ class Terms(NamedTuple):
         rules = self.rules
         spans = {
             Wait.ANSWER: rules.answer,
+            Wait.RETRY: rules.retry,
             Wait.RENEW: rules.period,
             Wait.EVEN: rules.lease,
             Wait.ODD: rules.lease,
@@ -102,7 +103,7 @@ class Terms(NamedTuple):
         """Raise a ValueError if a lease could outlast its grants, or end before its renewal."""
         rules, timing = self.rules, self.timing
         lasts = {name: timing.lasts(getattr(rules, name).of(timing)) for name in CLOCKED}
-        way = 2 * timing.T + timing.P
+        way = 2 * (timing.T + timing.P)
         drift = f" with drift {timing.drift:g}" if timing.drift else ""
         if lasts["lease"][1] > lasts["granted"][0]:
             raise ValueError(
@@ -113,13 +114,13 @@ class Terms(NamedTuple):
         for name in ("period", "answer"):
             if lasts[name][0] < way:
                 raise ValueError(
-                    f"answers could come too late: they take up to 2T+P = {way}, but "
+                    f"answers could come too late: they take up to 2T+2P = {way}, but "
                     f"{name}={getattr(rules, name)} may end after {lasts[name][0]}{drift}"
                 )
         needed = 2 * way + lasts["period"][1]
         if lasts["lease"][0] <= needed:
             raise ValueError(
-                f"a term could end before it is renewed: that takes up to 2(2T+P)+period = "
+                f"a term could end before it is renewed: that takes up to 2(2T+2P)+period = "
                 f"{needed}{drift}, but lease={rules.lease} may end after {lasts['lease'][0]}"
             )
 
