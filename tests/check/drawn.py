@@ -147,7 +147,7 @@ def drawn_setting(lot: Random) -> Setting:
     ids = tuple(range(1, lot.choice((1, 2, 2, 2, 2, 3)) + 1))
     timing = Timing(lot.choice((1, 1, 2)), lot.choice((0, 0, 0, 1)))
     clock = lot.choice((Clock.BOUNDED,) * 4 + (Clock.CLOCKS,) + (Clock.UNBOUNDED,) * 2)
-    orders = [order for order in Order if order is not Order.SET or clock is Clock.UNBOUNDED]
+    orders = [order for order in Order if order is not Order.SET or clock is not Clock.BOUNDED]
     order = lot.choice(orders)
     links = tuple(pair for pair in combinations(ids, 2) if lot.random() < 0.7)
     return Setting(

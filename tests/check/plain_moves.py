@@ -134,8 +134,11 @@ class PlainMoves(Plain):
         for me, node in place.nodes.items():
             for timer, (soonest, _) in node.timers.items():
                 ended = self.ended(node)
-                allowed = timer == ended if ended else node.pulse == "woken" or not waits
-                if node.reacts and soonest == 0 and allowed:
+                if not node.reacts or soonest > 0:
+                    continue
+                ends = timer == self.machine.view(node.state).until
+                allowed = timer == ended if ended else ends or node.pulse == "woken" or not waits
+                if allowed:
                     yield from self.take("fire", place, me, TimedOut(timer))
 
     def opinions(self, place: Place) -> Iterator[Move]:

@@ -43,8 +43,10 @@ class Brief(Diary):
         return replace(state, diary=state.diary[:ENTRIES]), effects
 
 
-def keeping(orders: dict[str, str], nodes: int = 2, **given: object) -> Probe:
-    return Probe(orders, nodes, kind=Brief, order=Order.SET, clock=Clock.UNBOUNDED, **given)
+def keeping(
+    orders: dict[str, str], nodes: int = 2, clock: Clock = Clock.UNBOUNDED, **given: object
+) -> Probe:
+    return Probe(orders, nodes, kind=Brief, order=Order.SET, clock=clock, **given)
 
 
 def kept(probe: Probe, row: Row, node: int) -> set[tuple[int, str]]:
@@ -171,11 +173,20 @@ def test_runs_among_kept_messages_are_retold() -> None:
         probe.expect_retold(row)
 
 
-@pytest.mark.parametrize("clock", [Clock.BOUNDED, Clock.CLOCKS])
-def test_messages_that_stay_for_ever_know_no_bounds(clock: Clock) -> None:
+def test_messages_that_stay_for_ever_know_no_bounds() -> None:
     """Fails if a setting is taken that promises both."""
-    with pytest.raises(ValueError, match="needs unbounded timing"):
-        Setting("diary", (1, 2), order=Order.SET, clock=clock)
+    with pytest.raises(ValueError, match="it needs timing clocks or unbounded"):
+        Setting("diary", (1, 2), order=Order.SET)
+
+
+def test_clocks_may_be_bounded_all_the_same() -> None:
+    """Fails if a timer forgets its bound where messages have none, or time stands still."""
+    orders = {**AB, "2 boot": "set x 2"}
+    probe = keeping(orders, clock=Clock.CLOCKS)
+    assert probe.moments("fire", 2) == {2}
+    assert probe.moments("deliver", 2, horizon=5) == set(range(6))
+    free = keeping(orders)
+    assert free.diaries(2) == probe.diaries(2)
 
 
 def test_there_is_no_normal_state_to_begin_with() -> None:

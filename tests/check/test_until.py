@@ -88,6 +88,14 @@ def test_an_office_with_jitter_lasts_until_its_timer_fires_or_must_have() -> Non
     assert probe.moments("fire", 1) == {1, 2, 3}
 
 
+def test_an_office_that_ends_early_does_not_wait_for_messages_either() -> None:
+    """Fails if a fast clock, on which an office is over, is held up by what others have sent."""
+    orders = {**OFFICE, "1 boot": "follow 1 until x; set x 1 1", "2 boot": "send 1 a"}
+    assert Probe(orders, delay_min=1).ends(1) == {("fired x", "heard a"), ("heard a", "fired x")}
+    lax = {**orders, "1 boot": "follow 1; set x 1 1"}
+    assert Probe(lax, delay_min=1).ends(1) == {("heard a", "fired x")}
+
+
 def test_without_bounds_an_office_lasts_until_its_timer_fires() -> None:
     probe = Probe(OFFICE, clock=Clock.UNBOUNDED)
     assert statuses(probe, 1) == {(): {Status.NORMAL}, ("fired x",): {Status.ELECTION}}

@@ -80,6 +80,8 @@ class LocalCard:
         self.due = bounded and any(t.latest == 0 for t in value.timers)
         self.standing = standing
         self.expired: str | None = None
+        self.office = None if standing is None else standing.until
+        """The timer that ends this node's office: whenever it fires, it waits for nothing."""
         if standing is not None:
             running = frozenset(t.timer for t in value.timers if t.latest > 0 or not bounded)
             self.standing = standing.expired(running)

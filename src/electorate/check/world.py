@@ -147,7 +147,7 @@ class World(Board):
                 if node.expired:
                     if timer != node.expired:
                         continue
-                elif waiting and closed and not node.woken:
+                elif waiting and closed and not node.woken and timer != node.office:
                     continue
                 event = TimedOut(timer)
                 self._take(Move("fire", place, timer), event, place, (row, 0, None), moves)

@@ -157,7 +157,7 @@ class Listing:
             if node.expired:
                 if timer != node.expired:
                     continue
-            elif waits and not node.woken:
+            elif waits and not node.woken and timer != node.office:
                 continue
             self._take(place, local, TimedOut(timer), budget)
 
