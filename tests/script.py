@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from electorate.cli.protocol import OVER
 from electorate.cli.retell import kind_and_form
 from electorate.core import Machine
 from electorate.protocols.registry import REGISTRY
@@ -14,4 +15,5 @@ SCRIPTS = sorted(GOLDEN.rglob("*.txt"))
 
 def find(name: str) -> tuple[type[Machine[Any]], str]:
     """What a script means by a name, from wherever the tests are run."""
-    return kind_and_form(name if name in REGISTRY else str(ROOT / name))
+    is_path = name not in REGISTRY and OVER not in name
+    return kind_and_form(str(ROOT / name) if is_path else name)

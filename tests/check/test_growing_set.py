@@ -1,6 +1,7 @@
 """A network that keeps everything: any message may come in any order and any number of times."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ class Brief(Diary):
 
 
 def keeping(
-    orders: dict[str, str], nodes: int = 2, clock: Clock = Clock.UNBOUNDED, **given: object
+    orders: dict[str, str], nodes: int = 2, *, clock: Clock = Clock.UNBOUNDED, **given: Any
 ) -> Probe:
     return Probe(orders, nodes, kind=Brief, order=Order.SET, clock=clock, **given)
 
@@ -98,9 +99,10 @@ def test_one_set_is_one_state_however_it_came_about() -> None:
 @pytest.mark.parametrize("kind", ["losses", "doubles"])
 def test_there_are_no_losses_and_no_copies_to_be_spent(kind: str) -> None:
     """Fails if a fault that says nothing here blows up the search."""
+    given: dict[str, Any] = {kind: 2}
     counts = [
         (len(probe.rows), probe.search.transitions, probe.kinds())
-        for probe in (keeping(AB), keeping(AB, **{kind: 2}))
+        for probe in (keeping(AB), keeping(AB, **given))
     ]
     assert counts[0] == counts[1]
 

@@ -48,8 +48,7 @@ def _entered(known: Entries, row: Row) -> Entries:
         return known
     now = {Term(token, node) for node, token in holders(row)}
     terms = {
-        term if term in now else Term(term.token, term.holder, is_over=True)
-        for term in known.terms
+        term if term in now else Term(term.token, term.holder, is_over=True) for term in known.terms
     }
     for new in sorted(now - terms, key=lambda term: term.holder):
         before = next((term for term in terms if term.token == new.token), None)
@@ -88,7 +87,7 @@ def _ordered(known: Order, row: Row) -> Order:
 
 def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
     """Who has promised itself a token."""
-    for node, stable in zip(row.members.ids, row.stables, strict=True):
+    for node, stable in zip(row.members.ids, row.stables, strict=False):
         promise = getattr(stable, "promise", None)
         if promise is not None and promise.holder == node:
             yield node, promise.epoch
@@ -125,11 +124,15 @@ def somebody_is_in_office(row: Row) -> Witness | None:
     live = [node for node, _ in row.live()]
     reach = {node: [other for other in live if row.linked(node, other)] for node in live}
     able = [node for node in live if 2 * len(reach[node]) > len(row.members.ids)]
-    ranked = any(row.members.attributes)
-    able = [node for node in able if not ranked or row.members.rank(node)[0]]
-    if not able or any(holders(row)):
+    able = [node for node in able if not _is_witness(row, node)]
+    if not able or any(standing.leader == node for node, standing in row.live()):
         return None
     return Witness((able[0],), f"{able[0]} reaches a majority, and nobody is in office")
+
+
+def _is_witness(row: Row, node: NodeId) -> bool:
+    """Whether a node only votes: it has attribute 0 where others have one."""
+    return any(row.members.attributes) and row.members.rank(node)[0] == 0
 
 
 CLAIMS: dict[str, Claim] = {

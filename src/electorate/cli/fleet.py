@@ -228,7 +228,7 @@ class Fleet:
             if member.process is not process:
                 return  # The last words of an earlier process say nothing about this one.
             before, member.told = member.told, told
-        if any(told[k] != before.get(k) for k in ("status", "leader", "group")):
+        if any(told[k] != before.get(k) for k in ("status", "leader", "group", "token")):
             member.since_s = self.seconds
             self.changes += 1
             self.news.put(News(self.seconds, member.node, "standing", told))

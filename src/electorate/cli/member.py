@@ -52,7 +52,7 @@ class Member:
         """What it believes, as far as it said."""
         if not self.running or self.told.get("status") is None:
             return None
-        told = {name: self.told[name] for name in ("status", "leader", "group")}
+        told = {name: self.told[name] for name in ("status", "leader", "group", "token")}
         return msgspec.convert(told, Standing)
 
     def start(self, words: list[str], log: Path) -> subprocess.Popen[str]:

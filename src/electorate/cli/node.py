@@ -210,6 +210,7 @@ class _Reporter:
             "status": None if standing is None else standing.status,
             "leader": None if standing is None else standing.leader,
             "group": None if standing is None else standing.group,
+            "token": None if standing is None else standing.token,
             "counters": counters,
         }
         print(json.dumps(told), flush=True)

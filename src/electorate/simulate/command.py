@@ -250,6 +250,8 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
         text += f" in group {text_of(standing.group)}"
     if standing.leader is not None or standing.status is Status.NORMAL:
         text += f", follows {'nobody' if standing.leader is None else standing.leader}"
+    if standing.token is not None:
+        text += f" with token {standing.token}"
     return text + (", paused" if paused else "")
 
 

@@ -10,7 +10,7 @@ def first_belief(me: NodeId, new: Standing) -> str:
     """How a node stands that has just booted."""
     if new.status is Status.ELECTION:
         return "enters an election"
-    return _stand(me, new, single=True) + _office(me, new)
+    return _stand(me, new, single=True) + _token(None, new) + _office(me, new)
 
 
 def change_of(
@@ -35,12 +35,15 @@ def change_of(
         if new.leader is not None and new.leader != old.leader:
             yield f"takes {'itself' if new.leader == me else f'node {new.leader}'} for the leader"
     else:
-        yield _arrival(me, old, new) + instead + _group(old, new) + _office(me, new)
+        known = _group(old, new) + _token(old, new)
+        yield _arrival(me, old, new) + instead + known + _office(me, new)
 
 
 def _small_change(me: NodeId, old: Standing, new: Standing) -> Iterator[str]:
     if new.group is not None and new.group != old.group:
         yield f"is{_group(old, new)} now"
+    if new.token is not None and new.token != old.token:
+        yield f"goes by token {new.token}"
     if new.leader == me and new.until is not None and new.until != old.until:
         yield f"holds office{_office(me, new)}"
 
@@ -75,6 +78,11 @@ def _stand(me: NodeId | None, standing: Standing, *, single: bool) -> str:
 def _group(old: Standing, new: Standing) -> str:
     changed = new.group is not None and new.group != old.group
     return f" in group {text_of(new.group)}" if changed else ""
+
+
+def _token(old: Standing | None, new: Standing) -> str:
+    changed = new.token is not None and (old is None or new.token != old.token)
+    return f" with token {new.token}" if changed else ""
 
 
 def _office(me: NodeId, new: Standing) -> str:

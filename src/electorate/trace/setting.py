@@ -84,7 +84,9 @@ class Setting(Value):
             if a == b or not {a, b} <= set(self.ids):
                 raise ValueError(f"graph: {a}-{b} is no link between two members")
         if self.order is Order.SET and self.prompt:
-            raise ValueError("order=set keeps messages for ever: it needs timing clocks or unbounded")
+            raise ValueError(
+                "order=set keeps messages for ever: it needs timing clocks or unbounded"
+            )
         if self.order is Order.SET and self.connections is Connections.DIE:
             raise ValueError("order=set keeps messages for ever: connections cannot die")
 

@@ -25,9 +25,7 @@ def poll(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask everybody whether it is free. Nothing has to be saved for that."""
     me = frozenset({s.me})
     silent = s.silent and terms.rules.silence == "told"
-    asking = replace(
-        s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.epoch
-    )
+    asking = replace(s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.epoch)
     return asking, [*terms.to_others(s.me, Poll(silent)), terms.set(Wait.ANSWER)]
 
 
@@ -38,9 +36,7 @@ def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
     if terms.rules.epoch == "keep" and promise.holder == s.me:
         epoch = promise.epoch
     stable = replace(s.stable, promise=Promise(epoch, s.me))
-    claiming = replace(
-        s, **{**AT_REST, "stable": stable, "bound": None, "phase": Phase.CLAIMING}
-    )
+    claiming = replace(s, **{**AT_REST, "stable": stable, "bound": None, "phase": Phase.CLAIMING})
     s, asked = _ask(terms, claiming)
     return _counted(terms, s, [*asked, terms.set(Wait.ANSWER)])
 
@@ -65,9 +61,9 @@ def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[Any
 
 def withdraw(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
-    release = Release(s.stable.promise.epoch)
-    effects = [CancelTimer(Wait.ANSWER), CancelTimer(_idle(s)), *terms.to_others(s.me, release)]
-    return wait(s, [*effects, terms.back_off(s.me)])
+    ended: list[Effect] = [CancelTimer(Wait.ANSWER), CancelTimer(_idle(s))]
+    released = terms.to_others(s.me, Release(s.stable.promise.epoch))
+    return wait(s, [*ended, *released, terms.back_off(s.me)])
 
 
 def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:
@@ -78,10 +74,9 @@ def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:
 def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
     """The lease in force has ended, or the one that was asked for."""
     if lease == s.office:
-        # Nobody is released: the work may not have noticed yet.
-        rests = s.phase is not Phase.HOLDING
-        left = replace(s, **AT_REST)
-        return wait(left, [*_left(s), terms.back_off(s.me)]) if rests else (left, _left(s))
+        if s.phase is Phase.HOLDING:
+            return replace(s, **AT_REST), _left(s)
+        return _leave(terms, s, is_done=False)
     if s.phase is Phase.CLAIMING:
         return withdraw(terms, s)
     return replace(s, votes=NOBODY), []
@@ -97,13 +92,9 @@ def step_down(terms: Terms, s: AnyState, heir: NodeId | None) -> Result[AnyState
 
 def finish(terms: Terms, s: AnyState) -> Result[AnyState]:
     """The work has ended: leave, and set everybody free, or have them wait for my heir."""
-    release = Release(s.stable.promise.epoch, s.heir)
-    effects = [*_left(s), CancelTimer(s.office or Wait.EVEN)]
-    effects += terms.to_others(s.me, release)
-    if s.heir is None:
-        return wait(s, [*effects, terms.back_off(s.me)])
-    left, binding = bind(terms, replace(s, **AT_REST), s.heir)
-    return left, [*effects, *binding]
+    office = s.office
+    s, effects = _leave(terms, s, is_done=True)
+    return s, effects if office is None else [CancelTimer(office), *effects]
 
 
 def lapse(s: AnyState) -> Result[AnyState]:
@@ -112,6 +103,17 @@ def lapse(s: AnyState) -> Result[AnyState]:
     if s.votes:
         effects.append(CancelTimer(_idle(s)))
     return replace(s, phase=Phase.LAPSING, votes=NOBODY), effects
+
+
+def _leave(terms: Terms, s: AnyState, *, is_done: bool) -> Result[AnyState]:
+    """The term is over. An heir may have it; without one all are free only if the work is done."""
+    effects = _left(s)
+    if is_done or s.heir is not None:
+        effects += terms.to_others(s.me, Release(s.stable.promise.epoch, s.heir))
+    if s.heir is None:
+        return wait(s, [*effects, terms.back_off(s.me)])
+    left, binding = bind(terms, replace(s, **AT_REST), s.heir)
+    return left, [*effects, *binding]
 
 
 def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:

@@ -21,6 +21,8 @@ class MandateRules(OverRules):
     """How long a node waits before it asks again."""
     stagger: Span = 6 * T + 6 * P
     """How much longer a node waits after a failed claim for every node that is stronger."""
+    jitter: Span = 0 * T
+    """How much longer still, by lot. In place of a stagger it is not enough."""
     grace: Span = 4 * T
     """How long the work may take to end."""
     preempt: Literal["priority", "never"] = "priority"
@@ -83,9 +85,8 @@ class Terms(NamedTuple):
         """Ask again later: the weaker, the later, so that two that collide do so only once."""
         ids, lowest = self.members.ids, self.members.strongest == "lowest"
         stronger = sum(other < me if lowest else other > me for other in ids)
-        return SetTimer(
-            Wait.RETRY, (self.rules.retry + stronger * self.rules.stagger).of(self.timing)
-        )
+        span = self.rules.retry + stronger * self.rules.stagger
+        return SetTimer(Wait.RETRY, span.of(self.timing), self.rules.jitter.of(self.timing))
 
     def priority(self, node: NodeId) -> int:
         """The higher, the more it should lead; all are equal if none has an attribute."""

@@ -126,7 +126,8 @@ def _texts(node: NodeId, standing: Standing | None) -> list[str]:
         text = f"reorganization, {follows}"
     short = [] if standing.leader is None else [str(standing.leader)]
     group = [] if standing.group is None else [f"{text}, group {text_of(standing.group)}"]
-    return [*group, text, *short]
+    token = [] if standing.token is None else [f"{text}, token {standing.token}"]
+    return [*group, *token, text, *short]
 
 
 # --- timers ---
