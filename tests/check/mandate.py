@@ -1,0 +1,72 @@
+"""Mandates to be judged, over any election, with terms that last as few ticks as possible."""
+
+from typing import Any, NamedTuple
+
+from electorate.check import Bounds, Budget, Model, Verdict, check
+from electorate.claims import CLAIMS
+from electorate.cli.protocol import find
+from electorate.core import Machine, Timing
+from electorate.protocols.mandate import Mandate
+from electorate.trace import Clock, Order, Setting, Start
+from tests.check.seer import Seer
+
+SHORT = "constants=any lease=2 granted=2 period=1 answer=1 retry=1 stagger=0 grace=1"
+"""As short as terms can be. Where messages take any time, nothing else depends on T."""
+BARE = f"{SHORT} poll=skip"
+"""Whoever is named claims at once: polls decide nothing, and hold up most claims."""
+
+Graph = tuple[tuple[int, int], ...]
+
+
+class Case(NamedTuple):
+    """What is to be judged: a mandate, its rules, and all that can happen to it."""
+
+    rules: str
+    nodes: int
+    budget: Budget
+    claims: str = "M1 M2 M3 M4"
+    inner: str = "anyone"
+    clock: Clock = Clock.CLOCKS
+    order: Order = Order.FIFO
+    start: Start = Start.BOOT
+    T: int = 1
+    P: int = 0
+    delay_min: int = 0
+    drift: float = 0.0
+    counter: int = 2
+    """How many terms, and how many renewals of each."""
+    graph: Graph | None = None
+    attributes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        changed = self.rules.replace(BARE, "bare").replace(SHORT, "short")
+        faults = " ".join(self.budget.texts())
+        drift = f"drift {self.drift:g} " if self.drift else ""
+        return f"N={self.nodes} over {self.inner} {self.clock} {self.order} {drift}{changed} {faults}"
+
+
+def kind_of(inner: str) -> type[Machine[Any]]:
+    """The mandate over the election of that name."""
+    if inner == "anyone":
+        return Mandate
+    return Mandate.over(Seer) if inner == "seer" else find(f"mandate-over-{inner}").kind
+
+
+def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> Verdict:
+    setting = Setting(
+        f"mandate-over-{case.inner}",
+        tuple(range(1, case.nodes + 1)),
+        tuple(case.rules.split()),
+        timing=Timing(case.T, case.P),
+        delay_min=case.delay_min,
+        clock=case.clock,
+        order=case.order,
+        start=case.start,
+        attributes=case.attributes,
+        graph=case.graph,
+        drift=case.drift,
+    )
+    machine = setting.machine(kind_of(case.inner), "sound")
+    model = Model(setting, case.budget, Bounds(counter=case.counter))
+    claims = [CLAIMS[name] for name in case.claims.split()]
+    return check(machine, model, claims, states_max, engine=engine)

@@ -1,0 +1,135 @@
+"""The mandate broken on purpose: each rule switched off alone, each length a tick too short.
+
+A mutant is killed when the checker finds a run that breaks a claim; the length of the shortest such
+run is pinned. No run as short breaks the sound form in the same model. The mutants that cost an
+office rather than a claim are killed by the worst time to one, which grows with the terms that the
+search may count: they go round for ever.
+"""
+
+import pytest
+
+from electorate.check import Budget, Liveness, Result, board
+from electorate.check.part import Local, LocalCard
+from electorate.core import Standing
+from electorate.trace import Clock
+from tests.check.mandate import BARE, Case, judged
+
+ASKED = Budget(asks=2)
+CRASHED = Budget(crashes=1, recoveries=1, asks=2)
+STATES_MAX = 600_000
+
+SAFETY = [
+    ("durable=no", CRASHED, "M1", 8),
+    ("durable=no", CRASHED, "M2", 8),
+    ("durable=no", CRASHED, "M3", 8),
+    ("epoch=keep", ASKED, "M1", 8),
+    ("epoch=keep", ASKED, "M4", 8),
+    ("boot=free", CRASHED, "M3", 8),
+    ("grants=always", ASKED, "M3", 12),
+    ("release=asked", ASKED, "M3", 9),
+    ("count=reply", ASKED, "M3", 9),
+    ("granted=1", ASKED, "M3", 8),
+    ("rounds=1", ASKED, "M3", 13),
+]
+"""Rule, budget, the claim that it breaks and in how many moves: three nodes, bounded clocks."""
+
+
+@pytest.mark.parametrize(("rule", "budget", "claim", "moves"), SAFETY)
+def test_the_checker_kills_this_mutant(rule: str, budget: Budget, claim: str, moves: int) -> None:
+    verdict = judged(Case(f"{BARE} {rule}", 3, budget, claim))
+    assert verdict.claims == {claim: Result.VIOLATED}
+    assert [violation.length for violation in verdict.violations] == [moves]
+
+
+@pytest.mark.parametrize("budget", [ASKED, CRASHED], ids=["asked", "crashed"])
+def test_no_run_as_short_breaks_the_sound_form(budget: Budget) -> None:
+    verdict = judged(Case(BARE, 3, budget), STATES_MAX)
+    assert verdict.violations == ()
+    assert verdict.depth > max(moves for _, spent, _, moves in SAFETY if spent == budget)
+
+
+class Late(LocalCard):
+    """A driver that ends an office when its turn comes, and not before anything else."""
+
+    def __init__(self, value: Local, standing: Standing | None, bounded: bool) -> None:
+        super().__init__(value, standing, bounded)
+        self.expired = None
+
+
+@pytest.mark.parametrize(("nodes", "claim"), [(2, "M1"), (2, "M4"), (3, "M4")])
+def test_an_office_that_does_not_end_first_comes_back(
+    nodes: int, claim: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(BARE, nodes, Budget(asks=1), claim)
+    assert judged(case, engine="python").result is Result.HOLDS
+    monkeypatch.setattr(board, "LocalCard", Late)
+    late = judged(case, engine="python")
+    assert late.claims == {claim: Result.VIOLATED}
+    assert [violation.length for violation in late.violations] == [8]
+
+
+STAR = ((1, 2), (2, 3), (2, 4))
+"""The strongest node is a leaf, and reaches no majority."""
+
+
+@pytest.mark.parametrize(("rule", "moves"), [("silence=never", 7), ("silence=untold", 12)])
+def test_without_silence_and_a_word_of_it_a_star_has_no_office(rule: str, moves: int) -> None:
+    star = Case("rounds=2", 4, Budget(), "M5", "seer", Clock.BOUNDED, counter=4, graph=STAR)
+    assert judged(star).liveness is Liveness.LIVE
+    mutant = judged(star._replace(rules=f"rounds=2 {rule}"))
+    assert mutant.liveness is Liveness.STUCK
+    assert [violation.length for violation in mutant.violations] == [moves]
+
+
+RING = ((1, 3), (1, 4), (2, 3), (2, 4))
+"""Nodes 1 and 2 do not see each other, and have the same two voters besides themselves."""
+
+
+def rivals(rules: str, T: int = 1, counter: int = 4) -> Case:
+    return Case(rules, 4, Budget(), "M5", "seer", Clock.BOUNDED, T=T, counter=counter, graph=RING)
+
+
+def goes_round(case: Case) -> bool:
+    """Whether the worst time to an office grows with the number of terms that is explored."""
+    times = [judged(case._replace(counter=most)).tau for most in (4, 6)]
+    return times[0] != times[1]
+
+
+@pytest.mark.parametrize("T", [1, 2])
+def test_two_that_claim_at_once_must_stay_apart_for_five_delays(T: int) -> None:
+    assert not goes_round(rivals("rounds=2 stagger=5T", T))
+    assert goes_round(rivals("rounds=2 stagger=5T-1", T))
+    assert goes_round(rivals("rounds=2 stagger=2T+1", T))
+
+
+@pytest.mark.parametrize(("stagger", "worst"), [("5T", 36), ("6T-1", 22), ("6T", 22)])
+def test_with_six_they_collide_only_once(stagger: str, worst: int) -> None:
+    assert judged(rivals(f"rounds=2 stagger={stagger}", T=2)).tau == worst
+
+
+def test_lots_in_place_of_a_stagger_let_them_collide_for_ever() -> None:
+    assert goes_round(rivals("rounds=2 stagger=0 jitter=6T"))
+    assert not goes_round(rivals("rounds=2 stagger=6T jitter=T"))
+
+
+def holder(rules: str, T: int = 1, P: int = 0, drift: float = 0.0) -> Case:
+    given = f"rounds=4 constants=any {rules}"
+    return Case(given, 2, Budget(), "M5", "seer", Clock.BOUNDED, T=T, P=P, drift=drift)
+
+
+@pytest.mark.parametrize(
+    ("T", "drift", "others", "lease"),
+    [(1, 0.0, "", 7), (2, 0.0, "", 13), (2, 0.25, "period=6 answer=6 granted=40", 21)],
+)
+def test_a_term_that_ends_before_it_is_renewed_is_claimed_again_and_again(
+    T: int, drift: float, others: str, lease: int
+) -> None:
+    assert not goes_round(holder(f"{others} lease={lease}", T, drift=drift))
+    assert goes_round(holder(f"{others} lease={lease - 1}", T, drift=drift))
+
+
+@pytest.mark.parametrize(("T", "P"), [(1, 1), (2, 1)])
+def test_a_round_that_ends_before_its_answers_come_may_be_in_vain_for_ever(T: int, P: int) -> None:
+    """Handling takes P at either end: 2T+P is not enough."""
+    assert not goes_round(holder("period=2T+2P", T, P))
+    assert goes_round(holder("period=2T+2P-1", T, P))
