@@ -42,7 +42,9 @@ class Case(NamedTuple):
         changed = self.rules.replace(BARE, "bare").replace(SHORT, "short")
         faults = " ".join(self.budget.texts())
         drift = f"drift {self.drift:g} " if self.drift else ""
-        return f"N={self.nodes} over {self.inner} {self.clock} {self.order} {drift}{changed} {faults}"
+        return (
+            f"N={self.nodes} over {self.inner} {self.clock} {self.order} {drift}{changed} {faults}"
+        )
 
 
 def kind_of(inner: str) -> type[Machine[Any]]:

@@ -114,7 +114,7 @@ def test_lots_in_place_of_a_stagger_let_them_collide_for_ever() -> None:
 
 def holder(rules: str, T: int = 1, P: int = 0, drift: float = 0.0) -> Case:
     given = f"rounds=4 constants=any {rules}"
-    return Case(given, 2, Budget(), "M5", "seer", Clock.BOUNDED, T=T, P=P, drift=drift)
+    return Case(given, 2, Budget(), "M5", "seer", Clock.BOUNDED, T=T, P=P, drift=drift, counter=4)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_a_term_that_ends_before_it_is_renewed_is_claimed_again_and_again(
 @pytest.mark.parametrize(("T", "P"), [(1, 1), (2, 1)])
 def test_a_round_that_ends_before_its_answers_come_may_be_in_vain_for_ever(T: int, P: int) -> None:
     """Handling takes P at either end: 2T+P is not enough."""
-    assert not goes_round(holder("period=2T+2P", T, P))
-    assert goes_round(holder("period=2T+2P-1", T, P))
+    assert judged(holder("period=2T+2P", T, P)).liveness is Liveness.LIVE
+    assert judged(holder("period=2T+2P-1", T, P)).liveness is Liveness.PREVENTABLE
