@@ -85,8 +85,9 @@ RING = ((1, 3), (1, 4), (2, 3), (2, 4))
 """Nodes 1 and 2 do not see each other, and have the same two voters besides themselves."""
 
 
-def rivals(rules: str, T: int = 1, counter: int = 4) -> Case:
-    return Case(rules, 4, Budget(), "M5", "seer", Clock.BOUNDED, T=T, counter=counter, graph=RING)
+def rivals(rules: str, T: int = 1) -> Case:
+    given = f"rounds=2 constants=any {rules}"
+    return Case(given, 4, Budget(), "M5", "seer", Clock.BOUNDED, T=T, counter=4, graph=RING)
 
 
 def goes_round(case: Case) -> bool:
@@ -95,25 +96,30 @@ def goes_round(case: Case) -> bool:
     return times[0] != times[1]
 
 
-@pytest.mark.parametrize("T", [1, 2])
-def test_two_that_claim_at_once_must_stay_apart_for_five_delays(T: int) -> None:
-    assert not goes_round(rivals("rounds=2 stagger=5T", T))
-    assert goes_round(rivals("rounds=2 stagger=5T-1", T))
-    assert goes_round(rivals("rounds=2 stagger=2T+1", T))
+@pytest.mark.parametrize(("T", "answer"), [(1, 2), (1, 3), (2, 6)])
+def test_two_that_claim_at_once_must_stay_apart_for_three_delays_and_an_answer(
+    T: int, answer: int
+) -> None:
+    assert not goes_round(rivals(f"answer={answer} stagger={3 * T + answer}", T))
+    assert goes_round(rivals(f"answer={answer} stagger={3 * T + answer - 1}", T))
 
 
-@pytest.mark.parametrize(("stagger", "worst"), [("5T", 36), ("6T-1", 22), ("6T", 22)])
-def test_with_six_they_collide_only_once(stagger: str, worst: int) -> None:
-    assert judged(rivals(f"rounds=2 stagger={stagger}", T=2)).tau == worst
+def test_the_next_rank_must_not_come_as_soon_as_an_answer_could() -> None:
+    assert goes_round(rivals("answer=2T stagger=2T+1"))
+
+
+@pytest.mark.parametrize(("stagger", "worst"), [("6T", 44), ("7T-1", 26), ("7T", 26)])
+def test_a_delay_more_and_they_collide_only_once(stagger: str, worst: int) -> None:
+    assert judged(rivals(f"stagger={stagger}", T=2)).tau == worst
 
 
 def test_lots_in_place_of_a_stagger_let_them_collide_for_ever() -> None:
-    assert goes_round(rivals("rounds=2 stagger=0 jitter=6T"))
-    assert not goes_round(rivals("rounds=2 stagger=6T jitter=T"))
+    assert goes_round(rivals("stagger=0 jitter=7T"))
+    assert not goes_round(rivals("stagger=7T jitter=T"))
 
 
 def holder(rules: str, T: int = 1, P: int = 0, drift: float = 0.0) -> Case:
-    given = f"rounds=4 constants=any {rules}"
+    given = f"rounds=4 constants=any period=2T+2P lease=7T+6P {rules}"
     return Case(given, 2, Budget(), "M5", "seer", Clock.BOUNDED, T=T, P=P, drift=drift, counter=4)
 
 

@@ -59,9 +59,9 @@ def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[Any
     return _counted(terms, replace(s, votes=s.votes | {j}), [])
 
 
-def withdraw(terms: Terms, s: AnyState) -> Result[AnyState]:
+def withdraw(terms: Terms, s: AnyState, over: Wait) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
-    ended: list[Effect] = [CancelTimer(Wait.ANSWER), CancelTimer(_idle(s))]
+    ended: list[Effect] = [CancelTimer(w) for w in (Wait.ANSWER, _idle(s)) if w != over]
     released = terms.to_others(s.me, Release(s.stable.promise.epoch))
     return wait(s, [*ended, *released, terms.back_off(s.me)])
 
@@ -78,7 +78,7 @@ def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
             return replace(s, **AT_REST), _left(s)
         return _leave(terms, s, is_done=False)
     if s.phase is Phase.CLAIMING:
-        return withdraw(terms, s)
+        return withdraw(terms, s, lease)
     return replace(s, votes=NOBODY), []
 
 

@@ -196,7 +196,7 @@ class Mandate(Over[Any]):
             case Wait.ANSWER if s.phase is Phase.POLLING:
                 return self._unanswered(s)
             case Wait.ANSWER if s.phase is Phase.CLAIMING:
-                return candidate.withdraw(self.terms, s)
+                return candidate.withdraw(self.terms, s, wait)
             case Wait.RETRY if s.phase is Phase.WAITING:
                 return replace(s, phase=Phase.IDLE), []
             case Wait.RENEW if s.phase in (Phase.HOLDING, Phase.ENDING):

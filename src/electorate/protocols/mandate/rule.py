@@ -9,17 +9,17 @@ from electorate.protocols.mandate.state import Wait
 class MandateRules(OverRules):
     """What may be varied. The defaults are the sound form."""
 
-    lease: Span = 7 * T + 6 * P
+    lease: Span = 8 * T + 6 * P
     """How long a term lasts from when it was last asked for."""
-    granted: Span = 8 * T + 6 * P
+    granted: Span = 9 * T + 6 * P
     """How long a node is bound from when it granted."""
-    period: Span = 2 * T + 2 * P
+    period: Span = 3 * T + 2 * P
     """How often a holder asks for more time."""
-    answer: Span = 2 * T + 2 * P
+    answer: Span = 3 * T + 2 * P
     """How long a node waits for answers."""
     retry: Span = Span(ticks=1)
     """How long a node waits before it asks again."""
-    stagger: Span = 6 * T + 6 * P
+    stagger: Span = 7 * T + 6 * P
     """How much longer a node waits after a failed claim for every node that is stronger."""
     jitter: Span = 0 * T
     """How much longer still, by lot. In place of a stagger it is not enough."""
@@ -101,7 +101,7 @@ class Terms(NamedTuple):
         return self.rules.preempt == "priority" and self.priority(me) > self.priority(holder)
 
     def expect_sound(self) -> None:
-        """Raise a ValueError if a lease could outlast its grants, or end before its renewal."""
+        """Raise a ValueError if these lengths could cost the safety of offices, or every office."""
         rules, timing = self.rules, self.timing
         lasts = {name: timing.lasts(getattr(rules, name).of(timing)) for name in CLOCKED}
         way = 2 * (timing.T + timing.P)
@@ -118,6 +118,12 @@ class Terms(NamedTuple):
                     f"answers could come too late: they take up to 2T+2P = {way}, but "
                     f"{name}={getattr(rules, name)} may end after {lasts[name][0]}{drift}"
                 )
+        apart = 3 * (timing.T + timing.P) + lasts["answer"][1]
+        if lasts["stagger"][0] < apart:
+            raise ValueError(
+                f"two claims could fail again and again: they must be 3T+3P+answer = {apart}{drift} "
+                f"apart, but stagger={rules.stagger} may be {lasts['stagger'][0]}"
+            )
         needed = 2 * way + lasts["period"][1]
         if lasts["lease"][0] <= needed:
             raise ValueError(
@@ -126,4 +132,4 @@ class Terms(NamedTuple):
             )
 
 
-CLOCKED = ("lease", "granted", "period", "answer")
+CLOCKED = ("lease", "granted", "period", "answer", "stagger")
