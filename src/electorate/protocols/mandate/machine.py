@@ -235,7 +235,9 @@ class Mandate(Over[Any]):
     def _unanswered(self, s: AnyState) -> Result[AnyState]:
         """Too few are free; if too few have answered at all, leave the election to others."""
         is_alone = not (s.silent or self.terms.majority(s.reached))
-        if not is_alone or self.rules.silence == "never":
+        inner = self.lift.inner
+        is_among_others = inner.uses_views or inner.messages
+        if not (is_alone and is_among_others) or self.rules.silence == "never":
             return candidate.wait(s, [self.terms.set(Wait.RETRY)])
         s, effects = candidate.poll(self.terms, replace(s, silent=True))
         return s, [*self.lift.silenced(), *effects]
