@@ -25,7 +25,9 @@ from electorate.cli.protocol import node_count
 from electorate.cli.up import add_pace_arguments, keep_pace
 from electorate.protocols.registry import REGISTRY
 
-SOUND = [name for name, entry in REGISTRY.items() if entry.form == "sound"]
+ASKED = {"mandate": "mandate-over-bully"}
+"""Protocols in which nobody leads unless it is asked to, and over which they do."""
+SOUND = [ASKED.get(name, name) for name, entry in REGISTRY.items() if entry.form == "sound"]
 """The protocols that promise to survive this."""
 
 Measured = dict[str, list[Round]]

@@ -35,6 +35,8 @@ from electorate.core import (
     text_of,
 )
 from electorate.core.codec import Codec
+from electorate.protocols.bully import Bully
+from electorate.protocols.mandate import Mandate
 from electorate.protocols.registry import REGISTRY
 from examples.chang_roberts import ChangRoberts
 from examples.peterson import Peterson
@@ -47,6 +49,7 @@ KINDS: dict[str, tuple[type[Machine[Any]], str]] = {
     "examples/chang-roberts": (ChangRoberts, "sound"),
     "examples/peterson": (Peterson, "sound"),
     "examples/shared-work": (SharedWork, "sound"),
+    "mandate-over-bully": (Mandate.over(Bully), "sound"),
     "over-bully": (OverBully, "sound"),
     "over-tenure": (OverTenure, "sound"),
 }

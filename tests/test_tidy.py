@@ -65,7 +65,7 @@ def test_every_protocol_names_its_source_and_its_needs() -> None:
 
 
 def test_every_protocol_has_golden_scripts() -> None:
-    folders = [ROOT / "tests" / "golden" / file.stem for file in protocols()]
+    folders = [ROOT / "tests" / "golden" / protocol(file) for file in protocols()]
     expect_none(
         "Write at least one golden script (*.txt) in these folders",
         (name(folder) for folder in folders if not any(folder.glob("*.txt"))),
@@ -73,7 +73,7 @@ def test_every_protocol_has_golden_scripts() -> None:
 
 
 def test_every_protocol_has_a_page_in_the_docs() -> None:
-    pages = [ROOT / "docs" / "protocols" / f"{file.stem}.md" for file in protocols()]
+    pages = [ROOT / "docs" / "protocols" / f"{protocol(file)}.md" for file in protocols()]
     expect_none("Write these pages", (name(page) for page in pages if not page.is_file()))
 
 
@@ -193,8 +193,17 @@ def pure_modules() -> list[Path]:
 
 
 def protocols() -> list[Path]:
+    """Every protocol: a file, or the machine of a folder."""
     found = [file for file in modules() if file.parent == PROTOCOLS]
-    return [file for file in found if file.stem not in {"__init__", "registry"}]
+    return [
+        *(file for file in found if file.stem not in {"__init__", "registry"}),
+        *sorted(PROTOCOLS.glob("*/machine.py")),
+    ]
+
+
+def protocol(file: Path) -> str:
+    """The name that a protocol's golden folder and page have."""
+    return file.stem if file.parent == PROTOCOLS else file.parent.name
 
 
 def repository_files() -> Iterator[Path]:

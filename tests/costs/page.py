@@ -18,7 +18,8 @@ def pages() -> dict[Path, str]:
     """Every page that has such a table, and what the table should be."""
     tables: dict[Path, list[Case]] = {}
     for kind, cases in CASES.items():
-        tables.setdefault(PAGES / f"{kind.__module__.rpartition('.')[2]}.md", []).extend(cases)
+        _, _, protocol, *_ = kind.__module__.split(".")
+        tables.setdefault(PAGES / f"{protocol}.md", []).extend(cases)
     return {
         page: "".join(f"{line}\n" for line in table_of(cases)) for page, cases in tables.items()
     }

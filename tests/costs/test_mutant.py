@@ -27,6 +27,7 @@ REPEATED = {
     "park-literal": "Reject",
     "invitation": "Ready",
     "invitation-as-printed": "Ack",
+    "mandate": "Grant",
 }
 """A message of each protocol that is sent once too often."""
 

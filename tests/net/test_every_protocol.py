@@ -19,7 +19,9 @@ NODES = 5
 TIMING = ["--T", "100", "--beat", "50", "--timeout", "400"]
 PATIENCE_S = 40.0
 
-SOUND = [name for name, entry in REGISTRY.items() if entry.form == "sound"]
+ASKED = {"mandate": "mandate-over-bully"}
+"""Protocols in which nobody leads unless it is asked to, and over which they do."""
+SOUND = [ASKED.get(name, name) for name, entry in REGISTRY.items() if entry.form == "sound"]
 OTHERS = [name for name, entry in REGISTRY.items() if entry.form != "sound"]
 
 

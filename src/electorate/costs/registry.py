@@ -13,6 +13,7 @@ from electorate.costs import (
     bully_textbook,
     chang_roberts,
     invitation,
+    mandate,
     park,
     ring_attribute,
     ring_list,
@@ -23,6 +24,7 @@ from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
+from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
@@ -35,6 +37,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     BullyTextbook: bully_textbook.CASES,
     ChangRoberts: chang_roberts.CASES,
     Invitation: invitation.CASES,
+    Mandate: mandate.CASES,
     Park: park.CASES,
     ParkPrinted: park.CASES,
     ParkLiteral: park.LITERAL,

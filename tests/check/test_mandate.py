@@ -1,0 +1,113 @@
+"""Known verdicts of the mandate, with their numbers. A changed number must be explained.
+
+Over Anyone, which may name anybody at any time, so that what holds here holds over any election.
+Terms are as short as they can be: where messages take any time nothing else depends on T. Epochs
+and rounds grow without end and are cut at `counter`, so every verdict is up to so many of them.
+"""
+
+import pytest
+
+from electorate.check import Budget, Liveness, Result
+from electorate.trace import Clock, Order, Start
+from tests.check.mandate import BARE, SHORT, Case, judged
+
+SET = Order.SET
+FREE = Clock.UNBOUNDED
+ONE_BACK = Budget(crashes=1, recoveries=1, asks=2)
+
+SAFE = [
+    # Whatever the network loses, doubles, delays and turns round.
+    (Case(BARE, 2, Budget(asks=3), order=SET), 75_011),
+    (Case(BARE, 2, ONE_BACK, order=SET), 46_196),
+    (Case(BARE, 2, Budget(asks=2), order=SET, counter=3), 258_662),
+    (Case(SHORT, 2, Budget(asks=1), order=SET, counter=3), 362_091),
+    # Channels that keep their order, and nodes that crash or fall asleep.
+    (Case(BARE, 2, Budget(crashes=1, recoveries=1, pauses=1, asks=2)), 191_854),
+    (Case(BARE, 3, Budget(crashes=1, recoveries=1, asks=1)), 526_221),
+    (Case(BARE, 3, Budget(pauses=1, asks=1)), 462_740),
+    # Without any clock a token is good for one term, and larger than all before its claim.
+    (Case(BARE, 2, Budget(crashes=1, recoveries=1, asks=3), "M1 M2", clock=FREE, order=SET), 146_425),
+    (Case(BARE, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET, counter=4), 336_274),
+]
+
+LARGE = [
+    (Case(BARE, 3, Budget(asks=2)), 4_297_696),
+    (Case(BARE, 3, Budget(losses=1, asks=2)), 12_715_639),
+    (Case(f"{BARE} lease=4 granted=6", 3, Budget(asks=2), drift=0.25), 14_525_548),
+    (Case(BARE, 2, Budget(asks=6), counter=3), 3_873_977),
+    (Case(BARE, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 1_233_229),
+    (Case(SHORT, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 1_552_697),
+]
+
+
+def expect_held(case: Case, states: int) -> None:
+    verdict = judged(case)
+    assert verdict.result is Result.HOLDS
+    assert verdict.sometimes["a leader was elected"]
+    assert verdict.states == states
+
+
+@pytest.mark.parametrize(("case", "states"), SAFE, ids=[str(case) for case, _ in SAFE])
+def test_verdict(case: Case, states: int) -> None:
+    expect_held(case, states)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "states"), LARGE, ids=[str(case) for case, _ in LARGE])
+def test_verdict_of_a_large_search(case: Case, states: int) -> None:
+    expect_held(case, states)
+
+
+def test_without_clocks_an_older_claim_may_enter_beside_a_newer_one() -> None:
+    verdict = judged(Case(BARE, 3, Budget(asks=2), "M3", clock=FREE))
+    assert verdict.claims == {"M3": Result.VIOLATED}
+    assert [violation.length for violation in verdict.violations] == [7]
+
+
+@pytest.mark.parametrize(
+    ("lease", "granted", "drift"), [(2, 2, 0.0), (3, 3, 0.0), (4, 6, 0.25), (4, 11, 0.45)]
+)
+def test_a_tick_less_for_the_grantor_and_two_are_in_office(
+    lease: int, granted: int, drift: float
+) -> None:
+    """The other side of the bound is among the large verdicts, and in the mutants."""
+    rules = f"{BARE} lease={lease} granted={granted - 1}"
+    verdict = judged(Case(rules, 3, Budget(asks=2), "M3", drift=drift))
+    assert verdict.claims == {"M3": Result.VIOLATED}
+
+
+BOUNDED = Clock.BOUNDED
+NORMAL = Start.NORMAL
+ALL = "M1 M2 M3 M4 M5"
+
+
+def timed(inner: str, nodes: int, budget: Budget, delay_min: int = 0, T: int = 1) -> Case:
+    """A mandate over a real election, with the lengths that it has by default."""
+    given = (ALL, inner, BOUNDED, Order.FIFO, NORMAL)
+    return Case("rounds=2", nodes, budget, *given, T=T, delay_min=delay_min, counter=6)
+
+
+LIVE = [
+    (timed("bully", 2, Budget(crashes=1, recoveries=1)), 0, 0),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1, losses=1)), 0, 0),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 0, 0),
+    (timed("bully", 2, Budget(cuts=1, heals=1)), 0, 0),
+    (timed("bully", 2, Budget(pauses=1)), 0, 0),
+    (timed("bully", 3, Budget(crashes=1)), 0, 0),
+    (timed("bully", 3, Budget(losses=1)), 0, 0),
+    (timed("bully", 3, Budget(crashes=1, recoveries=1), 1), 0, 0),
+    (timed("bully", 3, Budget(cuts=1, heals=1), 1), 0, 0),
+    (timed("invitation", 2, Budget(crashes=1)), 0, 0),
+    (timed("park", 3, Budget(crashes=1), 1), 0, 0),
+    (timed("chang-roberts", 3, Budget(crashes=1), 1), 0, 0),
+]
+"""States, and the longest time in ticks without anybody in office."""
+
+
+@pytest.mark.parametrize(("case", "states", "tau"), LIVE, ids=[str(case) for case, *_ in LIVE])
+def test_verdict_over_an_election(case: Case, states: int, tau: int) -> None:
+    verdict = judged(case)
+    assert verdict.result is Result.HOLDS
+    assert verdict.liveness is Liveness.LIVE
+    assert not set(verdict.cuts) & {"counter"}
+    assert (verdict.states, verdict.tau) == (states, tau)

@@ -1,0 +1,80 @@
+"""Whatever links there are: if some node reaches a majority, somebody comes into office.
+
+On every graph of labelled nodes, from boot. Where the strongest node of a neighbourhood reaches no
+majority, it falls silent, and the next one stands.
+"""
+
+import pytest
+
+from electorate.check import Budget, Liveness, Verdict
+from electorate.trace import Clock
+from tests.check.mandate import Case, judged
+from tests.paper.connectivity import Graph, graphs
+
+
+def reaches_a_majority(graph: Graph) -> bool:
+    """Whether some node and its neighbours are more than half of all."""
+    degrees = (sum(node in link for link in graph.links) for node in graph.ids)
+    return any(2 * (1 + degree) > len(graph.ids) for degree in degrees)
+
+
+def verdicts(inner: str, nodes: int, rules: str = "rounds=2", delay_min: int = 1) -> list[Verdict]:
+    """One for every graph on which somebody could be in office."""
+    engine = "python" if delay_min else "numba"
+    cases = [
+        Case(
+            rules,
+            nodes,
+            Budget(),
+            "M5",
+            inner,
+            Clock.BOUNDED,
+            delay_min=delay_min,
+            counter=6,
+            graph=tuple(sorted(graph.links)),
+        )
+        for graph in graphs(nodes)
+        if reaches_a_majority(graph)
+    ]
+    return [judged(case, engine=engine) for case in cases]
+
+
+def expect_live(found: list[Verdict], graphs: int, worst: int) -> None:
+    assert len(found) == graphs
+    assert all(verdict.liveness is Liveness.LIVE and not verdict.cuts for verdict in found)
+    assert max(verdict.tau or 0 for verdict in found) == worst
+
+
+@pytest.mark.parametrize(
+    ("inner", "nodes", "graphs", "worst"),
+    [("seer", 3, 7, 0), ("seer", 4, 54, 0), ("bully", 3, 7, 0), ("bully", 4, 54, 0)],
+)
+def test_somebody_comes_into_office_if_every_delay_is_t(
+    inner: str, nodes: int, graphs: int, worst: int
+) -> None:
+    expect_live(verdicts(inner, nodes), graphs, worst)
+
+
+@pytest.mark.parametrize(("inner", "worst"), [("seer", 0), ("bully", 0)])
+def test_somebody_does_on_three_nodes_whatever_the_delays(inner: str, worst: int) -> None:
+    expect_live(verdicts(inner, 3, delay_min=0), 7, worst)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("inner", "worst"), [("seer", 0), ("bully", 0)])
+def test_somebody_does_on_four_nodes_whatever_the_delays(inner: str, worst: int) -> None:
+    expect_live(verdicts(inner, 4, delay_min=0), 54, worst)
+
+
+@pytest.mark.slow
+def test_somebody_does_on_five_nodes_if_every_delay_is_t() -> None:
+    expect_live(verdicts("seer", 5), 998, 0)
+
+
+@pytest.mark.parametrize("silence", ["never", "untold"])
+def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
+    silence: str,
+) -> None:
+    found = verdicts("seer", 4, f"rounds=2 silence={silence}")
+    assert sum(verdict.liveness is Liveness.STUCK for verdict in found) == 16
+    assert sum(verdict.liveness is Liveness.LIVE for verdict in found) == 38

@@ -1,0 +1,107 @@
+"""The claims about mandates, on rows made by hand."""
+
+from electorate.claims import CLAIMS, Following, Row, Witness
+from electorate.core import Members, NodeId, Stable, Standing, Status, Value
+
+
+class Promised(Value):
+    epoch: int
+    holder: NodeId | None
+
+
+class Kept(Stable):
+    promise: Promised
+
+
+def office(node: NodeId, token: int) -> Standing:
+    return Standing(Status.NORMAL, node, until="lease", token=token)
+
+
+def row(
+    held: dict[NodeId, int],
+    claims: dict[NodeId, int] | None = None,
+    *,
+    nodes: int = 3,
+    attributes: dict[NodeId, int] | None = None,
+    absent: frozenset[tuple[NodeId, NodeId]] = frozenset(),
+) -> Row:
+    """Who is in office with which token, and who has claimed one."""
+    ids = range(1, nodes + 1)
+    standings = tuple(office(n, held[n]) if n in held else Standing(Status.ELECTION) for n in ids)
+    claimed = {**held, **(claims or {})}
+    stables = tuple(Kept(Promised(claimed.get(n, 0), n if n in claimed else None)) for n in ids)
+    return Row(Members.of(ids, "lowest", attributes), standings, absent, stables)
+
+
+def judge(name: str, *rows: Row) -> Witness | None:
+    """What the last row of a run breaks."""
+    following = Following(CLAIMS[name])
+    return [following.judge(each) for each in rows][-1]
+
+
+def test_a_token_that_two_nodes_hold_at_once_is_entered_twice() -> None:
+    found = judge("M1", row({1: 1}), row({1: 1, 2: 1}))
+    assert found == Witness((2, 1), "2 entered with token 1, as did 1 before")
+
+
+def test_a_token_that_is_held_again_by_another_node_is_entered_twice() -> None:
+    found = judge("M1", row({1: 1}), row({}), row({3: 1}))
+    assert found == Witness((3, 1), "3 entered with token 1, as did 1 before, whose term had ended")
+    assert judge("M4", row({1: 1}), row({}), row({3: 1})) is None
+
+
+def test_a_term_that_has_ended_and_goes_on_is_entered_twice_and_has_come_back() -> None:
+    run = (row({1: 1}), row({}), row({1: 1}))
+    assert judge("M1", *run) is not None
+    assert judge("M4", *run) == Witness((1,), "the term of 1 with token 1 had run out, and is back")
+    assert judge("M1", row({1: 1}), row({1: 1}), row({1: 2}), row({})) is None
+
+
+def test_what_has_been_entered_twice_stays_so() -> None:
+    assert judge("M1", row({1: 1}), row({2: 1}), row({})) is not None
+
+
+def test_a_token_must_be_larger_than_those_entered_before_its_claim() -> None:
+    late = (row({2: 2}), row({}), row({}, {1: 1}), row({1: 1}))
+    found = judge("M2", *late)
+    assert found is not None
+    assert found.nodes == (1,)
+    assert judge("M2", row({}, {1: 1}), row({2: 2}, {1: 1}), row({1: 1})) is None
+
+
+def test_a_claim_that_is_never_entered_breaks_nothing() -> None:
+    assert judge("M2", row({2: 2}), row({2: 2}, {1: 1})) is None
+
+
+def test_two_nodes_in_office_break_exclusion() -> None:
+    found = judge("M3", row({1: 1, 2: 2}))
+    assert found == Witness((1, 2), "1 with token 1 and 2 with token 2 are in office at once")
+
+
+def test_a_smaller_token_after_a_larger_one_breaks_exclusion() -> None:
+    found = judge("M3", row({2: 2}), row({}), row({1: 1}))
+    assert found == Witness((1,), "1 is in office with token 1, after 2")
+    assert judge("M3", row({1: 1}), row({}), row({2: 2})) is None
+
+
+def test_somebody_has_to_be_in_office_if_a_node_reaches_a_majority() -> None:
+    found = judge("M5", row({}))
+    assert found == Witness((1,), "1 reaches a majority, and nobody is in office")
+    assert judge("M5", row({3: 1})) is None
+
+
+def test_nobody_has_to_be_if_no_node_reaches_one() -> None:
+    everything = frozenset({(1, 2), (1, 3), (2, 3)})
+    assert judge("M5", row({}, absent=everything)) is None
+    assert judge("M5", row({}, absent=everything - {(1, 2)})) is not None
+
+
+def test_a_witness_need_not_be() -> None:
+    only_three = frozenset({(1, 2)})
+    attributes = {1: 1, 2: 1}
+    far = row({}, nodes=5, absent=frozenset({(1, 2), (1, 4), (1, 5), (2, 4), (2, 5), (4, 5)}))
+    assert judge("M5", far) == Witness((3,), "3 reaches a majority, and nobody is in office")
+    members = Members.of(range(1, 6), "lowest", {1: 1, 2: 1, 4: 1, 5: 1})
+    alone = Row(members, far.standings, far.absent, far.stables)
+    assert judge("M5", alone) is None
+    assert judge("M5", row({}, attributes=attributes, absent=only_three)) is not None
