@@ -1,5 +1,6 @@
 """The stable graph: all that can happen after the last fault, from wherever the faults led."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from electorate.check.column import Row
@@ -21,6 +22,8 @@ class Calm:
         self.roots: list[int] = []
         self.cut: set[int] = set()
         """States some of whose successors lie beyond a bound."""
+        self.cut_by: Counter[str] = Counter()
+        """How often each bound cut the graph."""
         self.frontier: list[int] = []
         self._stem = stem
         self._index: dict[Row, int] = {}
@@ -45,6 +48,7 @@ class Calm:
     def expand_frontier(self) -> None:
         """Add all successors of the states met last."""
         states, self.frontier = self.frontier, []
+        before = self.world.cuts.copy()
         for state in states:
             cuts = self.world.cuts.total()
             edges: list[tuple[int, bool]] = []
@@ -56,6 +60,7 @@ class Calm:
             if self.world.cuts.total() > cuts:
                 self.cut.add(state)
             self.graph.add(edges)
+        self.cut_by += self.world.cuts - before
 
     def row(self, state: int) -> Row:
         """The row of a state."""
