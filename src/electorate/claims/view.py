@@ -7,8 +7,8 @@ names no group is taken to see everybody who is up.
 
 from itertools import combinations
 
-from electorate.claims.claim import Claim, Kind, Row, Witness, belief, unsettled
-from electorate.core import NodeId, Standing
+from electorate.claims.claim import Claim, Kind, Row, Witness, belief
+from electorate.core import NodeId, Standing, Status
 
 
 def nodes_that_see_each_other_agree(row: Row) -> Witness | None:
@@ -22,12 +22,15 @@ def nodes_that_see_each_other_agree(row: Row) -> Witness | None:
 
 def live_nodes_follow_whom_they_see(row: Row) -> Witness | None:
     """P2: every live node is NORMAL, sees its live leader, and agrees with all that it sees."""
-    lack = unsettled(row)
-    if lack is not None:
-        return lack
     live = dict(row.live())
     for node, standing in live.items():
-        if standing.leader is None or not _sees(standing, standing.leader):
+        if standing.status is not Status.NORMAL:
+            return Witness((node,), f"{node} is in {standing.status}")
+        if standing.leader is None:
+            return Witness((node,), belief(node, standing))
+        if standing.leader not in live:
+            return Witness((node,), f"{belief(node, standing)}, which is not up")
+        if not _sees(standing, standing.leader):
             return Witness((node,), f"{belief(node, standing)}, which it does not see")
         for other, there in live.items():
             if _sees(standing, other) and there.leader != standing.leader:
