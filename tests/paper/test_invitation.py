@@ -8,15 +8,11 @@ from collections import Counter
 
 import pytest
 
-from electorate.core import NodeId, Result, Send
-from electorate.protocols.invitation import (
-    Group,
-    Invitation,
-    InvitationStable,
-    InvitationState,
-)
+from electorate.core import NodeId, Send
+from electorate.protocols.invitation import Group, Invitation, InvitationState
 from electorate.simulate import Cluster, settle
 from electorate.trace import Delivered, Fired, Setting, Start, Step
+from tests.check.folded import Forgetful
 from tests.paper.connectivity import run_until
 
 SOUND = {"AreYouLeader", "Leading", "Invite", "Accept", "Ready"}
@@ -156,13 +152,6 @@ def cause(step: Step) -> str:
         case Fired(_, timer):
             return timer
     raise AssertionError(step)
-
-
-class Forgetful(Invitation):
-    """Its counter is lost in a crash."""
-
-    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:
-        return super().boot(me, None)
 
 
 @pytest.mark.parametrize(("kind", "is_reused"), [(Invitation, False), (Forgetful, True)])
