@@ -64,6 +64,15 @@ def test_what_a_form_does_not_promise_breaks_without_a_fault(name: str) -> None:
         assert (verdict.result is Result.VIOLATED) is (claim in less.broken), claim
 
 
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_all_that_the_code_of_a_lecture_keeps_is_that_elections_end(nodes: int) -> None:
+    name = "bully-textbook-as-printed"
+    for claim in ("A1", "A2", "A3", "S1", "S2", "S3"):
+        assert judged(name, (claim,), nodes).result is Result.VIOLATED
+    assert judged(name, ("L1",), nodes).result is Result.HOLDS
+    assert judged(name, ("L1",), 3, crashes=1).result is Result.VIOLATED
+
+
 def test_a_machine_knows_what_its_form_promises() -> None:
     """Fails if a driver holds a form against what only another form promises."""
     for name, entry in REGISTRY.items():

@@ -66,6 +66,12 @@ def test_the_sound_form_keeps_a4_weakened_on_every_network(n: int, boots: tuple[
         assert list(lacks(cluster_on(network, boots))) == [], network
 
 
+@pytest.mark.slow
+def test_it_does_so_on_every_network_of_five_nodes_too() -> None:
+    for network in networks(5):
+        assert list(lacks(cluster_on(network, (5, 0, 9, 13, 3)))) == [], network
+
+
 def test_without_an_effective_delay_a4_weakened_fails_on_two_nodes() -> None:
     cluster = cluster_on(PAIR, (0, 0), "outranked=delay", "delay=0")
     assert "there are 2 groups where 1 would do: 1; 2" in lacks(cluster)
