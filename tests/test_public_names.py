@@ -5,8 +5,8 @@ from electorate import claims, trace
 
 CORE = """
 Anyone Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message Name NodeId
-Over OverRules P ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing State Status
-Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
+Over OverRules P ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing
+State Status Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
 """
 
 

@@ -1,4 +1,4 @@
-"""Invitation with folded counters, so that a loop in which they only grow is a loop.
+"""Invitation with other counters: folded, so that a loop in which they only grow is one; or lost.
 
 Group numbers are compared for equality alone. Counted round in a ring they mean the same as long
 as a number that comes round again is nowhere in use by then; where the counters come to rest by
@@ -7,7 +7,7 @@ themselves both count as many states, which tests/check/test_invitation.py check
 
 from msgspec.structs import replace
 
-from electorate.core import Growth
+from electorate.core import Growth, NodeId, Result
 from electorate.protocols.invitation import Invitation, InvitationStable, InvitationState, Phase
 
 ROUND = 4
@@ -22,3 +22,10 @@ class Folded(Invitation):
         formed = super()._forming(s, phase)
         counter = (formed.stable.counter - 1) % ROUND + 1
         return replace(formed, stable=InvitationStable(counter), group=(s.me, counter))
+
+
+class Forgetful(Invitation):
+    """Its counter is lost in a crash, so its groups have numbers that there were before."""
+
+    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:
+        return super().boot(me, None)

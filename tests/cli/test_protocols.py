@@ -83,6 +83,16 @@ def test_a_form_changes_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert named["rules"]["guard"]["value"] == "0"
 
 
+def test_a_form_may_promise_less(capsys: pytest.CaptureFixture[str]) -> None:
+    [named] = objects(capsys, "park-literal")
+    [formed] = objects(capsys, "park-as-printed", "--form", "literal")
+    [printed] = objects(capsys, "park-as-printed")
+    assert named["promises"] == formed["promises"] == ["P1"]
+    assert named["assumptions"] == formed["assumptions"] == []
+    assert printed["promises"] == ["P1", "P2"]
+    assert "no-crash" in printed["assumptions"]
+
+
 def test_one_protocol_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     text = told(capsys, "bully")
     for shown in (

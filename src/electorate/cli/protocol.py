@@ -45,9 +45,9 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
-        rules = self.rules(list(setting.rules))
+        self.rules(list(setting.rules))
         try:
-            return self.kind(setting.members(), setting.timing, rules)
+            return setting.machine(self.kind, self.form)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
         except Exception as error:

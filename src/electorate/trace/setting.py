@@ -118,6 +118,11 @@ class Setting(Value):
             return True
         return (one, other) in self.graph or (other, one) in self.graph
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody is linked to everybody."""
+        return all(self.linked(one, other) for one in self.ids for other in self.ids)
+
     def neighbours(self, node: NodeId) -> frozenset[NodeId]:
         """The nodes that a node is linked to, itself included."""
         return frozenset(other for other in self.ids if self.linked(node, other))
@@ -143,7 +148,10 @@ class Setting(Value):
     def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
         """The machine that all nodes of this run share."""
         rules = kind.form(form).with_texts(self.rules)
-        return kind(self.members(), self.timing, rules)
+        machine = kind(self.members(), self.timing, rules)
+        if form in kind.form_promises:
+            machine.promises = kind.promised(form)
+        return machine
 
     def text(self) -> str:
         """The `cluster` line; what has its usual value is left out."""
