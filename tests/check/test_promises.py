@@ -4,11 +4,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from electorate.check import Budget, Model, Result, Verdict, check
+from electorate.check import Budget, Liveness, Model, Result, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.core import Assumption
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting, Start
+from tests.check import network
 
 FORMS = {
     name: entry for name, entry in REGISTRY.items() if entry.form in entry.machine.form_promises
@@ -52,7 +53,11 @@ LESS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+def test_every_form_that_promises_less_is_shown_to_keep_less() -> None:
+    assert {*LESS, "invitation-as-printed"} == set(FORMS)
+
+
+@pytest.mark.parametrize("name", LESS)
 def test_what_a_form_does_not_promise_breaks_without_a_fault(name: str) -> None:
     kind, form = REGISTRY[name]
     less = LESS[name]
@@ -62,6 +67,16 @@ def test_what_a_form_does_not_promise_breaks_without_a_fault(name: str) -> None:
     for claim in kind.promises:
         verdict = judged(name, (claim,), **less.given, start=start)
         assert (verdict.result is Result.VIOLATED) is (claim in less.broken), claim
+
+
+def test_as_printed_groups_may_miss_each_other_for_ever_once_a_link_is_healed() -> None:
+    """Invitation as printed keeps A4' only where A2 is as much: where no link was ever cut."""
+    kind, form = REGISTRY["invitation-as-printed"]
+    assert set(kind.promises) - set(kind.promised(form)) == {"A4p"}
+    given: dict[str, Any] = {"nodes": 2, "cuts": 1, "heals": 1, "delay_min": 1}
+    assert network.judged("invitation", "A4p", **given).liveness is Liveness.LIVE
+    printed = network.judged("invitation-as-printed", "A4p", rules=("wraps=4",), **given)
+    assert printed.liveness is Liveness.PREVENTABLE
 
 
 @pytest.mark.parametrize("nodes", [2, 3])

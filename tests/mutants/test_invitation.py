@@ -11,9 +11,11 @@ import pytest
 from electorate.check import Budget, Liveness, Model, Result, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.core import Timing
+from electorate.protocols.invitation import Invitation
 from electorate.trace import Setting, Start
-from tests.check.folded import Folded
 
+WRAPS = "wraps=4"
+"""Numbers that grow would hide a loop in which nothing else does."""
 NONE = Budget()
 ONE = Budget(crashes=1, recoveries=1)
 
@@ -73,12 +75,12 @@ def judged(mutant: Mutant) -> Verdict:
     setting = Setting(
         "invitation",
         tuple(range(1, mutant.nodes + 1)),
-        tuple(mutant.rules.split()),
+        (*mutant.rules.split(), WRAPS),
         timing=Timing(mutant.T),
         delay_min=mutant.delay_min,
         start=mutant.start,
     )
-    machine = setting.machine(Folded, "sound")
+    machine = setting.machine(Invitation, "sound")
     return check(machine, Model(setting, mutant.budget), [CLAIMS[mutant.claim]], engine="numba")
 
 

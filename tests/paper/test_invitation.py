@@ -15,7 +15,7 @@ from electorate.protocols.invitation import Group, Invitation, InvitationState
 from electorate.simulate import Cluster, settle
 from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Fired, Setting, Start, Step
-from tests.check.folded import Forgetful
+from tests.check.forgetful import Forgetful
 
 
 def example(*rules: str) -> Cluster:

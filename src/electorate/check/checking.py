@@ -12,7 +12,7 @@ from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
 from electorate.check.telling import Finding
-from electorate.check.verdict import Result, Verdict, Violation
+from electorate.check.verdict import Liveness, Result, Verdict, Violation
 from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine
@@ -123,7 +123,9 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
                 findings = search.findings(report)
                 results |= {finding.goal: finding.result for finding in findings}
             reason = search.judge.vacuous()
-            if reason is not None:
+            if reason is None:
+                reason = _unfollowed(search, findings)
+            else:
                 held = [name for name, result in results.items() if result is Result.HOLDS]
                 results |= dict.fromkeys(held, Result.UNKNOWN)
     except LimitReached as limit:
@@ -157,6 +159,15 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         reduced=search.world.reduction is not None,
         reason=reason,
     )
+
+
+def _unfollowed(search: AnySearch, findings: Sequence[Finding]) -> str | None:
+    """Which goals were still to be reached where a growing number passed its bound."""
+    goals = [finding.goal for finding in findings if finding.liveness is Liveness.OPEN]
+    if not goals:
+        return None
+    counter = search.world.model.bounds.counter
+    return f"some runs pass counter {counter} before they reach {' and '.join(goals)}"
 
 
 def _overall(results: dict[str, Result], reason: str | None) -> Result:

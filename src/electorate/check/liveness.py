@@ -92,7 +92,8 @@ class Goal:
                         left[number], next_edge[number] = ticks, (state, target)
         slowest = max(self._calm.roots, key=lambda state: (left[self._member[state]], -state))
         tau = left[self._member[slowest]]
-        return self._teller.live(slowest, tau, next_edge.__getitem__)
+        passes = not all(self._settled[self._member[state]] for state in self._calm.cut)
+        return self._teller.live(passes, slowest, tau, next_edge.__getitem__)
 
 
 def judge_goal(calm: Calm, claim: Claim) -> Finding:

@@ -5,7 +5,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from electorate.check import Budget, Model, Result, Verdict, Violation
+from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
 from electorate.check.memory import text_of
 from electorate.check.need import Need
 from electorate.check.progress import Effort
@@ -140,7 +140,8 @@ class Finding:
         tau = self.verdict.tau
         if tau is None:
             return ""
-        return f", τ = {tau} ticks = {self.model.setting.timing.text(tau)}"
+        sign = "≥" if self.verdict.liveness is Liveness.OPEN else "="
+        return f", τ {sign} {tau} ticks = {self.model.setting.timing.text(tau)}"
 
     def _numbers(self) -> list[str]:
         verdict = self.verdict

@@ -159,6 +159,8 @@ class InvitationRules(Rules):
     """Whether checks go on at their own pace, or begin afresh with every new group."""
     ack: Literal["none", "awaited"] = "none"
     """Whether followers confirm that they are at work; who does not is struck off."""
+    wraps: int = 0
+    """After how many groups the numbers of a node begin anew; 0: never."""
     delay: Span = T + 1
     """For each rank above mine."""
     check: Span = 7 * T
@@ -372,6 +374,8 @@ class Invitation(Machine[InvitationState]):
     def _forming(self, s: InvitationState, phase: Phase) -> InvitationState:
         """Myself at the head of a new group, which nobody else is in yet."""
         counter = s.stable.counter + 1
+        if 0 < self.rules.wraps < counter:
+            counter = 1
         return InvitationState(s.me, InvitationStable(counter), phase, (s.me, counter), s.tasks)
 
     def _stopped(self, s: InvitationState) -> list[Effect]:

@@ -90,7 +90,8 @@ class TableGoal:
             found = int(leaves[number])
             return None if found < 0 else (found, int(enters[number]))
 
-        return self._teller.live(slowest, tau, next_edge)
+        passes = np.any(self._flags & (OPEN | UNSETTLED) == OPEN | UNSETTLED)
+        return self._teller.live(bool(passes), slowest, tau, next_edge)
 
 
 def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
