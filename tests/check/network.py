@@ -26,9 +26,10 @@ def judged(
     T: int = 1,
     bounds: Bounds | None = None,
     detection: int | None = None,
+    engine: str = "numba",
     **given: Any,
 ) -> Verdict:
-    """What the table engine says of a protocol; `kind` may be a variant of its machine."""
+    """What an engine says of a protocol; `kind` may be a variant of its machine."""
     machine, form = REGISTRY[name]
     budget = Budget(**{each: given.pop(each) for each in BUDGETS if each in given})
     given = {"strongest": machine.strongest, "timing": Timing(T), **given}
@@ -37,4 +38,4 @@ def judged(
     setting = Setting(name, tuple(range(1, nodes + 1)), **given)
     model = Model(setting, budget, bounds or Bounds(), detection=detection)
     wanted = [CLAIMS[claim] if isinstance(claim, str) else claim for claim in claims]
-    return check(setting.machine(kind or machine, form), model, wanted, engine="numba")
+    return check(setting.machine(kind or machine, form), model, wanted, engine=engine)

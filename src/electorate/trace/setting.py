@@ -123,6 +123,10 @@ class Setting(Value):
         """Whether everybody is linked to everybody."""
         return all(self.linked(one, other) for one in self.ids for other in self.ids)
 
+    def graph_text(self) -> str:
+        """The links as a `cluster` line has them, `1-2,2-3`; nothing if that is not fixed."""
+        return ",".join(f"{a}-{b}" for a, b in self.graph or ())
+
     def neighbours(self, node: NodeId) -> frozenset[NodeId]:
         """The nodes that a node is linked to, itself included."""
         return frozenset(other for other in self.ids if self.linked(node, other))
@@ -169,7 +173,7 @@ class Setting(Value):
         if self.attributes:
             words.append("attributes=" + ",".join(map(str, self.attributes)))
         if self.graph is not None:
-            words.append("graph=" + ",".join(f"{a}-{b}" for a, b in self.graph))
+            words.append(f"graph={self.graph_text()}")
         if self.drift:
             words.append(f"drift={self.drift:g}")
         return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])
