@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from electorate.check import Result
+from electorate.claims import CLAIMS, Kind
 from tests.check.network import judged
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
@@ -33,6 +34,14 @@ def rows() -> dict[str, dict[str, str]]:
     head = next(line for line in lines if line[0] == "protocol")
     found = (line for line in lines if line[0].strip("`") in ABOUT and len(line) == len(head))
     return {line[0].strip("`"): dict(zip(head[1:], line[1:], strict=True)) for line in found}
+
+
+def test_the_page_lists_every_claim_with_its_kind() -> None:
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
+    listed = {line[0]: line[1] for line in lines if len(line) == 4 and line[1] in list(Kind)}
+    assert {name.replace("A4'", "A4p"): kind for name, kind in listed.items()} == {
+        name: claim.kind for name, claim in CLAIMS.items()
+    }
 
 
 @pytest.mark.parametrize("name", ABOUT)

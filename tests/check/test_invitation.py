@@ -123,6 +123,14 @@ def test_with_a_delay_checks_must_be_closer_than_five_T_and_the_delay(delay: int
         assert judged(Invitation, "sound", WRAPS, *rules, nodes=2, **FAULTS).liveness is grade
 
 
+def test_with_a_delay_not_every_shorter_period_will_do() -> None:
+    grades = [Liveness.LIVE, *[Liveness.PREVENTABLE] * 2, Liveness.LIVE]
+    for period, grade in zip(("3T", "4T", "5T", "6T"), grades, strict=True):
+        rules = ("outranked=delay", "delay=2T", f"check={period}")
+        verdict = judged(Invitation, "sound", WRAPS, *rules, nodes=2, **FAULTS)
+        assert verdict.liveness is grade
+
+
 @pytest.mark.parametrize(("delay", "tau"), [("1", 98), ("T", 74), ("T+1", 50), ("2T", 50)])
 def test_with_checks_afresh_a_longer_delay_only_saves_time(delay: str, tau: int) -> None:
     rules = ("outranked=delay", "pace=afresh", f"delay={delay}", "check=6T+2")
