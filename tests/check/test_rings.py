@@ -234,6 +234,34 @@ def test_as_printed_the_attributes_need_both_a_scope_and_a_lifetime() -> None:
         assert verdict.liveness is liveness, rules
 
 
+@pytest.mark.parametrize("name", RINGS)
+def test_every_start_is_answered(name: str) -> None:
+    for given in ({"asks": 2}, RECOVERY):
+        assert holds(judged(name, "L1", **given))
+
+
+def test_as_printed_the_second_start_is_not_answered() -> None:
+    """I. Gupta, slide "Worst-Case Analysis": election terminates. The first one does."""
+    name = "ring-attribute-as-printed"
+    assert holds(judged(name, "L1", start=Start.BOOT))
+    verdict = judged(name, "L1", asks=1)
+    assert verdict.liveness is Liveness.STUCK
+    assert [(v.length, v.witness.text) for v in verdict.violations] == [
+        (3, "1 is in election, and nobody answers")
+    ]
+
+
+def test_a_start_may_seem_to_be_answered_that_is_not() -> None:
+    """The word of an older election puts the leader in office in the middle of a newer one."""
+    assert holds(judged("ring-list-as-printed", "A2", asks=3))
+    verdict = judged("ring-list-as-printed", "L1", asks=3)
+    assert verdict.liveness is Liveness.STUCK
+    assert [(v.length, v.witness.text) for v in verdict.violations] == [
+        (22, "1 is normal and follows 3, which has not been elected since it asked")
+    ]
+    assert holds(judged("ring-list", "L1", asks=3))
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [

@@ -165,4 +165,5 @@ def test_who_gives_its_leader_up_with_a_promise_needs_more_patience() -> None:
         return verdict.liveness, verdict.tau
 
     assert found("3T", 6) == found("3T", 12) == (Liveness.LIVE, 7)
-    assert found("3T-1", 6) == found("3T-1", 12) == (Liveness.UNDECIDED, None)
+    assert found("3T-1", 6) == (Liveness.UNDECIDED, 20)
+    assert found("3T-1", 12) == (Liveness.UNDECIDED, 38)

@@ -126,10 +126,8 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
             if reason is not None:
                 held = [name for name, result in results.items() if result is Result.HOLDS]
                 results |= dict.fromkeys(held, Result.UNKNOWN)
-            elif any(finding.liveness is Liveness.UNDECIDED for finding in findings):
-                cut_by = sorted(ENDLESS & set(search.world.cuts))
-                bounds = " and ".join(f"--{name}" for name in cut_by)
-                reason = f"runs in which nothing fails any more go on beyond {bounds}"
+            else:
+                reason = _undecided(search, findings)
     except LimitReached as limit:
         reason = str(limit)
     except MemoryError:
@@ -161,6 +159,17 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         reduced=search.world.reduction is not None,
         reason=reason,
     )
+
+
+def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:
+    """Which goals were still to be reached where runs went beyond which bounds."""
+    goals = [finding.goal for finding in findings if finding.liveness is Liveness.UNDECIDED]
+    if not goals:
+        return None
+    bounds = search.world.model.bounds
+    cut_by = sorted(ENDLESS & set(search.world.cuts))
+    beyond = " or ".join(f"{name} {getattr(bounds, name)}" for name in cut_by)
+    return f"some runs go beyond {beyond} before they reach {' and '.join(goals)}"
 
 
 def _overall(results: dict[str, Result], reason: str | None) -> Result:

@@ -60,9 +60,10 @@ class Goal:
         )
         if bad is not None:
             return self._teller.violated(Liveness.PREVENTABLE, *bad)
-        if ENDLESS & set(self._calm.cut_by):
-            return Finding(self._claim.name, Liveness.UNDECIDED)
-        return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
+        passes = not all(self._settled[self._member[state]] for state in self._calm.cut)
+        hidden = passes and ENDLESS & set(self._calm.cut_by)
+        grade = Liveness.UNDECIDED if hidden else Liveness.LIVE
+        return self._slowest(grade) if timed else Finding(self._claim.name, grade)
 
     def _is_settled(self, component: Component) -> bool:
         return self._settled[self._member[next(iter(component.states))]]
@@ -78,7 +79,7 @@ class Goal:
         ]
         return min(found, key=lambda pair: (self._calm.depths[pair[1]], pair[1]), default=None)
 
-    def _live(self) -> Finding:
+    def _slowest(self, grade: Liveness) -> Finding:
         """The longest way, in ticks, to where the goal is never lost again."""
         left = [0] * len(self._components)
         next_edge: list[tuple[int, int] | None] = [None] * len(self._components)
@@ -97,7 +98,7 @@ class Goal:
         states = [slowest]
         while (edge := next_edge[self._member[states[-1]]]) is not None:
             states += self._way_over(states[-1], *edge)
-        return slowest_run(self._calm, self._claim, left[self._member[slowest]], states)
+        return slowest_run(self._calm, self._claim, grade, left[self._member[slowest]], states)
 
     def _way_over(self, start: int, leaves: int, target: int) -> list[int]:
         """Inside a component to where it is left, and over that edge; without the start."""

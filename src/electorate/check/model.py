@@ -111,7 +111,7 @@ class Model(Value):
             texts += [f"delay {setting.delay_min}..{setting.delay_max}", f"ties {setting.ties}"]
         texts += [f"order {setting.order}", f"connections {setting.connections}"]
         if setting.graph is not None:
-            texts.append("links " + (",".join(f"{a}-{b}" for a, b in setting.graph) or "none"))
+            texts.append(f"links {setting.graph_text() or 'none'}")
         texts += [f"from {setting.start}"]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")

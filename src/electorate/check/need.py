@@ -9,7 +9,7 @@ import msgspec
 from electorate.check.checking import check
 from electorate.check.model import BUDGETS, Budget, Detector, Model
 from electorate.check.progress import Progress, Report
-from electorate.check.verdict import Result, Verdict
+from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.claims import Claim
 from electorate.core import Machine, NodeId, Value
 from electorate.trace import (
@@ -62,9 +62,11 @@ class Need(Value):
     moves: int | None = None
     """How many moves the shortest run takes that breaks the claim even so."""
     within: str = ""
-    """Which bounds cut the search, if it found the claim to hold."""
+    """Which bounds cut the search."""
     states_max: int = 0
     interrupted: bool = False
+    undecided: bool = False
+    """Whether some run passed a bound before it could be told."""
 
     @property
     def needed(self) -> bool | None:
@@ -80,6 +82,8 @@ class Need(Value):
             return f"not needed: {claim} also breaks with {faults}, in {self.moves} moves"
         if self.interrupted:
             return f"not decided ({INTERRUPTED})"
+        if self.undecided:
+            return f"not decided{self.within}"
         return f"not decided within {self.states_max:,} states"
 
 
@@ -139,6 +143,7 @@ def _need(need: Need, verdict: Verdict, claim: str, model: Model) -> Need:
         moves=verdict.violations[0].length if verdict.violations else None,
         within=f" up to {', '.join(cuts)}" if cuts else "",
         interrupted=result is Result.UNKNOWN and verdict.reason == INTERRUPTED,
+        undecided=verdict.liveness is Liveness.UNDECIDED,
     )
 
 

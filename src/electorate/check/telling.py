@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, SupportsIndex
 
 from electorate.check.column import Row
 from electorate.check.explain import trace_of
-from electorate.check.graph import shortest_way
+from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
 from electorate.check.verdict import Liveness, Result, Violation
 from electorate.check.world import Move, World
@@ -113,7 +113,7 @@ class Teller:
                 witness = Witness((), STANDSTILL)
         else:
             # The goal is held here for any time, and then lost without a fault.
-            rest = self._way(entry, lambda state: bool(self._lacks[state]), lambda _: True)
+            rest = self._way(entry, lambda state: bool(self._lacks[state]), anything)
             witness = self.lack(rest[-1])
         assert witness is not None
         trace = trace_of(self._calm.world, [*moves, *moves_along(self._calm, rest)])
@@ -152,12 +152,14 @@ class Teller:
         return order
 
 
-def slowest_run(calm: StableGraph, claim: Claim, tau: int, states: list[int]) -> Finding:
+def slowest_run(
+    calm: StableGraph, claim: Claim, grade: Liveness, tau: int, states: list[int]
+) -> Finding:
     """A goal that is reached: the run along these states, from where faults end, takes longest."""
     path, before = calm.stem(states[0])
     moves = [*path, *moves_along(calm, before), *moves_along(calm, states)]
     trace = trace_of(calm.world, moves)
-    return Finding(claim.name, Liveness.LIVE, tau, trace, faults_end(moves))
+    return Finding(claim.name, grade, tau, trace, faults_end(moves))
 
 
 def moves_along(calm: StableGraph, states: list[int]) -> Path:

@@ -22,7 +22,7 @@ class Liveness(StrEnum):
     """Whether the goal is reached once nothing fails any more."""
 
     LIVE = "live"  # in every run, within τ
-    UNDECIDED = "undecided"  # in every run that was followed; some go on beyond a bound
+    UNDECIDED = "undecided"  # in all runs but those that go beyond a bound before
     PREVENTABLE = "preventable"  # bad luck can put it off for ever; good luck ends that
     STUCK = "stuck"  # some runs can never reach it again
 
@@ -51,6 +51,7 @@ class Verdict(Value):
     claims: dict[str, Result]
     liveness: Liveness | None
     tau: int | None
+    """How many ticks the goal can take; at least that many where it is undecided."""
     slowest: Trace | None
     """The run that takes τ ticks to the goal after the last fault."""
     slowest_from: int | None

@@ -2,8 +2,9 @@
 
 from electorate.claims.claim import Claim, Fold, Following, Kind, Row, Sight, Witness
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
+from electorate.claims.group import CLAIMS as GROUP_CLAIMS
 from electorate.claims.view import CLAIMS as VIEW_CLAIMS
 
-CLAIMS: dict[str, Claim] = {**ELECTION_CLAIMS, **VIEW_CLAIMS}
+CLAIMS: dict[str, Claim] = {**ELECTION_CLAIMS, **GROUP_CLAIMS, **VIEW_CLAIMS}
 
 __all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Row", "Sight", "Witness"]

@@ -21,7 +21,7 @@ from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageErro
 from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
-from electorate.cli.protocol import Protocol, add_protocol_arguments, find
+from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
 from electorate.trace import Start, script_of
 
 NAME = "check"
@@ -46,12 +46,7 @@ EXIT_CODES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `check` can be told."""
     add_protocol_arguments(parser)
-    parser.add_argument(
-        "--claim",
-        action="append",
-        metavar="NAME",
-        help="default: the claims that the protocol promises; may be repeated",
-    )
+    add_claim_argument(parser)
     add_model_arguments(parser)
     output = parser.add_argument_group("output")
     output.add_argument(

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import write
-from electorate.cli.protocol import NODES_MAX, add_form_arguments, add_name_argument, find
+from electorate.cli.protocol import add_form_arguments, add_name_argument, find
 from electorate.costs import (
     Case,
     Measure,
@@ -24,6 +24,7 @@ from electorate.costs import (
     object_of,
 )
 from electorate.costs.measure import CONFIDENCE, SAMPLES
+from electorate.trace.graph import NODES_MAX
 
 NAME = "costs"
 SUMMARY = "Measure what an election costs, and compare it with the protocol's formulas."

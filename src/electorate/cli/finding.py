@@ -5,7 +5,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from electorate.check import Budget, Model, Result, Verdict, Violation
+from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
 from electorate.check.memory import text_of
 from electorate.check.need import Need
 from electorate.check.progress import Effort
@@ -140,7 +140,8 @@ class Finding:
         tau = self.verdict.tau
         if tau is None:
             return ""
-        return f", τ = {tau} ticks = {self.model.setting.timing.text(tau)}"
+        sign = "≥" if self.verdict.liveness is Liveness.UNDECIDED else "="
+        return f", τ {sign} {tau} ticks = {self.model.setting.timing.text(tau)}"
 
     def _stable_text(self) -> str:
         """How many states follow the last fault, where the search left most of them to that."""
@@ -152,7 +153,8 @@ class Finding:
         effort = verdict.effort
         rate = verdict.transitions / max(effort.seconds, 1e-9)
         return [
-            f"  {verdict.states:,} states, {self._stable_text()}{verdict.transitions:,} transitions, "
+            f"  {verdict.states:,} states, {self._stable_text()}"
+            f"{verdict.transitions:,} transitions, "
             f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
             f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
             f"  {effort_text(effort)}",

@@ -12,13 +12,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
 from electorate.core import Machine, NodeId, Over, Rules
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
+from electorate.trace.graph import NODES_MAX, Links, graph_of
 
 GROUP = "electorate.protocols"
-NODES_MAX = 64
 OVER = "-over-"
 """As in `mandate-over-bully`."""
 
@@ -45,9 +46,9 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
-        rules = self.rules(list(setting.rules))
+        self.rules(list(setting.rules))
         try:
-            return self.kind(setting.members(), setting.timing, rules)
+            return setting.machine(self.kind, self.form)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
         except Exception as error:
@@ -221,6 +222,35 @@ def attributes_of(given: Sequence[tuple[NodeId, int]], ids: Sequence[NodeId]) ->
     if len(attributes) != len(given):
         raise UsageError("two --attribute arguments are about the same node")
     return tuple(attributes.get(node, 0) for node in ids) if attributes else ()
+
+
+def add_claim_argument(parser: argparse.ArgumentParser) -> None:
+    """What is judged."""
+    parser.add_argument(
+        "--claim",
+        action="append",
+        metavar="NAME",
+        help=f"{', '.join(CLAIMS)} (`protocols` says what each means); may be repeated; default: "
+        "the claims that the protocol promises",
+    )
+
+
+def add_graph_argument(parser: argparse._ArgumentGroup) -> None:
+    """Who is linked to whom."""
+    parser.add_argument(
+        "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
+    )
+
+
+def graph_given(text: str | None, nodes: int) -> tuple[int, Links | None]:
+    """How many nodes there are, and the links between them if not all have one."""
+    if text is None:
+        return nodes, None
+    try:
+        count, links = graph_of(text)
+    except ValueError as error:
+        raise UsageError(f"--graph {text}: {error}") from None
+    return count or nodes, links
 
 
 def node_count(text: str) -> int:

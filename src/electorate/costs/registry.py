@@ -24,7 +24,7 @@ from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.park import Park
-from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
+from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.trace import Start
@@ -36,8 +36,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     ChangRoberts: chang_roberts.CASES,
     Invitation: invitation.CASES,
     Park: park.CASES,
-    ParkPrinted: park.CASES,
-    ParkLiteral: park.LITERAL,
+    ParkPrinted: park.PRINTED,
     RingAttribute: ring_attribute.CASES,
     RingList: ring_list.CASES,
 }

@@ -9,7 +9,7 @@ from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.park import Park
-from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
+from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 
@@ -33,7 +33,7 @@ REGISTRY: dict[str, Entry] = {
     "ring-list-as-printed": Entry(RingList, form="printed"),
     "park": Entry(Park),
     "park-as-printed": Entry(ParkPrinted, form="printed"),
-    "park-literal": Entry(ParkLiteral, form="literal"),
+    "park-literal": Entry(ParkPrinted, form="literal"),
     "bully-rpc": Entry(BullyRpc),
     "bully-rpc-as-printed": Entry(BullyRpc, form="printed"),
     "bully-textbook": Entry(BullyTextbook),

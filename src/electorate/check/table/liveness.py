@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.check.graph import shortest_way
+from electorate.check.graph import anything, shortest_way
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.component import (
     CYCLIC,
@@ -19,7 +19,7 @@ from electorate.check.table.component import (
     described,
     unsettle,
 )
-from electorate.check.table.sweep import time_left
+from electorate.check.table.sweep import sweep
 from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness
 from electorate.claims import Claim
@@ -33,22 +33,19 @@ Array = np.ndarray[Any, Any]
 def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
     """The grade, with τ and the slowest run, or with a run that never gets there."""
     timed, bit = calm.world.model.bounded, calm.bit(claim)
-    left = time_left(calm.stretches, bit, timed=timed, sweeps_max=SWEEPS_MAX)
-    if left is None:
+    swept = sweep(calm.stretches, bit, timed=timed, sweeps_max=SWEEPS_MAX)
+    if not (swept.complete and swept.moves.all()):
         missed = Missed(calm, claim).judge()
         if missed is not None:
             return missed
-    if ENDLESS & set(calm.cut_by):
-        return Finding(claim.name, Liveness.UNDECIDED)
-    if not timed:
-        return Finding(claim.name, Liveness.LIVE)
-    if left is None:
-        left = time_left(calm.stretches, bit, timed=timed, sweeps_max=len(calm))
-    assert left is not None, "the components found nothing that keeps the goal away"
-    return _live(calm, claim, left)
+    if not swept.complete:
+        swept = sweep(calm.stretches, bit, timed=timed, sweeps_max=len(calm))
+    passes = bool(ENDLESS & set(calm.cut_by)) and bool(np.any(swept.left[calm.cut] >= 0))
+    grade = Liveness.UNDECIDED if passes else Liveness.LIVE
+    return _slowest(calm, claim, grade, swept.left) if timed else Finding(claim.name, grade)
 
 
-def _live(calm: TableCalm, claim: Claim, left: Array) -> Finding:
+def _slowest(calm: TableCalm, claim: Claim, grade: Liveness, left: Array) -> Finding:
     """The run that takes longest: from tick to tick along states from which no way is longer."""
     slowest = max(
         (root.start + int(np.argmax(left[root.start : root.stop])) for root in calm.roots if root),
@@ -60,12 +57,15 @@ def _live(calm: TableCalm, claim: Claim, left: Array) -> Finding:
         return [(t, tick) for t, tick in edges if max(left[t], 0) + tick == left[state]]
 
     def way_on(state: int) -> list[int]:
-        return shortest_way(tight, state, lambda t: bool(left[t] < left[state]), lambda _: True)[1:]
+        try:
+            return shortest_way(tight, state, lambda t: bool(left[t] < left[state]), anything)[1:]
+        except LookupError:
+            return []  # Beyond a bound nobody has looked.
 
     states = [slowest]
-    while left[states[-1]] >= 0:
-        states += way_on(states[-1])
-    return slowest_run(calm, claim, max(0, int(left[slowest])), states)
+    while left[states[-1]] >= 0 and (way := way_on(states[-1])):
+        states += way
+    return slowest_run(calm, claim, grade, max(0, int(left[slowest])), states)
 
 
 class Missed:

@@ -6,7 +6,7 @@ rising, and the components have to tell which.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,23 +18,27 @@ SETTLED = -1
 Array = np.ndarray[Any, Any]
 
 
-def time_left(
-    stretches: Sequence[Stretch], bit: int, *, timed: bool, sweeps_max: int
-) -> Array | None:
-    """For each state the most ticks until the goal is safe, -1 where it is already.
+class Swept(NamedTuple):
+    """What the sweeps found."""
 
-    Without a clock moves are counted instead of ticks. None if some runs never come there, or
-    time can stand still, or too many sweeps are needed to say.
-    """
+    left: Array
+    """For each state the most ticks until the goal is safe, -1 where it is already."""
+    moves: Array
+    """Whether time can pass, some way on from here; without a clock: whether the run ends well."""
+    complete: bool
+    """Whether the numbers have stopped rising."""
+
+
+def sweep(stretches: Sequence[Stretch], bit: int, *, timed: bool, sweeps_max: int) -> Swept:
+    """Go over the edges until nothing changes; without a clock moves are counted, not ticks."""
     size = stretches[-1].first + len(stretches[-1].lacks)
     left = np.full(size, SETTLED, np.int32)
     moves = np.zeros(size, np.bool_)
-    """Whether time can pass, some way on from here; without a clock: whether the run ends well."""
     for _ in range(sweeps_max):
         changes = sum(_sweep(*stretch, left, moves, bit, timed) for stretch in reversed(stretches))
         if not changes:
-            return left if moves.all() else None
-    return None
+            return Swept(left, moves, True)
+    return Swept(left, moves, False)
 
 
 @njit(cache=True)
