@@ -12,6 +12,7 @@ from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.two_phase import TwoPhase
 
 
 class Entry(NamedTuple):
@@ -40,4 +41,5 @@ REGISTRY: dict[str, Entry] = {
     "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
+    "two-phase": Entry(TwoPhase),
 }
