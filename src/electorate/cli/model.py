@@ -156,6 +156,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
     low, high = options.delay
     nodes, graph = _graph(options)
+    nodes += protocol.kind.extra_nodes
     ids = tuple(range(1, nodes + 1))
     try:
         return Setting(

@@ -103,7 +103,8 @@ class TransactionState(State, Generic[Inner, Kept]):
 
     stable: TransactionStable[Kept]
     inner: Inner
-    stage: Stage = Stage.WORKING
+    unlogged: Stage | None = None
+    """How far I have come beyond what is in my log."""
     asked: bool = False
     """Whether the coordinator has asked for my vote."""
     told: bool = False
@@ -117,6 +118,11 @@ class TransactionState(State, Generic[Inner, Kept]):
     """Of whom I have heard what I am waiting for: votes, answers or acknowledgements."""
     over: bool = False
 
+    @property
+    def stage(self) -> Stage:
+        """How far I have come."""
+        return self.unlogged or self.stable.stage
+
 
 AnyState = TransactionState[Any, Any]
 
@@ -128,6 +134,10 @@ class Transaction(Over[Any]):
     stable_type: Any = TransactionStable
     rules_type = TransactionRules
     extra_nodes = 1
+    new: Any = TransactionState
+    """What makes a state, from id, log and inner state."""
+    log: Any = TransactionStable
+    """What makes an empty log, from the inner stable part."""
     requests = (Begin, Vote, Applied)
     timers = (
         Timer(Wait.VOTES),
@@ -235,14 +245,14 @@ class Transaction(Over[Any]):
                 return Wants.ABORT
         return Wants.NOTHING
 
-    def start(self, me: NodeId, stable: Any) -> tuple[Stable, State, Stage, list[Effect]]:
-        """Boot the election: its stable part and state, the stage in the log, its effects."""
+    def boot(self, me: NodeId, stable: Any) -> Result[Any]:
         inner, effects = self.lift.boot(me, stable)
-        stage = Stage.WORKING if stable is None else stable.stage
-        return inner.stable, inner, stage, effects
+        log = replace(stable or self.log(inner.stable), inner=inner.stable)
+        after, more = self.resume(self.new(me, log, inner))
+        return after, [*effects, *more]
 
     def resume(self, s: Any) -> Result[Any]:
-        """Go on after a crash: whoever has decided knows it, whoever is in doubt waits."""
+        """Go on from what is in the log: whoever is in doubt has waited long enough."""
         if s.stage.is_final and s.me == self.coordinator:
             return s, self.tell(s)
         if s.stage.is_in_doubt:
@@ -391,8 +401,9 @@ class Transaction(Over[Any]):
 
 def at(s: Any, stage: Stage, forced: bool = True, **changes: Any) -> Any:
     """The node at another stage; that is in its log, unless it is not forced."""
-    stable = replace(s.stable, stage=stage) if forced else s.stable
-    return replace(s, stage=stage, stable=stable, **changes)
+    if not forced:
+        return replace(s, unlogged=stage, **changes)
+    return replace(s, unlogged=None, stable=replace(s.stable, stage=stage), **changes)
 
 
 def word_of(stage: Stage) -> Message:

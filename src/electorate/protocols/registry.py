@@ -12,6 +12,7 @@ from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.three_phase import ThreePhase
 from electorate.protocols.two_phase import TwoPhase
 
 
@@ -42,4 +43,6 @@ REGISTRY: dict[str, Entry] = {
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
     "two-phase": Entry(TwoPhase),
+    "three-phase": Entry(ThreePhase),
+    "three-phase-as-printed": Entry(ThreePhase, form="printed"),
 }

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from electorate.core import (
-    Anyone,
     Effect,
     Event,
     Message,
@@ -34,8 +33,6 @@ from electorate.core.transaction import (
     Prepare,
     Transaction,
     TransactionRules,
-    TransactionStable,
-    TransactionState,
     Yes,
 )
 
@@ -61,20 +58,9 @@ class TwoPhase(Transaction):
     """One transaction: PREPARE, YES or NO, COMMIT or ABORT."""
 
     rules_type = TwoPhaseRules
-    inner_kind = Anyone
     messages = (Prepare, Yes, No, Commit, Abort, Done, Forget, Help, Poll, Report)
 
     rules: TwoPhaseRules
-
-    def boot(self, me: NodeId, stable: Any) -> Result[Any]:
-        kept, inner, stage, effects = self.start(me, stable)
-        booted = TransactionState(me, TransactionStable(kept, stage), inner, stage)
-        if me == self.coordinator and stage is Stage.UNCERTAIN:
-            # It has asked for votes and decided nothing, so nobody can have committed.
-            after, more = self.decide(booted, Stage.ABORTED)
-        else:
-            after, more = self.resume(booted)
-        return after, [*effects, *more]
 
     def step(self, s: Any, event: Event) -> Result[Any]:
         match event:
@@ -88,6 +74,12 @@ class TwoPhase(Transaction):
 
     def agree(self, s: Any) -> Result[Any]:
         return self.decide(s, Stage.COMMITTED)
+
+    def resume(self, s: Any) -> Result[Any]:
+        if s.me == self.coordinator and s.stage is Stage.UNCERTAIN:
+            # It has asked for votes and decided nothing, so nobody can have committed.
+            return self.decide(s, Stage.ABORTED)
+        return super().resume(s)
 
     def find_out(self, s: Any) -> Result[Any]:
         """Ask everybody else how far they have come."""
