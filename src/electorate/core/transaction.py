@@ -145,7 +145,7 @@ class Transaction(Over[Any]):
         Timer(Wait.RETRY, periodic=True),
         Timer(Wait.RESEND, periodic=True),
     )
-    promises = ("C1", "C2", "C3")
+    promises: tuple[str, ...] = ("C1", "C2", "C3")
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)

@@ -13,6 +13,7 @@ from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.protocols.three_phase import ThreePhase
+from electorate.protocols.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.two_phase import TwoPhase
 
 
@@ -45,4 +46,5 @@ REGISTRY: dict[str, Entry] = {
     "two-phase": Entry(TwoPhase),
     "three-phase": Entry(ThreePhase),
     "three-phase-as-printed": Entry(ThreePhase, form="printed"),
+    "three-phase-ballots": Entry(ThreePhaseBallots),
 }

@@ -177,7 +177,7 @@ class ThreePhase(Transaction):
         ready, ack = at(s, stage, asked=False), Send(j, Ack(stage))
         if s.finding:
             return ready, [ack]
-        timers = [CancelTimer(Wait.RETRY), self.set(Wait.PATIENCE)]
+        timers: list[Effect] = [CancelTimer(Wait.RETRY), self.set(Wait.PATIENCE)]
         return replace(ready, waiting=False), [ack, *timers]
 
     @property
