@@ -5,6 +5,7 @@ After the specification of atomic commitment in P. A. Bernstein, V. Hadzilacos a
 is C3, AC3 is C2 and C6, and AC5 is C4. A node that is down counts by what is in its log.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -76,12 +77,14 @@ def a_majority_with_a_leader_decides(row: Row) -> Witness | None:
 
 def _doubt(row: Row, least: int) -> Witness | None:
     for company in companies(row):
-        voters = {node: view for node, view in company.items() if not view.coordinates}
+        voters = [view.state for view in company.values() if not view.coordinates]
         doubts = tuple(node for node, view in company.items() if view.state.is_in_doubt)
         if doubts and len(voters) >= least:
-            leader = next(iter(company.values())).leader
-            told = ", ".join(f"{node} is {view.state}" for node, view in sorted(company.items()))
-            return Witness(doubts, f"{told}, and all of them follow {leader}")
+            count = Counter(voters)
+            told = ", ".join(f"{count[stage]} {stage}" for stage in Stage if count[stage])
+            also = "" if len(voters) == len(company) else ", with the coordinator"
+            all_voters = len(row.members.ids) - 1
+            return Witness(doubts, f"{told} of {all_voters} voters{also} stay in doubt")
     return None
 
 

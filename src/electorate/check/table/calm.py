@@ -19,8 +19,9 @@ from electorate.check.table.engine import Engine
 from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.visited import HALF, Level, Visited
+from electorate.check.verdict import Way, ways_of
 from electorate.check.world import Move, World
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim
 
 Path = list[tuple[Row, Move]]
 Array = np.ndarray[Any, Any]
@@ -47,14 +48,16 @@ class TableCalm:
         """States in which faults ended."""
         self.depths: Array = np.empty(0, np.int32)
         """How many moves each state is away, faulty ones included."""
-        self._goals = [claim for claim in world.claims if claim.kind is Kind.GOAL]
         self._engine = engine
         self._replay = replay
         self._states = Visited(world.width, 1, numbered=True)
         self._scenery = Scenery(engine.layout)
         self._pieces: dict[str, list[Array]] = {name: [] for name in PIECES}
         self._found: list[tuple[Array, Array, Array]] = []
-        self._lacks = np.empty(0, np.uint8)
+        self._lacks: Array = np.empty(0, np.int32)
+        self._shortfalls: list[dict[str, str]] = []
+        """What some state lacks: for each goal that it misses, in what way."""
+        self._codes: dict[tuple[tuple[str, str], ...], int] = {}
         self._rows: dict[int, Row] = {}
         self._depth = 0
 
@@ -124,13 +127,16 @@ class TableCalm:
         return joined
 
     def _judged(self, level: Level) -> Array:
-        """For each state the goals that it lacks, as bits."""
+        """For each state the code of what it lacks."""
         sights = self._engine.book.tables().sights
         for place in self._scenery.new_among(level.rows, sights):
             row = tuple(map(int, level.rows[place]))
-            lacking = {claim.name for claim, _ in self.judge.of(row).lacking}
-            bits = sum((goal.name in lacking) << k for k, goal in enumerate(self._goals))
-            self._scenery.set(level.rows, place, sights, bits)
+            lacking = self.judge.of(row).lacking
+            key = tuple((claim.name, witness.text) for claim, witness in lacking)
+            code = self._codes.setdefault(key, len(self._codes))
+            if code == len(self._shortfalls):
+                self._shortfalls.append(dict(key))
+            self._scenery.set(level.rows, place, sights, code)
         return self._scenery.values(level.rows, sights)
 
     def complete(self) -> None:
@@ -149,8 +155,17 @@ class TableCalm:
 
     def lacks(self, claim: Claim) -> Array:
         """For each state whether it lacks the goal."""
-        lacking: Array = (self._lacks >> self._goals.index(claim) & 1).astype(np.bool_)
-        return lacking
+        lacking: Array = np.array([claim.name in each for each in self._shortfalls], np.bool_)
+        return lacking[self._lacks]
+
+    def ways(self, claim: Claim, states: Array) -> tuple[Way, ...]:
+        """In what ways these states lack the goal, and how far the nearest of each is away."""
+        codes = self._lacks[states]
+        nearest = {
+            self._shortfalls[code][claim.name]: int(self.depths[states[codes == code]].min())
+            for code in map(int, np.unique(codes))
+        }
+        return ways_of(nearest)
 
     def close(self) -> None:
         """Let the workers go."""
@@ -204,7 +219,7 @@ PIECES: dict[str, Any] = {
     "targets": np.int32,
     "ticks": np.uint8,
     "cut": np.bool_,
-    "lacks": np.uint8,
+    "lacks": np.int32,
     "depths": np.int32,
     "roots": np.int32,
 }

@@ -46,7 +46,9 @@ class TableGoal:
         still = (flags & TICKING == 0) & timed
         stuck = self._nearest(ends & ((flags & LACKING != 0) | still))
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, *stuck)
+            finding = self._teller.violated(Liveness.STUCK, *stuck)
+            lost = np.flatnonzero(ends[self._member] & self._lacks)
+            return finding._replace(ways=self._calm.ways(self._claim, lost))
         round_ = flags & (TICKING if timed else CYCLIC) != 0
         bad = self._nearest(round_ & (flags & UNSETTLED != 0))
         if bad is not None:
