@@ -113,9 +113,8 @@ def _subject(options: argparse.Namespace) -> Subject:
     protocol = find(options.protocol, options.form)
     protocol.rules(options.rule)
     scenario = load_scenario(options.scenario) if options.scenario else Scenario()
-    changed: dict[str, Any] = {}
-    if options.nodes is not None:
-        changed["ids"] = tuple(range(1, options.nodes + 1))
+    nodes = len(scenario.ids) if options.nodes is None else options.nodes
+    changed: dict[str, Any] = {"ids": tuple(range(1, nodes + protocol.kind.extra_nodes + 1))}
     if options.delay is not None:
         changed["delay"] = parse_delay(options.delay, scenario.timing)
     if options.detection is not None:

@@ -16,7 +16,6 @@ from typing import Any, Generic, Literal
 from msgspec.structs import replace
 
 from electorate.core import (
-    CancelTimer,
     Effect,
     Event,
     Message,
@@ -27,7 +26,7 @@ from electorate.core import (
     Stage,
     TimedOut,
 )
-from electorate.core.transaction import (
+from electorate.core.part import (
     Abort,
     Commit,
     Done,
@@ -37,14 +36,13 @@ from electorate.core.transaction import (
     Kept,
     No,
     Prepare,
-    Transaction,
     TransactionRules,
     TransactionState,
     Wait,
     Yes,
-    at,
     word_of,
 )
+from electorate.core.transaction import Transaction, at
 
 
 class PreCommit(Message):
@@ -174,11 +172,8 @@ class ThreePhase(Transaction):
             return refused, [Send(j, word_of(refused.stage))]
         if s.stage not in (Stage.WORKING, Stage.UNCERTAIN, stage) and not self._obeys:
             return s, []
-        ready, ack = at(s, stage, asked=False), Send(j, Ack(stage))
-        if s.finding:
-            return ready, [ack]
-        timers: list[Effect] = [CancelTimer(Wait.RETRY), self.set(Wait.PATIENCE)]
-        return replace(ready, waiting=False), [ack, *timers]
+        ready = at(s, stage, asked=False)
+        return ready, [Send(j, Ack(stage)), *self.heed(ready)]
 
     @property
     def _obeys(self) -> bool:
@@ -207,7 +202,7 @@ class ThreePhase(Transaction):
         """Say how far I have come. Who has not voted yet must not do so any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
-        return s, [Send(j, Report(s.stage))]
+        return s, [Send(j, Report(s.stage)), *self.heed(s)]
 
     def _note(self, s: Any, j: NodeId, stage: Stage) -> Result[Any]:
         if stage.is_final:

@@ -15,7 +15,6 @@ from typing import Any, Generic, Literal
 from msgspec.structs import replace
 
 from electorate.core import (
-    CancelTimer,
     Effect,
     Event,
     Growth,
@@ -27,7 +26,7 @@ from electorate.core import (
     Stage,
     TimedOut,
 )
-from electorate.core.transaction import (
+from electorate.core.part import (
     Abort,
     Commit,
     Done,
@@ -37,15 +36,14 @@ from electorate.core.transaction import (
     Kept,
     No,
     Prepare,
-    Transaction,
     TransactionRules,
     TransactionStable,
     TransactionState,
     Wait,
     Yes,
-    at,
     word_of,
 )
+from electorate.core.transaction import Transaction, at
 
 FIRST = 1
 """The coordinator's own ballot, for which everybody has voted to begin with."""
@@ -204,11 +202,8 @@ class ThreePhaseBallots(Transaction):
             return s, [Send(j, word_of(s.stage))]
         if not self._may_vote(s, ballot, j) and self.rules.promises != "ignored":
             return s, [Send(j, Refuse(s.elected))]
-        ready, ack = self._ready(s, ballot, j, stage), Send(j, Ack(ballot))
-        if s.finding:
-            return ready, [ack]
-        timers: list[Effect] = [CancelTimer(Wait.RETRY), self.set(Wait.PATIENCE)]
-        return replace(ready, waiting=False), [ack, *timers]
+        ready = self._ready(s, ballot, j, stage)
+        return ready, [Send(j, Ack(ballot)), *self.heed(ready)]
 
     def _decided(self, s: Any) -> Result[Any]:
         """Decide once a majority is ready."""
@@ -253,7 +248,7 @@ class ThreePhaseBallots(Transaction):
         if not self._may_vote(s, ballot, j):
             return s, [Send(j, Refuse(s.elected))]
         voted = self._voted(s, ballot, j)
-        return voted, [Send(j, Report(ballot, s.stage, s.stable.attempt))]
+        return voted, [Send(j, Report(ballot, s.stage, s.stable.attempt)), *self.heed(s)]
 
     def _note(self, s: Any, j: NodeId, stage: Stage, attempt: int) -> Result[Any]:
         noted = replace(s, reports=s.reports | {(j, stage, attempt)})

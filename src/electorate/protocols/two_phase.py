@@ -23,7 +23,7 @@ from electorate.core import (
     Send,
     Stage,
 )
-from electorate.core.transaction import (
+from electorate.core.part import (
     Abort,
     Commit,
     Done,
@@ -31,10 +31,10 @@ from electorate.core.transaction import (
     Help,
     No,
     Prepare,
-    Transaction,
     TransactionRules,
     Yes,
 )
+from electorate.core.transaction import Transaction
 
 
 class Poll(Message):
@@ -90,7 +90,7 @@ class TwoPhase(Transaction):
         """Say how far I have come. Who has not voted yet must not do so any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
-        return s, [Send(j, Report(s.stage))]
+        return s, [Send(j, Report(s.stage)), *self.heed(s)]
 
     def _judge(self, s: Any, j: NodeId, stage: Stage) -> Result[Any]:
         """One who knows is enough; of those who do not, not even a majority is."""
