@@ -147,7 +147,7 @@ class ThreePhaseBallots(Transaction):
         *(Prepare, Yes, No, Commit, Abort, Done, Forget, Help),
         *(PreCommit, PreAbort, Ack, Poll, Report, Refuse),
     )
-    promises: tuple[str, ...] = ("C1", "C2", "C3", "C5")
+    promises: tuple[str, ...] = ("C1", "C2", "C3", "C5", "C7")
     growing = {"elected": Growth.ORDER}
 
     rules: BallotRules
@@ -221,7 +221,7 @@ class ThreePhaseBallots(Transaction):
         polls: list[Effect] = [Send(j, Poll(ballot)) for j in self.participants if j != s.me]
         mine = {(s.me, s.stage, s.stable.attempt)} if self.rules.own_state == "polling" else set()
         polling = self._voted(replace(s, attempt=None, reports=frozenset(mine)), ballot, s.me)
-        return replace(polling, ballot=ballot), [*polls, self.set(Wait.RETRY)]
+        return replace(polling, ballot=ballot), polls
 
     def _may_vote(self, s: Any, ballot: int, j: NodeId) -> bool:
         """Nobody goes back to an earlier ballot, or votes for two in the same."""
