@@ -36,7 +36,7 @@ HOLDS = {
     "two-phase --nodes 2 --asks 3 --crashes 1 --recoveries 1": Held(765_948),
     f"two-phase {LEADER} --timing unbounded --firings 1 {LAZY}": Held(1_377_475, capped=True),
     f"three-phase {LEADER} {ALL}": Held(15_663, 5),
-    f"three-phase {LEADER} --crashes 1 --claim C1 --claim C3 --claim C4": Held(104_972, 9),
+    f"three-phase {LEADER} --crashes 1 --claim C1 --claim C3 --claim C4": Held(105_233, 9),
     f"three-phase {LEADER} {ROUNDS} --crashes 2 --recoveries 1": Held(129_089),
     f"three-phase {LEADER} {ROUNDS} --losses 3": Held(10_827),
     f"three-phase {LEADER} {ROUNDS} --cuts 2 --heals 1": Held(40_976),

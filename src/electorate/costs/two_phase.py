@@ -51,7 +51,7 @@ CASES = (
     ),
     Case(
         "the coordinator crashes, and nobody knows the decision: each try",
-        f"{VOTE}; crash N+1; run 3T; count; run T; run T",
+        f"{VOTE}; crash N+1; run 5T; count; run 3T",
         {"Poll": "N-1", "Report": "N-1", "messages": "2(N-1)"},
         rules=ALONE,
     ),
