@@ -1,7 +1,8 @@
 """What two-phase commit costs, N being those who vote and the coordinator one more.
 
-Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit (2PC)": one request, one vote and one decision for each. What a node writes to its log
-before it says so is counted as forced; the application's own writes are not.
+Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit (2PC)":
+one request, one vote and one decision for each. What a node writes to its log before it says so is
+counted as forced; the application's own writes are not.
 """
 
 from electorate.costs.case import Case
