@@ -4,9 +4,10 @@ import electorate.core
 from electorate import claims, trace
 
 CORE = """
-Anyone Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message Name NodeId
-Over OverRules P ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing
-State Status Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
+Anyone Applied Asked Assumption Begin CancelTimer Decision Effect Event Growth Lift Machine
+Members Message Name NodeId Over OverRules P ProtocolError Received Request Result Rules Send
+SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing Turn Turns
+Value Viewed Vote Wants text_of
 """
 
 

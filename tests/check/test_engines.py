@@ -83,6 +83,7 @@ def told(verdict: Verdict) -> dict[str, Any]:
         "sometimes": verdict.sometimes,
         "cuts": verdict.cuts,
         "reason": verdict.reason,
+        "ways": verdict.ways,
     }
 
 

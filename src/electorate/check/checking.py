@@ -158,6 +158,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         cuts=dict(search.world.cuts),
         reduced=search.world.reduction is not None,
         reason=reason,
+        ways={finding.goal: finding.ways for finding in findings if finding.ways},
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from electorate.check.calm import Calm
 from electorate.check.graph import shortest_way
 from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
-from electorate.check.verdict import Liveness
+from electorate.check.verdict import Liveness, Way, ways_of
 from electorate.claims import Claim
 
 
@@ -54,7 +54,7 @@ class Goal:
         timed = self._calm.world.model.bounded
         stuck = self._nearest(lambda c: (c.lacking or (timed and not c.ticking)) and not c.exits)
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, *stuck)
+            return self._teller.violated(Liveness.STUCK, *stuck)._replace(ways=self._ways())
         bad = self._nearest(
             lambda c: (c.ticking if timed else c.cyclic) and not self._is_settled(c)
         )
@@ -64,6 +64,17 @@ class Goal:
         hidden = passes and ENDLESS & set(self._calm.cut_by)
         grade = Liveness.UNDECIDED if hidden else Liveness.LIVE
         return self._slowest(grade) if timed else Finding(self._claim.name, grade)
+
+    def _ways(self) -> tuple[Way, ...]:
+        """In what ways runs get stuck, and how far the nearest of each is away."""
+        nearest: dict[str, int] = {}
+        for component in self._components:
+            for state in component.states if not component.exits else ():
+                witness = self._teller.lack(state)
+                if witness is not None:
+                    depth = self._calm.depths[state]
+                    nearest[witness.text] = min(depth, nearest.get(witness.text, depth))
+        return ways_of(nearest)
 
     def _is_settled(self, component: Component) -> bool:
         return self._settled[self._member[next(iter(component.states))]]

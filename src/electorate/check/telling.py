@@ -8,7 +8,7 @@ from electorate.check.column import Row
 from electorate.check.explain import trace_of
 from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
-from electorate.check.verdict import Liveness, Result, Violation
+from electorate.check.verdict import Liveness, Result, Violation, Way
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Witness
 from electorate.trace import Trace
@@ -38,6 +38,7 @@ class Finding(NamedTuple):
     slowest: Trace | None = None
     slowest_from: int | None = None
     violation: Violation | None = None
+    ways: tuple[Way, ...] = ()
 
     @property
     def result(self) -> Result:

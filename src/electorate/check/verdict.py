@@ -1,5 +1,6 @@
 """What a check found, with every bound it depends on."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -44,6 +45,19 @@ class Violation(Value):
         return sum(not is_consequence(step) for step in self.trace.steps)
 
 
+class Way(Value):
+    """A way of getting stuck: what is lacking then, and the fewest moves that lead there."""
+
+    text: str
+    moves: int
+
+
+def ways_of(nearest: Mapping[str, int]) -> tuple[Way, ...]:
+    """The nearest first."""
+    ways = (Way(text, moves) for text, moves in nearest.items())
+    return tuple(sorted(ways, key=lambda way: (way.moves, way.text)))
+
+
 class Verdict(Value):
     """The whole finding."""
 
@@ -71,6 +85,8 @@ class Verdict(Value):
     """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
+    ways: dict[str, tuple[Way, ...]] = {}
+    """For each goal that runs can never reach again, every way in which they do not."""
 
     def sentence(self, name: str, machine: Machine[Any], model: Model) -> str:
         """The verdict in one sentence that names every constant."""

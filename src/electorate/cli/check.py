@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--no-needs", action="store_true", help="do not ask which faults a found run needs"
     )
+    output.add_argument("--ways", action="store_true", help="list every way of getting stuck")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
     add_svg_argument(output)
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.encode(finding.as_object()).decode())
     else:
-        for text in finding.texts(slowest=options.slowest):
+        for text in finding.texts(slowest=options.slowest, ways=options.ways):
             print(text, flush=True)
     return EXIT_CODES[verdict.result]
 

@@ -111,13 +111,14 @@ class Finding:
             "tables": verdict.effort.tables,
             "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
+            "ways": verdict.ways,
             "violations": [
                 found.as_object(script, self._needs(found)) for found, script in self._told()
             ],
             "trace": steps_object(violations[0].trace) if violations else [],
         }
 
-    def texts(self, *, slowest: bool) -> Iterator[str]:
+    def texts(self, *, slowest: bool, ways: bool = False) -> Iterator[str]:
         """The verdict, then the numbers, then the runs; what takes long is worked out last."""
         verdict = self.verdict
         lines = [verdict.sentence(self.name, self.machine, self.model)]
@@ -129,12 +130,21 @@ class Finding:
         if verdict.liveness is not None:
             lines.append(f"  liveness: {verdict.liveness}{self._tau_text()}")
         yield "\n".join([*lines, *self._numbers()])
+        if ways:
+            yield from self._ways()
         for found, script in self._told():
             yield "\n".join(["", *found.head(LINE_MAX)])
             yield "\n".join([*found.costs(self._needs(found)), "", script.rstrip()])
         if slowest and verdict.slowest is not None:
             head = [f"The slowest run: after step {verdict.slowest_from} nothing fails any more."]
             yield "\n" + retold(verdict.slowest, head, " ".join(verdict.claims)).rstrip()
+
+    def _ways(self) -> Iterator[str]:
+        """Every way of getting stuck, the nearest first."""
+        for goal, ways in self.verdict.ways.items():
+            yield f"\n{goal} gets stuck in {len(ways)} way{'s' if len(ways) > 1 else ''}:"
+            for way in ways:
+                yield f"  after {way.moves} moves: {way.text}"
 
     def _tau_text(self) -> str:
         tau = self.verdict.tau

@@ -150,6 +150,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
     low, high = options.delay
     nodes, graph = graph_given(options.graph, options.nodes)
+    nodes += protocol.kind.extra_nodes
     ids = tuple(range(1, nodes + 1))
     try:
         return Setting(

@@ -122,9 +122,10 @@ def _subject(options: argparse.Namespace) -> Subject:
     protocol.rules(options.rule)
     scenario = load_scenario(options.scenario) if options.scenario else Scenario()
     changed: dict[str, Any] = {}
-    if options.nodes is not None or options.graph is not None:
+    more = protocol.kind.extra_nodes
+    if options.nodes is not None or options.graph is not None or more:
         nodes, links = graph_given(options.graph, options.nodes or len(scenario.ids))
-        changed |= {"ids": tuple(range(1, nodes + 1)), "graph": links}
+        changed |= {"ids": tuple(range(1, nodes + more + 1)), "graph": links}
     if options.delay is not None:
         changed["delay"] = parse_delay(options.delay, scenario.timing)
     if options.detection is not None:

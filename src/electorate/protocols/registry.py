@@ -12,6 +12,9 @@ from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.three_phase import ThreePhase
+from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.two_phase import TwoPhase
 
 
 class Entry(NamedTuple):
@@ -40,4 +43,8 @@ REGISTRY: dict[str, Entry] = {
     "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
+    "two-phase": Entry(TwoPhase),
+    "three-phase": Entry(ThreePhase),
+    "three-phase-as-printed": Entry(ThreePhase, form="printed"),
+    "three-phase-ballots": Entry(ThreePhaseBallots),
 }

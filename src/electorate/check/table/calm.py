@@ -20,8 +20,9 @@ from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.stretch import Stretch, edges_of, mapped, sorted_edges
 from electorate.check.table.visited import HALF, Visited
+from electorate.check.verdict import Way, ways_of
 from electorate.check.world import Move, World
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim
 
 Path = list[tuple[Row, Move]]
 Array = np.ndarray[Any, Any]
@@ -50,12 +51,15 @@ class TableCalm:
         self.cut_by: Counter[str] = Counter()
         """How often each bound cut the graph."""
         self._cut: list[Array] = []
-        self._goals = [claim for claim in world.claims if claim.kind is Kind.GOAL]
         self._engine = engine
         self._replay = replay
         self._states = Visited(world.width, 1, numbered=True)
         self._scenery = Scenery(engine.layout)
         self._found: list[tuple[Array, Array, Array]] = []
+        self._shortfalls: list[dict[str, str]] = []
+        """What some state lacks: for each goal that it misses, in what way."""
+        self._codes: dict[tuple[tuple[str, str], ...], int] = {}
+        self._depth = 0
         self._rows: dict[int, Row] = {}
 
     def __len__(self) -> int:
@@ -97,6 +101,7 @@ class TableCalm:
         for at in range(0, level.size, STRETCH):
             self._stretch(level.first + at, level.rows[at : at + STRETCH], level.marks[at:])
         self.cut_by += self.world.cuts - before
+        self._depth += 1
 
     def _stretch(self, first: int, rows: Array, marks: Array) -> None:
         """Add the successors of some states, which are numbered from `first` on."""
@@ -105,7 +110,8 @@ class TableCalm:
             rows, marks[: len(rows)], numbers, self._states, keep_all=True, accept=self._accept
         )
         starts, edges = sorted_edges(len(rows), first, *self._joined_edges())
-        self.stretches.append(Stretch(first, starts, mapped(edges), self._judged(rows)))
+        lacks = self._judged(rows)
+        self.stretches.append(Stretch(first, starts, mapped(edges), lacks, self._depth))
         self._cut.append((np.flatnonzero(cut) + first).astype(np.int32))
 
     def _accept(self, owner: int) -> None:
@@ -125,15 +131,17 @@ class TableCalm:
         return joined
 
     def _judged(self, rows: Array) -> Array:
-        """For each state the goals that it lacks, as bits."""
+        """For each state the code of what it lacks."""
         sights = self._engine.book.tables().sights
         for place in self._scenery.new_among(rows, sights):
             judgement = self.judge.of(tuple(map(int, rows[place])))
             self.judge.sometimes_overlapped(judgement)
-            lacking = {claim.name for claim, _ in judgement.lacking}
-            bits = sum((goal.name in lacking) << k for k, goal in enumerate(self._goals))
-            self._scenery.set(rows, place, sights, bits)
-        return self._scenery.values(rows, sights)
+            key = tuple((claim.name, witness.text) for claim, witness in judgement.lacking)
+            code = self._codes.setdefault(key, len(self._codes))
+            if code == len(self._shortfalls):
+                self._shortfalls.append(dict(key))
+            self._scenery.set(rows, place, sights, code)
+        return self._scenery.values(rows, sights).astype(np.min_scalar_type(len(self._codes)))
 
     @property
     def facts(self) -> int:
@@ -157,12 +165,22 @@ class TableCalm:
     def lacks(self, claim: Claim) -> Array:
         """For each state whether it lacks the goal."""
         lacks = np.concatenate([stretch.lacks for stretch in self.stretches])
-        lacking: Array = lacks & self.bit(claim) != 0
+        lacking: Array = self.missing(claim)[lacks]
         return lacking
 
-    def bit(self, claim: Claim) -> int:
-        """The bit that stands for a goal that a state lacks."""
-        return 1 << self._goals.index(claim)
+    def missing(self, claim: Claim) -> Array:
+        """For each code of what a state lacks whether that is the goal."""
+        return np.array([claim.name in each for each in self._shortfalls], np.bool_)
+
+    def ways(self, claim: Claim, states: Array) -> tuple[Way, ...]:
+        """In what ways these states, in order, lack the goal, and how far the nearest is away."""
+        nearest: dict[str, int] = {}
+        for stretch in self.stretches:
+            ends = (stretch.first, stretch.first + len(stretch.lacks))
+            here = states[slice(*np.searchsorted(states, ends))] - stretch.first
+            for code in map(int, np.unique(stretch.lacks[here])):
+                nearest.setdefault(self._shortfalls[code][claim.name], stretch.depth)
+        return ways_of(nearest)
 
     def close(self) -> None:
         """Let the workers go."""

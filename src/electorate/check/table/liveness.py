@@ -32,14 +32,14 @@ Array = np.ndarray[Any, Any]
 
 def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
     """The grade, with τ and the slowest run, or with a run that never gets there."""
-    timed, bit = calm.world.model.bounded, calm.bit(claim)
-    swept = sweep(calm.stretches, bit, timed=timed, sweeps_max=SWEEPS_MAX)
+    timed, missing = calm.world.model.bounded, calm.missing(claim)
+    swept = sweep(calm.stretches, missing, timed=timed, sweeps_max=SWEEPS_MAX)
     if not (swept.complete and swept.moves.all()):
         missed = Missed(calm, claim).judge()
         if missed is not None:
             return missed
     if not swept.complete:
-        swept = sweep(calm.stretches, bit, timed=timed, sweeps_max=len(calm))
+        swept = sweep(calm.stretches, missing, timed=timed, sweeps_max=len(calm))
     passes = bool(ENDLESS & set(calm.cut_by)) and bool(np.any(swept.left[calm.cut] >= 0))
     grade = Liveness.UNDECIDED if passes else Liveness.LIVE
     return _slowest(calm, claim, grade, swept.left) if timed else Finding(claim.name, grade)
@@ -73,6 +73,7 @@ class Missed:
 
     def __init__(self, calm: TableCalm, claim: Claim) -> None:
         self._calm = calm
+        self._claim = claim
         self._lacks = calm.lacks(claim)
         graph = Graph.of(calm.stretches)
         self._member, count = components(graph.starts, graph.targets)
@@ -89,7 +90,9 @@ class Missed:
         still = (flags & TICKING == 0) & timed
         stuck = self._nearest(ends & ((flags & LACKING != 0) | still))
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, *stuck)
+            finding = self._teller.violated(Liveness.STUCK, *stuck)
+            lost = np.flatnonzero(ends[self._member] & self._lacks)
+            return finding._replace(ways=self._calm.ways(self._claim, lost))
         round_ = flags & (TICKING if timed else CYCLIC) != 0
         bad = self._nearest(round_ & (flags & UNSETTLED != 0))
         return None if bad is None else self._teller.violated(Liveness.PREVENTABLE, *bad)

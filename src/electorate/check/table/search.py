@@ -10,7 +10,7 @@ import numpy as np
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import handed_over
 from electorate.check.column import Row
-from electorate.check.judge import ELECTED, TORN, Judge, lack_of
+from electorate.check.judge import TORN, Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.memory import Memory
 from electorate.check.model import Model
@@ -19,7 +19,7 @@ from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.engine import Engine
-from electorate.check.table.listing import ELECTED_FACT, TORN_FACT
+from electorate.check.table.listing import ACHIEVED_FACT, TORN_FACT
 from electorate.check.table.liveness import judge_goal
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.visited import HALF, NUMBERS_MAX, Level, Visited
@@ -215,7 +215,7 @@ class TableSearch:
         self._note(self._engine.facts)
 
     def _note(self, facts: int) -> None:
-        self.judge.sometimes[ELECTED] |= bool(facts & ELECTED_FACT)
+        self.judge.sometimes[self.judge.achievement] |= bool(facts & ACHIEVED_FACT)
         self.judge.sometimes[TORN] |= bool(facts & TORN_FACT)
 
     def _step(self, number: int, before: Row, after: Row) -> None:

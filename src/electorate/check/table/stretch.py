@@ -25,7 +25,9 @@ class Stretch(NamedTuple):
     """Where each state's edges begin, and where the last one's end."""
     edges: Array
     lacks: Array
-    """For each state the goals that it lacks, as bits."""
+    """For each state the code of what it lacks."""
+    depth: int
+    """How many moves the states are away."""
 
 
 def mapped(edges: Array) -> Array:
@@ -40,7 +42,7 @@ def mapped(edges: Array) -> Array:
 def edges_of(stretches: Sequence[Stretch], state: int) -> Iterator[tuple[int, int]]:
     """Where one can go from a state, and whether time passes on the way."""
     at = bisect_right(stretches, state, key=lambda stretch: stretch.first) - 1
-    first, starts, edges, _ = stretches[at]
+    first, starts, edges = stretches[at][:3]
     for edge in edges[starts[state - first] : starts[state - first + 1]]:
         yield int(edge & TARGET), int(edge & TICK != 0)
 

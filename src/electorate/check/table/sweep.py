@@ -29,13 +29,15 @@ class Swept(NamedTuple):
     """Whether the numbers have stopped rising."""
 
 
-def sweep(stretches: Sequence[Stretch], bit: int, *, timed: bool, sweeps_max: int) -> Swept:
+def sweep(stretches: Sequence[Stretch], missing: Array, *, timed: bool, sweeps_max: int) -> Swept:
     """Go over the edges until nothing changes; without a clock moves are counted, not ticks."""
     size = stretches[-1].first + len(stretches[-1].lacks)
     left = np.full(size, SETTLED, np.int32)
     moves = np.zeros(size, np.bool_)
     for _ in range(sweeps_max):
-        changes = sum(_sweep(*stretch, left, moves, bit, timed) for stretch in reversed(stretches))
+        changes = sum(
+            _sweep(*stretch[:4], missing, timed, left, moves) for stretch in reversed(stretches)
+        )
         if not changes:
             return Swept(left, moves, True)
     return Swept(left, moves, False)
@@ -47,16 +49,16 @@ def _sweep(
     starts: Any,
     edges: Any,
     lacks: Any,
+    missing: Any,
+    timed: Any,
     left: Any,
     moves: Any,
-    bit: Any,
-    timed: Any,
 ) -> Any:
     """Go once backward over a stretch of states; says how many changed."""
     changes = 0
     for place in range(lacks.shape[0] - 1, -1, -1):
         state = first + place
-        lacking = bool(lacks[place] & bit)
+        lacking = missing[lacks[place]]
         unsettled = lacking
         can_move = not timed and (starts[place] < starts[place + 1] or not lacking)
         ahead = 0
