@@ -1,37 +1,39 @@
-"""Asking the checker: a command of `electorate check`, and what it finds as one line of a table."""
+"""Asking the checker: one row of the table, and what becomes of every claim in it.
+
+A row is what follows `electorate check` on a command line: a protocol and its options.
+"""
 
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from electorate.check import Liveness, Model, Result, Verdict, check
+from electorate.check import Liveness, Result, Verdict, check
 from electorate.check.need import VACUOUS
-from electorate.check.progress import Progress
-from electorate.claims import CLAIMS, Kind
+from electorate.claims import CLAIMS, Claim, Kind
 from electorate.cli.main import parser
 from electorate.cli.model import model_of
 from electorate.cli.protocol import find
+from electorate.core import Timing
 
 STATES_MAX = 1_000_000
-"""Where a search ends, so that what is found does not depend on the machine."""
-SECONDS_MAX = 900
-"""A search that takes longer is an error, not a finding."""
+"""Where a search ends unless its row says otherwise, so that no answer depends on the machine."""
 
-UNSHOWN = "unknown, nobody is elected"
-"""Not broken, but neither is there a run in which a node becomes leader."""
+UNSHOWN = "nobody is elected"
+"""Not broken; but as no node is ever elected in any of these runs, that shows nothing."""
 
 BAR = " | "
 
 
 class Answer(NamedTuple):
-    """What a command finds."""
+    """What becomes of every claim in one row."""
 
     claims: dict[str, str]
-    """For each claim `holds`, `live, 8T`, `broken in 15`, `stuck in 7`, `unknown` or the like."""
+    """`holds`, `live, 8T`, `broken in 15`, `stuck in 7`, `undecided`, `unknown` and the like."""
     extent: str
-    """How much was seen: so many states, or where the search ended."""
+    """How much was seen: `8 states`, `8 states up to counter 3`, `more than 1,000,000 states`."""
 
     def __str__(self) -> str:
-        return BAR.join((*(f"{name} {text}" for name, text in self.claims.items()), self.extent))
+        return BAR.join((*(f"{name} {fate}" for name, fate in self.claims.items()), self.extent))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -42,8 +44,13 @@ class Answer(NamedTuple):
     @property
     def states(self) -> int | None:
         """How many states there are; None if not all were seen."""
-        number, _, word = self.extent.partition(" ")
-        return int(number.replace(",", "")) if word == "states" else None
+        number, _, _ = self.extent.partition(" states")
+        return int(number.replace(",", "")) if number[0].isdecimal() else None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a bound cut the search, so that what holds holds up to there."""
+        return " up to " in self.extent
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -51,82 +58,72 @@ def _named(text: str) -> tuple[str, str]:
     return name, rest
 
 
-def is_kept(text: str) -> bool:
+def is_kept(fate: str) -> bool:
     """Whether a claim with this fate is kept, be it within bounds."""
-    return text.startswith(("holds", "live"))
+    return fate.startswith(("holds", "live"))
 
 
-def is_broken(text: str) -> bool:
+def is_broken(fate: str) -> bool:
     """Whether a claim with this fate is broken."""
-    return text.startswith(("broken", "stuck", "preventable"))
+    return fate.startswith(("broken", "stuck", "preventable"))
 
 
-def command(*words: str, claims: tuple[str, ...]) -> str:
-    """The whole command that judges these claims."""
-    parts = ["electorate check", *(word for word in words if word)]
-    parts += [f"--claim {claim}" for claim in claims]
-    if len(claims) > 1:
-        # Otherwise the search ends where no claim is left that one more move could break.
-        parts.append("--keep-going")
-    if not any("--states-max" in word for word in words):
-        parts.append(f"--states-max {STATES_MAX}")
-    return " ".join(parts)
+def answer(row: str, names: Sequence[str], engine: str = "numba") -> Answer:
+    """Check one row, on one processor."""
+    claims = [CLAIMS[name] for name in names]
+    goals = [claim for claim in claims if claim.kind is Kind.GOAL]
+    # A verdict has one grade and one time, those of its worst goal, so each goal has a check.
+    verdicts = [_checked(row, [c for c in claims if c not in goals[1:]], engine)]
+    verdicts += [_checked(row, [goal], engine) for goal in goals[1:]]
+    fates = {name: fate for found in verdicts for name, fate in found.claims.items()}
+    return Answer({name: fates[name] for name in names}, verdicts[0].extent)
 
 
-def answer(line: str, engine: str = "numba", threads: int | None = None) -> Answer:
-    """Do what this command does."""
-    options = parser().parse_args(shlex.split(line)[1:])
+def _checked(row: str, claims: Sequence[Claim], engine: str) -> Answer:
+    options = parser().parse_args(["check", *shlex.split(row)])
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
-    claims = [CLAIMS[name] for name in options.claim]
-    # A verdict has one grade and one time, that of the worst goal.
-    assert sum(claim.kind is Kind.GOAL for claim in claims) <= 1, "ask about one goal at a time"
-
-    def watch(progress: Progress) -> None:
-        if progress.effort.seconds > SECONDS_MAX:
-            raise TimeoutError(f"{line} takes more than {SECONDS_MAX} s")
-
     verdict = check(
         protocol.machine(model.setting),
         model,
         claims,
-        options.states_max,
-        watch,
-        engine,
-        threads=threads,
+        STATES_MAX if options.states_max is None else options.states_max,
+        engine=engine,
+        threads=1,
         tidy=False,
-        keep_going=options.keep_going,
+        keep_going=True,
     )
-    fates = {name: _fate(name, verdict, model) for name in verdict.claims}
-    return Answer(fates, _extent(verdict))
-
-
-def _fate(name: str, verdict: Verdict, model: Model) -> str:
-    lengths = {violation.claim: violation.length for violation in verdict.violations}
-    match verdict.claims[name], CLAIMS[name].kind:
-        case Result.UNKNOWN, _:
-            return UNSHOWN if _is_vacuous(verdict) else "unknown"
-        case Result.HOLDS, Kind.GOAL:
-            time = "" if verdict.tau is None else f", {model.setting.timing.text(verdict.tau)}"
-            return f"{Liveness.LIVE}{time}{_bounds(verdict, model)}"
-        case Result.HOLDS, _:
-            return f"holds{_bounds(verdict, model)}"
-        case _, Kind.GOAL:
-            return f"{verdict.liveness} in {lengths[name]}"
-        case _:
-            return f"broken in {lengths[name]}"
-
-
-def _bounds(verdict: Verdict, model: Model) -> str:
-    """The bounds that cut the search."""
+    timing = model.setting.timing
     cuts = [f"{name} {getattr(model.bounds, name)}" for name in sorted(verdict.cuts)]
-    return f" up to {', '.join(cuts)}" if cuts else ""
+    return Answer(
+        {claim.name: _fate(claim, verdict, timing) for claim in claims}, _extent(verdict, cuts)
+    )
 
 
-def _extent(verdict: Verdict) -> str:
-    is_all = verdict.reason is None or _is_vacuous(verdict)
-    return f"{verdict.states:,} states" if is_all else str(verdict.reason)
+def _fate(claim: Claim, verdict: Verdict, timing: Timing) -> str:
+    lengths = {violation.claim: violation.length for violation in verdict.violations}
+    is_goal = claim.kind is Kind.GOAL
+    match verdict.claims[claim.name]:
+        case Result.UNKNOWN if is_goal and verdict.liveness is Liveness.UNDECIDED:
+            return "undecided"
+        case Result.UNKNOWN:
+            return UNSHOWN if _is_vacuous(verdict) else "unknown"
+        case Result.HOLDS if is_goal:
+            return "live" if verdict.tau is None else f"live, {timing.text(verdict.tau)}"
+        case Result.HOLDS:
+            return "holds"
+        case _:
+            return f"{verdict.liveness if is_goal else 'broken'} in {lengths[claim.name]}"
+
+
+def _extent(verdict: Verdict, cuts: Sequence[str]) -> str:
+    if verdict.reason is None or _is_vacuous(verdict) or verdict.liveness is Liveness.UNDECIDED:
+        return f"{verdict.states:,} states" + (f" up to {', '.join(cuts)}" if cuts else "")
+    reason = verdict.reason.removesuffix(" (--states-max)")
+    if not reason.startswith("more than"):
+        raise RuntimeError(f"{reason}: that is no answer")
+    return reason
 
 
 def _is_vacuous(verdict: Verdict) -> bool:
-    return str(verdict.reason).startswith(VACUOUS)
+    return (verdict.reason or "").startswith(VACUOUS)

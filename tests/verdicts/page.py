@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from electorate.claims import CLAIMS
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
 from tests.verdicts.ask import Answer, is_broken, is_kept
-from tests.verdicts.plan import SITUATIONS, TIMINGS, Page, claims_of, page_of
+from tests.verdicts.plan import ROOT, SITUATIONS, TIMINGS, Page
 from tests.verdicts.table import Table
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 BEGIN = "<!-- Made by `make verdicts`: change tests/verdicts, not what is between these marks. -->"
@@ -41,105 +39,114 @@ def _between(file: Path, made: str) -> str:
 
 
 def _page(name: str, table: Table) -> str:
-    asked = plan.pages()[name]
-    parts = [_situations(protocol, table) for protocol in REGISTRY if page_of(protocol) == name]
-    parts += _repairs(name, asked, table)
-    parts += _choices(asked, table)
-    parts += _assumptions(name, asked, table)
-    parts += _further(asked, table)
-    how = "[How to read this](../verdicts.md#how-to-read-a-verdict)."
+    page = plan.pages()[name]
+    how = "[How to read these tables](../verdicts.md#how-to-read-a-verdict)."
+    parts = [_situations(protocol, page, table) for protocol in plan.protocols(name)]
+    parts += _repairs(name, page, table)
+    parts += _choices(page, table)
+    parts += _assumptions(name, page, table)
+    parts += _further(page, table)
     return "\n\n".join([how, *parts])
 
 
-def _situations(protocol: str, table: Table) -> str:
-    """All that one protocol was put through; a line for every timing and fault."""
-    claims = claims_of(protocol)
+def _situations(protocol: str, page: Page, table: Table) -> str:
+    """All that one protocol was put through: a line for every timing and fault."""
     lines = []
     for timing in TIMINGS:
         for faults in SITUATIONS:
-            answers = _answers(protocol, timing, faults, table)
-            if answers:
-                cells = [_joined(_cell(a.claims[claim]) for a in answers) for claim in claims]
-                extent = _joined(_extent(answer) for answer in answers)
-                lines.append([timing, faults, *cells, extent])
+            found = _answers(protocol, timing, faults, table)
+            if found:
+                title = _title(protocol, timing, faults)
+                cells = (_joined(_cell(claim, each) for each in found) for claim in page.claims)
+                lines.append([title, *cells, DOT.join(map(_extent, found))])
     machine, form = REGISTRY[protocol]
-    promised = _listed(machine.promised(form))
-    title = f"**`{protocol}`** promises {promised}."
-    return f"{title}\n\n{_table(['timing', 'faults', *claims, 'states'], lines)}"
+    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}."
+    return f"{title}\n\n{_table(['situation', *page.claims, 'states'], lines)}"
+
+
+def _title(protocol: str, timing: str, faults: str) -> str:
+    situation = plan.Situation(protocol, timing, faults, nodes=2)
+    boot = ", from boot" if situation.is_moved_to_boot else ""
+    return ("" if timing == "bounded" else f"{timing}: ") + faults + boot
 
 
 def _answers(protocol: str, timing: str, faults: str, table: Table) -> list[Answer]:
-    """For every number of nodes, what was found."""
-    found = []
-    for situation in plan.situations(protocol):
-        if (situation.timing, situation.faults) == (timing, faults):
-            answers = [table[line] for line in situation.commands()]
-            claims = {name: text for each in answers for name, text in each.claims.items()}
-            found.append(Answer(claims, answers[0].extent))
-    return found
+    """What was found with two nodes, three, and four where they were tried."""
+    return [
+        table[each.row]
+        for each in plan.situations(protocol)
+        if (each.timing, each.faults) == (timing, faults)
+    ]
 
 
-def _repairs(name: str, asked: Page, table: Table) -> Iterable[str]:
-    if not asked.repairs:
+def _repairs(name: str, page: Page, table: Table) -> Iterable[str]:
+    if not page.repairs:
         return
     lines = []
-    for repair in asked.repairs:
-        fate = table[repair.commands(asked.sound)[1]].claims[repair.breaks]
+    for repair in page.repairs:
+        _, without = repair.rows(page.sound)
         rules = ", ".join(f"`{rule}`" for rule in repair.without.split())
-        run = _run(name, repair.run)
-        lines.append([rules, repair.breaks, _cell(fate), _options(repair.under), run])
+        fate = f"{repair.breaks} {_cell(repair.breaks, table[without])}"
+        lines.append([rules, fate, _options(repair.under, repair.of), _run(name, repair.run)])
     yield (
-        f"**Every repair of `{asked.sound}` is needed, and every timer is long enough but no "
-        "longer.** With this put in its place alone a claim breaks; without it, the claim holds "
-        "under the same options:\n\n"
-        + _table(["instead", "breaks", "how", "options", "run"], lines)
+        f"**Each repair is needed**, and no timer could be shorter. This put in its place breaks "
+        f"what `{page.sound}` keeps under the same options:\n\n"
+        + _table(["instead", "breaks", "options", "run"], lines)
     )
 
 
-def _choices(asked: Page, table: Table) -> Iterable[str]:
-    if not asked.choices:
+def _choices(page: Page, table: Table) -> Iterable[str]:
+    if not page.choices:
         return
     lines = []
-    for choice in asked.choices:
-        found = table[choice.command(asked.sound)]
-        fates = ", ".join(f"{name} {_cell(text)}" for name, text in found.claims.items())
-        lines.append([f"`{choice.rule}`", fates, _options(choice.under), _extent(found)])
-    yield "**No claim notices** these:\n\n" + _table(
-        ["instead", "found", "options", "states"], lines
+    for choice in page.choices:
+        found = table[choice.row(page.sound)]
+        rules = ", ".join(f"`{rule}`" for rule in choice.rule.split())
+        fates = [_cell(claim, found) for claim in promised(page)]
+        lines.append([rules, *fates, _options(choice.under), _extent(found)])
+    yield f"**No promise notices** if `{page.sound}` has instead:\n\n" + _table(
+        ["instead", *promised(page), "options", "states"], lines
     )
 
 
-def _assumptions(name: str, asked: Page, table: Table) -> Iterable[str]:
-    if not asked.assumptions:
+def promised(page: Page) -> list[str]:
+    """What the sound form of a page promises, in the order of the page's claims."""
+    machine, form = REGISTRY[page.sound]
+    return [claim for claim in page.claims if claim in machine.promised(form)]
+
+
+def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
+    if not page.assumptions:
         return
     lines = []
-    for dropped in asked.assumptions:
-        protocols = dropped.of or (asked.sound,)
-        fates = [
-            table[dropped.commands(protocol)[1]].claims[dropped.breaks] for protocol in protocols
-        ]
-        names = ", ".join(f"`{protocol}`" for protocol in protocols)
-        broken = f"{dropped.breaks} {_joined(map(_cell, fates))}"
-        given, by = _options(dropped.under), f"`{dropped.by}`"
-        lines.append([f"`{dropped.assumption}`", names, broken, given, by, _run(name, dropped.run)])
+    for dropped in page.assumptions:
+        protocols = dropped.of or (page.sound,)
+        of = ", ".join(f"`{protocol}`" for protocol in protocols)
+        options = (_options(dropped.under), f"`{dropped.by}`")
+        fate = _fallen(dropped, [table[dropped.rows(each)[1]] for each in protocols])
+        lines.append([f"`{dropped.assumption}`", of, fate, *options, _run(name, dropped.run)])
     yield (
-        "**Every assumption is needed.** What falls without it, and holds with it:\n\n"
-        + _table(["without", "of", "what falls", "options", "dropped by", "run"], lines)
+        "**What falls with each assumption**, and is kept under the same options as long as it "
+        "is not dropped:\n\n"
+        + _table(["assumption", "of", "falls", "options", "dropped by", "run"], lines)
     )
 
 
-def _further(asked: Page, table: Table) -> Iterable[str]:
-    if not asked.more:
+def _fallen(dropped: plan.Dropped, found: Sequence[Answer]) -> str:
+    claim = dropped.breaks
+    return f"{claim} {_joined(_cell(claim, each) for each in found)}" if claim else "nothing"
+
+
+def _further(page: Page, table: Table) -> Iterable[str]:
+    if not page.more:
         return
-    present = {claim for more in asked.more for claim in more.claims}
-    claims = [claim for claim in CLAIMS if claim in present]
     lines = []
-    for more in asked.more:
-        found = table[more.command]
-        cells = [_cell(found.claims[c]) if c in found.claims else "" for c in claims]
-        lines.append([f"`{_short(more.ask)}`", *cells, _extent(found)])
+    for more in page.more:
+        found = table[plan.row(more)]
+        cells = [_cell(claim, found) for claim in page.claims]
+        lines.append([f"`{_short(more)}`", *cells, _extent(found)])
     yield "**Further checks**, with three nodes unless they say otherwise:\n\n" + _table(
-        ["`electorate check …`", *claims, "states"], lines
+        ["`electorate check …`", *page.claims, "states"], lines
     )
 
 
@@ -147,57 +154,84 @@ def _further(asked: Page, table: Table) -> Iterable[str]:
 
 
 def _overview(table: Table) -> str:
-    parts = []
+    parts = [
+        "## At a glance",
+        "Which promises break with two nodes, three or four (**A1**), or are not known to be kept "
+        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*). A "
+        "dash: there is no detector that could be wrong.",
+    ]
     for timing in TIMINGS:
-        lines = [
-            [f"[`{protocol}`](protocols/{page_of(protocol)}.md)"]
-            + [_glance(protocol, timing, faults, table) for faults in SITUATIONS]
-            for protocol in REGISTRY
-        ]
-        title = f"**{timing.capitalize()} timing**, two and three nodes:"
-        parts.append(f"{title}\n\n{_table(['protocol', *SITUATIONS], lines)}")
-    return "\n\n".join(parts)
+        lines = []
+        for protocol in plan.protocols():
+            link = f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)"
+            cells = (_glance(protocol, timing, faults, table) for faults in SITUATIONS)
+            machine, form = REGISTRY[protocol]
+            lines.append([link, ", ".join(machine.promised(form)), *cells])
+        head = ["protocol", "promises", *SITUATIONS]
+        parts.append(f"**{timing.capitalize()} timing**\n\n{_table(head, lines)}")
+    return "\n\n".join([*parts, "## Worth showing", _findings(table)])
+
+
+def _findings(table: Table) -> str:
+    lines = []
+    for page in plan.pages().values():
+        for finding in page.findings:
+            found = table[plan.row(finding.row)]
+            fates = ", ".join(f"{claim} {_cell(claim, found)}" for claim in finding.claims)
+            lines.append([finding.says, f"`{_short(finding.row)}`", fates])
+    return _table(["finding", "`electorate check …`", "says"], lines)
 
 
 def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
-    """The claims that are kept, those that break in bold, those that nobody knows with a mark."""
-    answers = _answers(protocol, timing, faults, table)
-    if not answers:
+    """Which promises are broken, and which of the others nobody knows."""
+    found = _answers(protocol, timing, faults, table)
+    if not found:
         return DASH
-    return " ".join(_sign(c, [a.claims[c] for a in answers]) for c in claims_of(protocol))
-
-
-def _sign(claim: str, fates: Sequence[str]) -> str:
-    if any(map(is_broken, fates)):
-        return f"~~{claim}~~"
-    if not all(map(is_kept, fates)):
-        return f"{claim}?"
-    return f"{claim}\\*" if any("up to" in fate for fate in fates) else claim
+    machine, form = REGISTRY[protocol]
+    fates = {claim: [each.claims[claim] for each in found] for claim in machine.promised(form)}
+    broken = [f"**{claim}**" for claim in fates if any(map(is_broken, fates[claim]))]
+    unknown = [
+        f"{claim}?"
+        for claim in fates
+        if not any(map(is_broken, fates[claim])) and not all(map(is_kept, fates[claim]))
+    ]
+    star = "\\*" if any(each.is_cut for each in found) else ""
+    return ", ".join([*broken, *unknown]) or f"kept{star}"
 
 
 # --- cells ---
 
 
-def _cell(fate: str) -> str:
-    """A fate as a table shows it: `8T`, `holds`, **broken in 15**."""
-    return f"**{fate}**" if is_broken(fate) else fate.removeprefix("live, ")
+def _cell(claim: str, answer: Answer) -> str:
+    """A fate as a table shows it: `holds`, `8T`, `holds*`, **broken in 15**."""
+    fate = answer.claims[claim]
+    if is_broken(fate):
+        return f"**{fate}**"
+    star = "\\*" if answer.is_cut and is_kept(fate) else ""
+    return fate.removeprefix("live, ") + star
 
 
 def _extent(answer: Answer) -> str:
-    states = answer.states
-    if states is not None:
-        return f"{states:,}"
-    return re.sub(r" \(--states-max\)", "", answer.extent).replace(" states", "")
+    if answer.states is not None:
+        return f"{answer.states:,}"
+    return answer.extent.replace("more than ", "> ").removesuffix(" states")
 
 
 def _joined(cells: Iterable[str]) -> str:
-    """One cell for two nodes, three, and so on; once, if they are all the same."""
+    """One cell for two nodes, three and four: once if all are the same, words once if those are."""
     found = list(cells)
-    return found[0] if len(set(found)) == 1 else DOT.join(found)
+    if len(set(found)) == 1:
+        return found[0]
+    words = {cell.strip("*").rstrip("0123456789") for cell in found}
+    if len(words) == 1 and all(map(is_broken, words)):
+        numbers = DOT.join(re.sub(r"\D", "", cell) for cell in found)
+        return f"**{words.pop()}{numbers}**"
+    return DOT.join(found)
 
 
-def _options(text: str) -> str:
-    return f"`{_short(text)}`" if text else ""
+def _options(text: str, of: str = "") -> str:
+    words = _short(f"{of} {text}".strip())
+    return f"`{words}`" if words else ""
 
 
 def _short(text: str) -> str:

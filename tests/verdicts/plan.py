@@ -1,9 +1,10 @@
-"""What is asked: every protocol in the same situations, and for each page what is special to it.
+"""What is asked: every protocol in the same situations, and what is special to each.
 
-The pages' own questions are in the .toml files beside this one, named like the pages under
-docs/protocols.
+What is special is in the .toml files beside this one, named like the pages under docs/protocols.
+A protocol is asked about if its page has such a file.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -14,46 +15,33 @@ import msgspec
 
 from electorate.core import Value
 from electorate.protocols.registry import REGISTRY
-from tests.verdicts.ask import command
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
 
 SITUATIONS = {
-    "no fault, from boot": "--from boot",
+    "no fault": "--from boot",
     "a crash": "--crashes 1",
     "a crash and a recovery": "--crashes 1 --recoveries 1",
     "a wrong suspicion": "--lies 1",
-    "a loss, from boot": "--from boot --losses 1",
-    "a crash and a loss": "--crashes 1 --losses 1",
+    "a loss": "--from boot --losses 1",
 }
 TIMINGS = {
     "bounded": "",
     "unbounded": "--timing unbounded --capacity 2 --counter 3",
 }
-NODES = (2, 3)
-MORE_NODES = {"bounded": (4,)}
-"""Where four nodes are tried too."""
+NODES = {"bounded": (2, 3, 4), "unbounded": (2, 3)}
+
+UNFINISHED: dict[str, tuple[str, ...]] = {}
+"""Where four nodes have more states than a search may see, and are left out."""
+
+FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "--from")
+"""The options that a row begins with; the others follow by name."""
 
 NEVER_NORMAL = ("bully-textbook-as-printed", "park-literal")
 """Forms whose fault-free run does not reach what they promise: they can only be tried from boot."""
 UNMOVED = {"park": "a wrong suspicion"}
-"""Where nobody else would be elected, which shows nothing: these are tried from boot too."""
-
-ELECTION = ("A1", "A2", "S1", "S2")
-BESIDES = {"invitation": ("A3",), "park": ("P1", "P2"), "park_printed": ("P1", "P2")}
-"""Claims about groups and views, on the pages of protocols that have any."""
-
-
-class More(Value):
-    """A question that only this protocol raises."""
-
-    ask: str
-    """The protocol, and the options."""
-    claims: tuple[str, ...]
-
-    @property
-    def command(self) -> str:
-        return command(self.ask, claims=self.claims)
+"""Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
 
 
 class Repair(Value):
@@ -68,24 +56,20 @@ class Repair(Value):
     run: str = ""
     """The golden script that tells such a run."""
 
-    def commands(self, sound: str) -> tuple[str, str]:
+    def rows(self, sound: str) -> tuple[str, str]:
         """With it, and without it."""
-        rules = " ".join(f"--rule {rule}" for rule in self.without.split())
-        protocol, claims = self.of or sound, (self.breaks,)
-        kept = command(protocol, self.under, claims=claims)
-        return kept, command(protocol, rules, self.under, claims=claims)
+        protocol = self.of or sound
+        return row(protocol, self.under), row(protocol, _rules(self.without), self.under)
 
 
 class Choice(Value):
-    """A rule that could as well be another, as far as claims can tell."""
+    """A rule that could as well be another, as far as the promises go."""
 
     rule: str
     under: str
-    claims: tuple[str, ...]
 
-    def command(self, sound: str) -> str:
-        rules = " ".join(f"--rule {rule}" for rule in self.rule.split())
-        return command(sound, rules, self.under, claims=self.claims)
+    def row(self, sound: str) -> str:
+        return row(sound, _rules(self.rule), self.under)
 
 
 class Dropped(Value):
@@ -94,57 +78,94 @@ class Dropped(Value):
     assumption: str
     by: str
     """The options that drop it."""
-    breaks: str
+    breaks: str = ""
+    """Empty if no promise falls: the form takes for granted what it would not need."""
     under: str = ""
     of: tuple[str, ...] = ()
-    """The forms, if it is not only the sound one."""
+    """The protocols, if it is not only the sound form."""
     run: str = ""
 
-    def commands(self, protocol: str) -> tuple[str, str]:
+    def rows(self, protocol: str) -> tuple[str, str]:
         """With it, and without it."""
-        kept = command(protocol, self.under, claims=(self.breaks,))
-        return kept, command(protocol, self.under, self.by, claims=(self.breaks,))
+        return row(protocol, self.under), row(protocol, self.under, self.by)
+
+
+class Finding(Value):
+    """Something worth showing to people, and the row that shows it."""
+
+    says: str
+    row: str
+    claims: tuple[str, ...]
 
 
 class Page(Value):
-    """What is asked for one page besides the situations that all protocols are put in."""
+    """What is asked for one page besides the situations that every protocol is put in."""
 
     sound: str
     """The protocol that repairs and choices are about."""
-    more: tuple[More, ...] = ()
+    claims: tuple[str, ...] = ("A1", "A2", "S1", "S2")
+    more: tuple[str, ...] = ()
+    """Rows that only this page has."""
     repairs: tuple[Repair, ...] = ()
     choices: tuple[Choice, ...] = ()
     assumptions: tuple[Dropped, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
-    def commands(self) -> Iterator[str]:
-        yield from (more.command for more in self.more)
-        yield from (choice.command(self.sound) for choice in self.choices)
+    def rows(self) -> Iterator[str]:
+        yield from (row(finding.row) for finding in self.findings)
+        yield from (row(more) for more in self.more)
+        yield from (choice.row(self.sound) for choice in self.choices)
         for repair in self.repairs:
-            yield from repair.commands(self.sound)
+            yield from repair.rows(self.sound)
         for dropped in self.assumptions:
             for protocol in dropped.of or (self.sound,):
-                yield from dropped.commands(protocol)
+                yield from dropped.rows(protocol)
 
 
 class Situation(NamedTuple):
     """One protocol with some nodes, faults and timing."""
 
     protocol: str
-    faults: str
     timing: str
+    faults: str
     nodes: int
 
-    def commands(self) -> list[str]:
-        """Several if there are several goals, for a check gives the time of one."""
-        options = SITUATIONS[self.faults]
-        from_boot = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
-        if from_boot and "--from boot" not in options:
-            options = f"--from boot {options}"
-        claims = claims_of(self.protocol)
-        goals = [claim for claim in claims if claim in ("A2", "P2")]
-        first = tuple(claim for claim in claims if claim not in goals[1:])
-        words = (self.protocol, f"--nodes {self.nodes}", TIMINGS[self.timing], options)
-        return [command(*words, claims=asked) for asked in (first, *((g,) for g in goals[1:]))]
+    @property
+    def is_moved_to_boot(self) -> bool:
+        """Whether it begins at boot though the others do not."""
+        moved = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
+        return moved and "--from boot" not in SITUATIONS[self.faults]
+
+    @property
+    def row(self) -> str:
+        start = "--from boot" if self.is_moved_to_boot else ""
+        options = (f"--nodes {self.nodes}", TIMINGS[self.timing], start, SITUATIONS[self.faults])
+        return row(self.protocol, *options)
+
+
+def row(*words: str) -> str:
+    """A row in its one spelling: options in one order, and three nodes go without saying."""
+    protocol, *options = re.split(r" (?=--)", " ".join(word for word in words if word))
+    said = [option for option in options if option != "--nodes 3"]
+    return " ".join((protocol, *sorted(said, key=_place)))
+
+
+def _place(option: str) -> tuple[int, str]:
+    name, _, _ = option.partition(" ")
+    return FIRST.index(name) if name in FIRST else len(FIRST), option
+
+
+def _rules(text: str) -> str:
+    return " ".join(f"--rule {rule}" for rule in text.split())
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """The questions of every page."""
+    return {
+        file.stem: msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Page)
+        for file in sorted(FOLDER.glob("*.toml"))
+    }
 
 
 def page_of(protocol: str) -> str:
@@ -152,35 +173,27 @@ def page_of(protocol: str) -> str:
     return REGISTRY[protocol].machine.__module__.rpartition(".")[2]
 
 
-def claims_of(protocol: str) -> tuple[str, ...]:
-    """The claims that make sense for a protocol."""
-    return (*ELECTION, *BESIDES.get(page_of(protocol), ()))
+def protocols(page: str | None = None) -> list[str]:
+    """The protocols that are asked about: all, or those of one page."""
+    return [name for name in REGISTRY if page_of(name) in ([page] if page else pages())]
 
 
 def situations(protocol: str) -> Iterator[Situation]:
     """Everything that a protocol is put through."""
-    for timing in TIMINGS:
+    for timing, sizes in NODES.items():
         for faults in SITUATIONS:
             if faults == "a wrong suspicion" and not REGISTRY[protocol].machine.uses_views:
                 continue
-            for nodes in (*NODES, *MORE_NODES.get(timing, ())):
-                yield Situation(protocol, faults, timing, nodes)
+            for nodes in sizes:
+                if nodes < 4 or faults not in UNFINISHED.get(protocol, ()):
+                    yield Situation(protocol, timing, faults, nodes)
 
 
-@cache
-def pages() -> dict[str, Page]:
-    """The questions of every page."""
-    found = sorted(FOLDER.glob("*.toml"))
-    return {
-        file.stem: msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Page)
-        for file in found
-    }
-
-
-def commands() -> list[str]:
-    """Everything that is asked, in order and once."""
-    asked = {line for page in pages().values() for line in page.commands()}
-    for protocol in REGISTRY:
-        for situation in situations(protocol):
-            asked.update(situation.commands())
-    return sorted(asked)
+def rows() -> dict[str, tuple[str, ...]]:
+    """Everything that is asked, in order and once, with the claims that are judged."""
+    asked = {}
+    for name, page in pages().items():
+        asked |= dict.fromkeys(page.rows(), page.claims)
+        for protocol in protocols(name):
+            asked |= dict.fromkeys((each.row for each in situations(protocol)), page.claims)
+    return dict(sorted(asked.items()))
