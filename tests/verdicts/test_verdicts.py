@@ -4,6 +4,8 @@ Small rows are checked again by the reference explorer, which shares no search w
 wrote the table. `make verdicts` checks all rows again.
 """
 
+from typing import Any
+
 import pytest
 
 from electorate.core import Assumption, Machine
@@ -137,7 +139,7 @@ def test_no_rule_is_left_out_in_which_a_printed_form_differs(name: str) -> None:
     assert differing(REGISTRY[asked.sound].machine) <= tried
 
 
-def differing(machine: type[Machine]) -> set[str]:
+def differing(machine: type[Machine[Any]]) -> set[str]:
     """The rules in which any form differs from the sound one."""
     if "sound" not in machine.forms:
         return set()

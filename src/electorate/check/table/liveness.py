@@ -43,7 +43,8 @@ def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
     if not timed:
         return Finding(claim.name, Liveness.LIVE)
     if left is None:
-        left = time_left(calm.stretches, bit, timed=timed, sweeps_max=len(calm))
+        # Time stands still at most where every way on was cut.
+        left = time_left(calm.stretches, bit, timed=timed, sweeps_max=len(calm) + 1, still=True)
     assert left is not None, "the components found nothing that keeps the goal away"
     return _live(calm, claim, left)
 
@@ -59,11 +60,16 @@ def _live(calm: TableCalm, claim: Claim, left: Array) -> Finding:
         edges = calm.edges(state)
         return [(t, tick) for t, tick in edges if max(left[t], 0) + tick == left[state]]
 
+    def is_over(state: int) -> bool:
+        return bool(left[state] < 0) or not any(True for _ in calm.edges(state))
+
     def way_on(state: int) -> list[int]:
-        return shortest_way(tight, state, lambda t: bool(left[t] < left[state]), lambda _: True)[1:]
+        return shortest_way(
+            tight, state, lambda t: is_over(t) or bool(left[t] < left[state]), lambda _: True
+        )[1:]
 
     states = [slowest]
-    while left[states[-1]] >= 0:
+    while not is_over(states[-1]):
         states += way_on(states[-1])
     return slowest_run(calm, claim, max(0, int(left[slowest])), states)
 

@@ -19,12 +19,12 @@ Array = np.ndarray[Any, Any]
 
 
 def time_left(
-    stretches: Sequence[Stretch], bit: int, *, timed: bool, sweeps_max: int
+    stretches: Sequence[Stretch], bit: int, *, timed: bool, sweeps_max: int, still: bool = False
 ) -> Array | None:
     """For each state the most ticks until the goal is safe, -1 where it is already.
 
     Without a clock moves are counted instead of ticks. None if some runs never come there, or
-    time can stand still, or too many sweeps are needed to say.
+    time can stand still, unless it may, or too many sweeps are needed to say.
     """
     size = stretches[-1].first + len(stretches[-1].lacks)
     left = np.full(size, SETTLED, np.int32)
@@ -33,7 +33,7 @@ def time_left(
     for _ in range(sweeps_max):
         changes = sum(_sweep(*stretch, left, moves, bit, timed) for stretch in reversed(stretches))
         if not changes:
-            return left if moves.all() else None
+            return left if still or moves.all() else None
     return None
 
 
