@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from electorate.check import Liveness, Result, Verdict, check
+from electorate.check import Liveness, Result, Verdict, Violation, check
 from electorate.check.need import VACUOUS
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.cli.main import parser
 from electorate.cli.model import model_of
 from electorate.cli.protocol import find
 from electorate.core import Timing
+from electorate.trace import Phased, is_consequence
 
 STATES_MAX = 1_000_000
 """Where a search ends unless its row says otherwise, so that no answer depends on the machine."""
@@ -101,7 +102,7 @@ def _checked(row: str, claims: Sequence[Claim], engine: str) -> Answer:
 
 
 def _fate(claim: Claim, verdict: Verdict, timing: Timing) -> str:
-    lengths = {violation.claim: violation.length for violation in verdict.violations}
+    lengths = {violation.claim: _moves(violation) for violation in verdict.violations}
     is_goal = claim.kind is Kind.GOAL
     match verdict.claims[claim.name]:
         case Result.UNKNOWN if is_goal and verdict.liveness is Liveness.UNDECIDED:
@@ -114,6 +115,13 @@ def _fate(claim: Claim, verdict: Verdict, timing: Timing) -> str:
             return "holds"
         case _:
             return f"{verdict.liveness if is_goal else 'broken'} in {lengths[claim.name]}"
+
+
+def _moves(violation: Violation) -> int:
+    """How many moves a run takes from where it begins, which moves before that only choose."""
+    steps = violation.trace.steps
+    chosen = [place for place, step in enumerate(steps) if isinstance(step.happening, Phased)]
+    return sum(not is_consequence(step) for step in steps[chosen[-1] + 1 if chosen else 0 :])
 
 
 def _extent(verdict: Verdict, cuts: Sequence[str]) -> str:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
-from tests.verdicts.ask import Answer, is_broken, is_kept
+from tests.verdicts.ask import UNSHOWN, Answer, is_broken, is_kept
 from tests.verdicts.plan import ROOT, SITUATIONS, TIMINGS, Page
 from tests.verdicts.table import Table
 
@@ -60,7 +61,7 @@ def _situations(protocol: str, page: Page, table: Table) -> str:
                 cells = (_joined(_cell(claim, each) for each in found) for claim in page.claims)
                 lines.append([title, *cells, DOT.join(map(_extent, found))])
     machine, form = REGISTRY[protocol]
-    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}."
+    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}. With 2 · 3 · 4 nodes:"
     return f"{title}\n\n{_table(['situation', *page.claims, 'states'], lines)}"
 
 
@@ -89,8 +90,7 @@ def _repairs(name: str, page: Page, table: Table) -> Iterable[str]:
         fate = f"{repair.breaks} {_cell(repair.breaks, table[without])}"
         lines.append([rules, fate, _options(repair.under, repair.of), _run(name, repair.run)])
     yield (
-        f"**Each repair is needed**, and no timer could be shorter. This put in its place breaks "
-        f"what `{page.sound}` keeps under the same options:\n\n"
+        f"**Each repair is needed.** This in its place breaks what `{page.sound}` keeps:\n\n"
         + _table(["instead", "breaks", "options", "run"], lines)
     )
 
@@ -126,8 +126,7 @@ def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
         fate = _fallen(dropped, [table[dropped.rows(each)[1]] for each in protocols])
         lines.append([f"`{dropped.assumption}`", of, fate, *options, _run(name, dropped.run)])
     yield (
-        "**What falls with each assumption**, and is kept under the same options as long as it "
-        "is not dropped:\n\n"
+        "**What falls without an assumption**, and is kept with it:\n\n"
         + _table(["assumption", "of", "falls", "options", "dropped by", "run"], lines)
     )
 
@@ -157,8 +156,7 @@ def _overview(table: Table) -> str:
     parts = [
         "## At a glance",
         "Which promises break with two nodes, three or four (**A1**), or are not known to be kept "
-        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*). A "
-        "dash: there is no detector that could be wrong.",
+        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*).",
     ]
     for timing in TIMINGS:
         lines = []
@@ -186,17 +184,17 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
     """Which promises are broken, and which of the others nobody knows."""
     found = _answers(protocol, timing, faults, table)
     if not found:
-        return DASH
+        return "no detector"
     machine, form = REGISTRY[protocol]
     fates = {claim: [each.claims[claim] for each in found] for claim in machine.promised(form)}
-    broken = [f"**{claim}**" for claim in fates if any(map(is_broken, fates[claim]))]
-    unknown = [
-        f"{claim}?"
-        for claim in fates
-        if not any(map(is_broken, fates[claim])) and not all(map(is_kept, fates[claim]))
-    ]
+    broken = [claim for claim in fates if any(map(is_broken, fates[claim]))]
+    unsure = [claim for claim in fates if {"unknown", "undecided"} & {*fates[claim]}]
+    signs = [f"**{claim}**" for claim in broken]
+    signs += [f"{claim}?" for claim in unsure if claim not in broken]
+    if not signs and all(UNSHOWN in found for found in fates.values()):
+        return DASH
     star = "\\*" if any(each.is_cut for each in found) else ""
-    return ", ".join([*broken, *unknown]) or f"kept{star}"
+    return ", ".join(signs) or f"kept{star}"
 
 
 # --- cells ---
@@ -207,6 +205,8 @@ def _cell(claim: str, answer: Answer) -> str:
     fate = answer.claims[claim]
     if is_broken(fate):
         return f"**{fate}**"
+    if fate == UNSHOWN:
+        return DASH
     star = "\\*" if answer.is_cut and is_kept(fate) else ""
     return fate.removeprefix("live, ") + star
 
@@ -218,15 +218,22 @@ def _extent(answer: Answer) -> str:
 
 
 def _joined(cells: Iterable[str]) -> str:
-    """One cell for two nodes, three and four: once if all are the same, words once if those are."""
+    """One cell for two nodes, three and four: once if all are alike, and no word twice in a row."""
     found = list(cells)
     if len(set(found)) == 1:
         return found[0]
-    words = {cell.strip("*").rstrip("0123456789") for cell in found}
-    if len(words) == 1 and all(map(is_broken, words)):
-        numbers = DOT.join(re.sub(r"\D", "", cell) for cell in found)
-        return f"**{words.pop()}{numbers}**"
-    return DOT.join(found)
+    return DOT.join(_numbers(words, [*group]) for words, group in groupby(found, key=_words))
+
+
+def _words(cell: str) -> str:
+    return cell.strip("*").rstrip("0123456789")
+
+
+def _numbers(words: str, group: Sequence[str]) -> str:
+    if not is_broken(words):
+        return DOT.join(group)
+    numbers = DOT.join(cell.strip("*").removeprefix(words) for cell in group)
+    return f"**{words}{numbers}**"
 
 
 def _options(text: str, of: str = "") -> str:
@@ -248,5 +255,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows).replace("|  |", "| |")
+    rows = [f"| {' | '.join(row)} |" for row in (head, *lines)]
+    rows.insert(1, "|---" * len(head) + "|")
+    return "\n".join(rows).replace("|  |", "| |")

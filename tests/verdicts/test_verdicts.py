@@ -119,6 +119,13 @@ def test_what_falls_with_an_assumption_is_kept_with_it(name: str) -> None:
                 assert all(is_kept(without[claim]) for claim in page.promised(asked)), dropped
 
 
+def test_every_finding_is_about_something_that_breaks() -> None:
+    for asked in plan.pages().values():
+        for finding in asked.findings:
+            fates = TABLE[plan.row(finding.row)].claims
+            assert any(is_broken(fates[claim]) for claim in finding.claims), finding
+
+
 @pytest.mark.parametrize("protocol", plan.protocols())
 def test_no_assumption_is_left_out(protocol: str) -> None:
     machine, form = REGISTRY[protocol]
