@@ -120,7 +120,7 @@ def _ask(question: Question) -> tuple[str, Answer]:
 
 def _show(before: table.Table, found: table.Table) -> None:
     old, new = ([*starmap(table.line, sorted(each.items()))] for each in (before, found))
-    changes = list(unified_diff(old, new, "reviewed\n", "now\n", lineterm="\n", n=0))
+    changes = list(unified_diff(old, new, "reviewed", "now", n=0))
     print("".join(changes) if changes else "the table is as it was")
 
 
