@@ -39,7 +39,7 @@ def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
         if missed is not None:
             return missed
     if not swept.complete:
-        swept = sweep(calm.stretches, missing, timed=timed, sweeps_max=len(calm))
+        swept = sweep(calm.stretches, missing, timed=timed, sweeps_max=len(calm) + 1)
     passes = bool(ENDLESS & set(calm.cut_by)) and bool(np.any(swept.left[calm.cut] >= 0))
     grade = Liveness.UNDECIDED if passes else Liveness.LIVE
     return _slowest(calm, claim, grade, swept.left) if timed else Finding(claim.name, grade)
@@ -56,15 +56,19 @@ def _slowest(calm: TableCalm, claim: Claim, grade: Liveness, left: Array) -> Fin
         edges = calm.edges(state)
         return [(t, tick) for t, tick in edges if max(left[t], 0) + tick == left[state]]
 
+    def is_over(state: int) -> bool:
+        """Whether the goal is safe, or the run is cut: beyond a bound nobody has looked."""
+        return bool(left[state] < 0) or not any(True for _ in calm.edges(state))
+
     def way_on(state: int) -> list[int]:
-        try:
-            return shortest_way(tight, state, lambda t: bool(left[t] < left[state]), anything)[1:]
-        except LookupError:
-            return []  # Beyond a bound nobody has looked.
+        def is_nearer(target: int) -> bool:
+            return is_over(target) or bool(left[target] < left[state])
+
+        return shortest_way(tight, state, is_nearer, anything)[1:]
 
     states = [slowest]
-    while left[states[-1]] >= 0 and (way := way_on(states[-1])):
-        states += way
+    while not is_over(states[-1]):
+        states += way_on(states[-1])
     return slowest_run(calm, claim, grade, max(0, int(left[slowest])), states)
 
 
