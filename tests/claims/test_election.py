@@ -7,7 +7,7 @@ from electorate.core import Members, Standing, Status, Strongest
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
-GOALS = ["A2", "S3", "L1", "A4", "A4p", "P2"]
+GOALS = ["A2", "A4", "A4'", "L1", "P2", "C4", "C5"]
 
 
 def follows(leader: int | None) -> Standing:
@@ -20,7 +20,10 @@ def row(*standings: Standing | None, strongest: Strongest = "lowest") -> Row:
 
 
 def judge(name: str, judged: Row) -> Witness | None:
-    return Following(CLAIMS[name]).judge(judged)
+    """What a run breaks in which nothing changes any more."""
+    following = Following(CLAIMS[name])
+    following.judge(judged)
+    return following.judge(judged)
 
 
 def after(name: str, *run: tuple[int | None, ...]) -> Witness | None:
