@@ -122,6 +122,9 @@ class Judge:
 def lack_of(world: World, row: Codes) -> str | None:
     """What a row lacks of the goals that were asked for or that the machine promises."""
     promised = (CLAIMS[name] for name in world.machine.promises if name in CLAIMS)
-    claims = {claim.name: claim for claim in (*promised, *world.claims)}
-    lacking = Judge(world, list(claims.values())).of(row).lacking
+    # Of claims that were not asked for nothing is remembered.
+    known = (claim for claim in promised if claim.fold is None)
+    claims = {claim.name: claim for claim in (*known, *world.claims)}
+    goals = [claim for claim in claims.values() if claim.kind is Kind.GOAL]
+    lacking = Judge(world, goals).of(row).lacking
     return lacking[0][1].text if lacking else None

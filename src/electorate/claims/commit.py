@@ -109,14 +109,23 @@ def nobody_aborts_unless_somebody_refuses(
     return None
 
 
-def nobody_forgets_too_early(row: Row) -> Witness | None:
+def who_has_applied(memory: frozenset[NodeId], row: Row) -> frozenset[NodeId]:
+    """Who has applied the decision, or may have before it went down."""
+    decided = {node for node, stage in stages(row) if stage.is_final}
+    wanting = {
+        node
+        for node, view in row.live()
+        if isinstance(view, Decision) and view.wants is not Wants.NOTHING
+    }
+    return memory | (decided - wanting)
+
+
+def nobody_forgets_too_early(row: Row, memory: frozenset[NodeId]) -> Witness | None:
     """C7: where one takes the transaction to be over, everybody has applied the decision."""
-    live = [(node, view) for node, view in row.live() if isinstance(view, Decision)]
-    done = [node for node, view in live if view.over]
-    busy = [node for node, view in live if view.wants is not Wants.NOTHING]
-    busy += [node for node, stage in stages(row) if not stage.is_final]
+    done = [node for node, view in row.live() if isinstance(view, Decision) and view.over]
+    busy = [node for node in row.members.ids if node not in memory]
     if done and busy:
-        return Witness((done[0], busy[0]), f"{done[0]} is done, but {busy[0]} is not")
+        return Witness((done[0], busy[0]), f"{done[0]} forgets what {busy[0]} has not applied")
     return None
 
 
@@ -166,7 +175,8 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "nobody forgets before all have applied the decision",
             nobody_forgets_too_early,
-            sights=LOGS,
+            Fold(frozenset(), who_has_applied),
+            LOGS,
         ),
     )
 }

@@ -58,7 +58,7 @@ class Transaction(Over[Any]):
         Timer(Wait.RETRY, periodic=True),
         Timer(Wait.RESEND, periodic=True),
     )
-    promises: tuple[str, ...] = ("C1", "C2", "C3")
+    promises: tuple[str, ...] = ("C1", "C2", "C3", "C7")
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
@@ -242,7 +242,8 @@ class Transaction(Over[Any]):
         """Decide like that."""
         forced = self.rules.unforced != "decision"
         learnt = at(s, stage, forced, asked=False, waiting=False, finding=False, heard=frozenset())
-        return learnt, [CancelTimer(wait) for wait in (Wait.VOTES, Wait.PATIENCE, Wait.RETRY)]
+        waits = Wait.VOTES if s.me == self.coordinator else Wait.PATIENCE
+        return learnt, [CancelTimer(waits), CancelTimer(Wait.RETRY)]
 
     def _apply(self, s: Any) -> Result[Any]:
         """The application has done as was decided."""
@@ -289,8 +290,9 @@ class Transaction(Over[Any]):
 
     def heed(self, s: Any) -> list[Effect]:
         """Somebody is finding out the decision: be patient for once more."""
-        waits = s.stage.is_in_doubt and not s.finding
-        return [CancelTimer(Wait.RETRY), self.set(Wait.PATIENCE)] if waits else []
+        if s.finding or not s.stage.is_in_doubt:
+            return []
+        return [CancelTimer(Wait.PATIENCE), self.set(Wait.RETRY, self.rules.patience)]
 
     def _help(self, s: Any, j: NodeId) -> Result[Any]:
         """Answer, or find out."""
@@ -311,10 +313,10 @@ class Transaction(Over[Any]):
             effects = [*effects, *more]
         return after, effects
 
-    def set(self, wait: Wait) -> SetTimer:
-        """The rule of the same name says how long a timer takes."""
-        span: Span = getattr(self.rules, wait)
-        return SetTimer(wait, span.of(self.timing))
+    def set(self, wait: Wait, span: Span | None = None) -> SetTimer:
+        """The rule of the same name says how long a timer takes, unless it is said here."""
+        usual: Span = getattr(self.rules, wait)
+        return SetTimer(wait, (span or usual).of(self.timing))
 
 
 def at(s: Any, stage: Stage, forced: bool = True, **changes: Any) -> Any:

@@ -195,8 +195,7 @@ class ThreePhase(Transaction):
         """Ask everybody else how far they have come."""
         polls: list[Effect] = [Send(j, Poll()) for j in self.participants if j != s.me]
         mine = {(s.me, s.stage)} if self.rules.own_state == "polling" else set()
-        polling = replace(s, attempt=None, reports=frozenset(mine))
-        return polling, [*polls, self.set(Wait.RETRY)]
+        return replace(s, attempt=None, reports=frozenset(mine)), polls
 
     def _report(self, s: Any, j: NodeId) -> Result[Any]:
         """Say how far I have come. Who has not voted yet must not do so any more."""

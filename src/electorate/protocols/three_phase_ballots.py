@@ -90,8 +90,9 @@ class Refuse(Message):
 class BallotRules(TransactionRules):
     """What may be varied. The defaults are the sound form."""
 
-    promises: Literal["logged", "forgotten", "ignored"] = "logged"
-    """Whether a node that has left a ballot remembers it: after a crash, until then, not at all."""
+    promises: Literal["logged", "forgotten", "twice", "ignored"] = "logged"
+    """What a node remembers of its vote in a ballot: all; nothing after a crash; not for whom it
+    was; or nothing at all when it is told to get ready."""
     opinions: Literal["latest", "committable"] = "latest"
     """Which of different opinions counts: that of the latest attempt, or the wish to commit."""
     attempts: Literal["majority", "any"] = "majority"
@@ -147,7 +148,7 @@ class ThreePhaseBallots(Transaction):
         *(Prepare, Yes, No, Commit, Abort, Done, Forget, Help),
         *(PreCommit, PreAbort, Ack, Poll, Report, Refuse),
     )
-    promises: tuple[str, ...] = ("C1", "C2", "C3", "C5")
+    promises: tuple[str, ...] = ("C1", "C2", "C3", "C5", "C7")
     growing = {"elected": Growth.ORDER}
 
     rules: BallotRules
@@ -167,9 +168,8 @@ class ThreePhaseBallots(Transaction):
                 return self._report(s, j, ballot)
             case Received(j, Report(ballot, stage, attempt)) if s.finding and ballot == s.ballot:
                 return self._note(s, j, stage, attempt)
-            case Received(j, Refuse(ballot)) if s.finding and ballot >= s.elected:
-                # The next attempt goes beyond it; at once, two who lead would never stop.
-                return replace(self._voted(s, ballot, j), finding=False), []
+            case Received(j, Refuse(ballot)) if s.finding and ballot >= s.ballot:
+                return self._give_up(s, j, ballot), []
             case TimedOut(Wait.RETRY) if s.finding and s.attempt is None:
                 return self._judge(s)
         return super().step(s, event)
@@ -221,16 +221,17 @@ class ThreePhaseBallots(Transaction):
         polls: list[Effect] = [Send(j, Poll(ballot)) for j in self.participants if j != s.me]
         mine = {(s.me, s.stage, s.stable.attempt)} if self.rules.own_state == "polling" else set()
         polling = self._voted(replace(s, attempt=None, reports=frozenset(mine)), ballot, s.me)
-        return replace(polling, ballot=ballot), [*polls, self.set(Wait.RETRY)]
+        return replace(polling, ballot=ballot), polls
 
     def _may_vote(self, s: Any, ballot: int, j: NodeId) -> bool:
         """Nobody goes back to an earlier ballot, or votes for two in the same."""
         elected, chosen = s.vote
-        return ballot > elected or (ballot == elected and j == (chosen or self.coordinator))
+        for_it = j == (chosen or self.coordinator) or self.rules.promises == "twice"
+        return ballot > elected or (ballot == elected and for_it)
 
     def _voted(self, s: Any, ballot: int, j: NodeId) -> Any:
         """The node once it has voted for j in this ballot, and so left all before it."""
-        if self.rules.promises == "logged":
+        if self.rules.promises != "forgotten":
             return replace(s, stable=replace(s.stable, elected=ballot, chosen=j))
         return replace(s, unlogged_vote=(ballot, j))
 
@@ -249,6 +250,15 @@ class ThreePhaseBallots(Transaction):
             return s, [Send(j, Refuse(s.elected))]
         voted = self._voted(s, ballot, j)
         return voted, [Send(j, Report(ballot, s.stage, s.stable.attempt)), *self.heed(s)]
+
+    def _give_up(self, s: Any, j: NodeId, ballot: int) -> Any:
+        """The next ballot goes beyond that one; at once, two who lead would never stop.
+
+        In a ballot that it has voted in before, a node must not vote for anybody else.
+        """
+        left = self._voted(s, ballot, j) if ballot > s.elected else s
+        unused = left.attempt is None
+        return replace(left, finding=False, ballot=0 if unused else left.ballot)
 
     def _note(self, s: Any, j: NodeId, stage: Stage, attempt: int) -> Result[Any]:
         noted = replace(s, reports=s.reports | {(j, stage, attempt)})

@@ -21,7 +21,9 @@ from electorate.core import (
     Received,
     Result,
     Send,
+    Span,
     Stage,
+    T,
 )
 from electorate.core.part import (
     Abort,
@@ -52,6 +54,7 @@ class TwoPhaseRules(TransactionRules):
 
     all_prepared: Literal["block", "commit", "abort"] = "block"
     """What the elected node does if a majority has voted yes and nobody knows more."""
+    retry: Span = 3 * T
 
 
 class TwoPhase(Transaction):
