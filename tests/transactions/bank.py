@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from electorate.transactions import sync
 from electorate.transactions.cluster import Cluster
+from electorate.transactions.draft import Aborted, OutcomeUnknown
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
@@ -15,7 +17,7 @@ from tests.net.cluster import free_addresses, wait_until
 
 ACCOUNTS = ("savings", "checking", "moneymkt")
 PACE = Pace(
-    work_ms=3000, votes_ms=3000, patience_ms=300, again_ms=200, idle_ms=1000, settle_ms=2000
+    work_ms=3000, votes_ms=1500, patience_ms=300, again_ms=200, idle_ms=1000, settle_ms=2000
 )
 
 Open = Callable[[str], Resource]
@@ -103,3 +105,71 @@ def read(path: Path, query: str) -> Any:
     """Look into the file of a database that nobody has open."""
     with closing(sqlite3.connect(path)) as db:
         return db.execute(query).fetchall()
+
+
+MOVE = "update account set balance = balance + ? where id = 1"
+
+
+class Crash(Exception):
+    """The node is gone."""
+
+
+class Fragile(Bank):
+    """A bank one of whose nodes crashes at a point that is chosen beforehand."""
+
+    def __init__(self, folder: Path, opened: Open | None = None, pace: Pace = PACE) -> None:
+        super().__init__(folder, opened, pace)
+        self.victim = ""
+        self.left = 0
+
+    def _watch(self, name: str, tx: str, what: str) -> None:
+        super()._watch(name, tx, what)
+        if name == self.victim:
+            self.left -= 1
+            if self.left == 0:
+                raise Crash(f"{name} after it {what}")
+
+    def crashed(self, victim: str, number: int, *accounts: str) -> str:
+        """Move money, and let a node crash at a point of that; returns what the client is told."""
+        self.watched.clear()
+        self.victim, self.left = victim, number
+        outcome = "committed"
+        try:
+            move(self, *accounts)
+        except Aborted:
+            outcome = "aborted"
+        except OutcomeUnknown:
+            outcome = "unknown"
+        wait_until(lambda: not self.nodes[victim].running)
+        self.victim = ""
+        with suppress(Crash):
+            self.stop(victim)
+        return outcome
+
+
+def set_up(bank: Bank) -> None:
+    """500 in every account."""
+    with sync.transaction(bank.atm) as tx:
+        for name in ACCOUNTS:
+            tx.on(name).execute("create table account (id integer primary key, balance int)")
+            tx.on(name).execute("insert into account values (1, 500)")
+    bank.settled()
+
+
+def move(bank: Bank, source: str = "savings", target: str = "checking") -> None:
+    """Move 100."""
+    with sync.transaction(bank.atm) as tx:
+        tx.on(source).execute(MOVE, -100)
+        tx.on(target).execute(MOVE, 100)
+
+
+def balances(bank: Bank) -> tuple[int, ...]:
+    """All three, at one moment."""
+    for _ in range(20):
+        try:
+            with sync.transaction(bank.atm) as tx:
+                found = [tx.on(name).execute("select balance from account") for name in ACCOUNTS]
+            return tuple(answer.value() for answer in found)
+        except Aborted:
+            continue
+    raise AssertionError("nothing gets through any more")

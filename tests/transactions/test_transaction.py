@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,18 +13,13 @@ from electorate.transactions import sync
 from electorate.transactions.draft import Aborted
 from electorate.transactions.transaction import transaction
 from tests.net.cluster import wait_until
-from tests.transactions.bank import ACCOUNTS, Bank, read, running
-
-MOVE = "update account set balance = balance + ? where id = 1"
+from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up
 
 
 @pytest.fixture
 def bank(short_path: Path) -> Iterator[Bank]:
     with running(Bank(short_path)) as found:
-        with sync.transaction(found.atm) as tx:
-            for name in ACCOUNTS:
-                tx.on(name).execute("create table account (id integer primary key, balance int)")
-                tx.on(name).execute("insert into account values (1, 500)")
+        set_up(found)
         yield found
 
 
@@ -41,27 +35,22 @@ def no_work_at(bank: Bank, name: str) -> bool:
     return worker is not None and not worker._sessions
 
 
-def balances(bank: Bank) -> list[Any]:
-    with sync.transaction(bank.atm) as tx:
-        return [tx.on(name).execute("select balance from account").value() for name in ACCOUNTS]
-
-
 def test_all_of_it_is_committed_or_none_of_it(bank: Bank) -> None:
     with sync.transaction(bank.atm) as tx:
         tx.on("savings").execute(MOVE, -100)
         tx.on("checking").execute(MOVE, 100)
-    assert balances(bank) == [400, 600, 500]
+    assert balances(bank) == (400, 600, 500)
     with failing(bank, "checking: no such table: nowhere") as tx:
         tx.on("savings").execute(MOVE, -100)
         tx.on("checking").execute("update nowhere set balance = 0")
-    assert balances(bank) == [400, 600, 500]
+    assert balances(bank) == (400, 600, 500)
 
 
 def test_what_is_raised_inside_aborts_and_is_raised_again(bank: Bank) -> None:
     with failing(bank, "by zero", ZeroDivisionError) as tx:
         tx.on("savings").execute(MOVE, -100)
         tx.on("checking").execute(MOVE, 100 // 0)
-    assert balances(bank) == [500, 500, 500]
+    assert balances(bank) == (500, 500, 500)
 
 
 def test_a_failure_that_was_swallowed_still_aborts(bank: Bank) -> None:
@@ -69,7 +58,7 @@ def test_a_failure_that_was_swallowed_still_aborts(bank: Bank) -> None:
         tx.on("savings").execute(MOVE, -100)
         with pytest.raises(Aborted):
             tx.on("checking").execute("update nowhere set balance = 0")
-    assert balances(bank) == [500, 500, 500]
+    assert balances(bank) == (500, 500, 500)
 
 
 def test_the_same_with_async(bank: Bank) -> None:
@@ -90,7 +79,7 @@ def test_the_same_with_async(bank: Bank) -> None:
                 group.create_task(move(amount))
 
     asyncio.run(all_at_once())
-    assert balances(bank) == [500 - 36, 500 + 36, 500]
+    assert balances(bank) == (500 - 36, 500 + 36, 500)
 
 
 def test_a_finished_transaction_is_forgotten_everywhere(bank: Bank) -> None:
@@ -111,7 +100,7 @@ def test_two_transactions_on_the_same_rows_come_one_after_the_other(bank: Bank) 
         first.on("savings").execute(MOVE, -100)
         with failing(bank, f"savings: transaction {first.name} has the database") as second:
             second.on("savings").execute(MOVE, -100)
-    assert balances(bank) == [400, 500, 500]
+    assert balances(bank) == (400, 500, 500)
 
 
 def test_two_that_wait_for_each_other_do_not_wait_for_ever(bank: Bank) -> None:
@@ -148,7 +137,7 @@ def test_an_unreachable_participant_aborts_and_keeps_nobody_else_from_going_on(b
         tx.on("checking").execute(MOVE, 100)
     bank.start("moneymkt")
     bank.reached()
-    assert balances(bank) == [400, 600, 500]
+    assert balances(bank) == (400, 600, 500)
 
 
 def test_a_participant_that_restarts_in_the_middle_has_forgotten_the_work_and_says_so(
@@ -163,7 +152,7 @@ def test_a_participant_that_restarts_in_the_middle_has_forgotten_the_work_and_sa
         tx.on("savings").execute(MOVE, -100)
         bank.restart("savings")
         bank.reached()
-    assert balances(bank) == [500, 500, 500]
+    assert balances(bank) == (500, 500, 500)
 
 
 def test_work_that_its_coordinator_has_left_behind_is_undone(bank: Bank) -> None:
@@ -175,7 +164,7 @@ def test_work_that_its_coordinator_has_left_behind_is_undone(bank: Bank) -> None
     left.on("checking").execute(MOVE, -100)
     for name in ("savings", "checking"):
         wait_until(partial(no_work_at, bank, name))
-    assert balances(bank) == [500, 500, 500]
+    assert balances(bank) == (500, 500, 500)
 
 
 def test_a_stranger_and_the_coordinator_itself_take_no_part(bank: Bank) -> None:

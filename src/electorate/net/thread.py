@@ -15,6 +15,10 @@ from electorate.net.node import Node
 R = TypeVar("R")
 
 
+class NodeEnded(Exception):
+    """There is no node any more that could do it."""
+
+
 class NodeThread:
     """Starts, stops and speaks to a node from any other thread."""
 
@@ -53,7 +57,7 @@ class NodeThread:
         """Have something awaited in the node's loop."""
         if self.ended.is_set() or not self._ready.is_set():
             act.close()
-            raise self.error or RuntimeError("the node does not run")
+            raise NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
         return asyncio.run_coroutine_threadsafe(act, self._loop)
 
     def _run(self) -> None:

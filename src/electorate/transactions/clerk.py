@@ -125,6 +125,8 @@ class Clerk:
             deal.close()
         self.deals.clear()
         self.errands.close()
+        for _ in range(3):
+            await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
         if self.worker is not None:
             await asyncio.to_thread(self.worker.close)
 

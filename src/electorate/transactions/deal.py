@@ -90,6 +90,7 @@ class Deal:
         self._turns = turns
         self._instance = Instance(turns, me, self)
         self._hand: asyncio.Task[None] | None = None
+        self._lost = False
         self._alarm: asyncio.TimerHandle | None = None
 
     def boot(self, record: Record | None, stable: Stable | None) -> None:
@@ -154,6 +155,8 @@ class Deal:
                     self._desk.post(part.node, self, Prepare())
         elif self.state.applied and not view.over:
             self._desk.post(coordinator, self, Done())
+        if self.damage is not None and not view.coordinates:
+            self._desk.confess(self, self.damage, lost=True)
 
     def _look(self) -> None:
         if self._alarm is not None:
@@ -165,7 +168,7 @@ class Deal:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(later_s, self._desk.enter, self._wake)
         view = self.view
-        if view.wants is not Wants.NOTHING and not self.busy and self.damage is None:
+        if view.wants is not Wants.NOTHING and not self.busy and not self._lost:
             self._hand = asyncio.ensure_future(self._serve())
             self._hand.add_done_callback(partial(end_node_if_failed, self._desk.enter))
         if view.state.is_final and not self.decided.done():
@@ -186,7 +189,7 @@ class Deal:
             try:
                 await self._desk.do(self.tx, wants)
             except Damaged as error:
-                self.damage = str(error)
+                self.damage, self._lost = str(error), True
                 self._desk.confess(self, self.damage, lost=True)
                 break
             except Exception as error:

@@ -44,6 +44,8 @@ class Errands:
                 # The work or its answer may get lost; who has done it already only says so.
                 self._sender.send(to, work)
                 await asyncio.wait([answer], timeout=pace.again_ms / 1000)
+            if answer.cancelled():
+                raise Refused("the node has ended")
             return answer.result()
         finally:
             del self._asked[key]

@@ -5,9 +5,10 @@ with sync.transaction(cluster) as tx:
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from electorate.net.thread import NodeEnded
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer
@@ -50,6 +51,7 @@ def transaction(cluster: Cluster) -> Iterator[Transaction]:
     try:
         yield tx
     except BaseException:
-        cluster.submit(tx._draft.abort()).result()
+        with suppress(NodeEnded):
+            cluster.submit(tx._draft.abort()).result()
         raise
     cluster.submit(tx._draft.commit()).result()

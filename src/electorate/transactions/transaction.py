@@ -9,9 +9,10 @@ if the others abort, `Aborted` is raised. The same without `async` is in transac
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from electorate.net.thread import NodeEnded
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer
@@ -54,6 +55,7 @@ async def transaction(cluster: Cluster) -> AsyncIterator[Transaction]:
     try:
         yield tx
     except BaseException:
-        await cluster.call(tx._draft.abort())
+        with suppress(NodeEnded):
+            await cluster.call(tx._draft.abort())
         raise
     await cluster.call(tx._draft.commit())
