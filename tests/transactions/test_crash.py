@@ -28,7 +28,7 @@ saved uncertain, sent Prepare, sent Prepare, saved committed, sent Commit, sent 
 sent Forget, sent Forget, forgot
 """
 PARTICIPANT = """
-worked, did prepare, saved uncertain, sent Yes, saved committed, did commit, sent Done, forgot
+worked 1, did prepare, saved uncertain, sent Yes, saved committed, did commit, sent Done, forgot
 """
 
 
@@ -61,5 +61,9 @@ def test_after_a_crash_at_any_point_all_of_it_is_done_or_none(
     bank.reached()
     bank.settled()
     moved = (before[0] - 100, before[1] + 100, before[2])
-    allowed = {"committed": [moved], "aborted": [before], "unknown": [before, moved]}
+    allowed: dict[str, list[tuple[int, ...]]] = {
+        "committed": [moved],
+        "aborted": [before],
+        "unknown": [before, moved],
+    }
     assert balances(bank) in allowed[outcome], (before, outcome)

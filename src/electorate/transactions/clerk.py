@@ -298,7 +298,7 @@ class Clerk:
             if self.worker is None:
                 raise Refused("there is no database at this node")
             answer = await self.worker.execute(hello, work)
-            self.watch(work.tx, "worked")
+            self.watch(work.tx, f"worked {work.number}")
             self.send(hello.node, Worked(work.tx, work.number, answer))
         except Refused as error:
             self.send(hello.node, Failed(work.tx, work.number, str(error)))
