@@ -47,6 +47,8 @@ class Business:
     ) -> None:
         self.counts = dict.fromkeys(("committed", "aborted", "refused", "returned", "audits"), 0)
         self.reads: list[Read] = []
+        self.why = ""
+        """Why the last one was aborted."""
         self._cluster = cluster
         self._spec = spec
         self._drawer = drawer
@@ -132,8 +134,9 @@ class Business:
                 await act(customer)
             except Insufficient:
                 self.counts["refused"] += 1
-            except Aborted:
+            except Aborted as error:
                 self.counts["aborted"] += 1
+                self.why = error.reason
                 await asyncio.sleep(chance.uniform(0, 0.1))
 
     async def _move(

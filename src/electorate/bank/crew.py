@@ -27,6 +27,8 @@ class Crew:
     def __init__(self, folder: Path, names: list[str]) -> None:
         self.counts: Counter[str] = Counter()
         self.reads: list[Read] = []
+        self.why = ""
+        """Why the last transaction was aborted that was."""
         self._folder = folder
         self._names = names
         self._processes: dict[str, subprocess.Popen[str]] = {}
@@ -114,6 +116,7 @@ class Crew:
                 for what, count in told["counts"].items():
                     self.counts[what] += count - self._life.get(what, 0)
                 self._life = told["counts"]
+                self.why = told["why"]
                 for tx, place, key, writer in told["reads"]:
                     self.reads.append(Read(tx, Row(place, key), writer))
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from electorate.bank.business import Business
 from electorate.bank.doom import Doom
@@ -76,7 +77,8 @@ async def serve(cluster: Cluster, spec: Spec, folder: Path, doom: Doom, orders: 
 def tell(business: Business) -> None:
     """What was done, and what was read since the last time."""
     reads, business.reads = business.reads, []
-    told = {"counts": business.counts, "reads": [[r.tx, *r.row, r.writer] for r in reads]}
+    told: dict[str, Any] = {"counts": business.counts, "why": business.why}
+    told["reads"] = [[r.tx, *r.row, r.writer] for r in reads]
     print(json.dumps(told), flush=True)
 
 
@@ -97,12 +99,12 @@ def main(folder: Path, name: str) -> None:
     with cluster:
         if name == ATM:
             asyncio.run(serve(cluster, spec, folder, doom, orders))
-        orders.finishing.wait()
-        while cluster.clerk.deals:
-            time.sleep(0.05)
+        while cluster.running and not (orders.finishing.is_set() and not cluster.clerk.deals):
+            time.sleep(0.02)
         print(json.dumps({"finished": name}), flush=True)
         # The others may still need a word; who started us closes our standard input.
-        threading.Event().wait()
+        while cluster.running:
+            time.sleep(0.02)
 
 
 if __name__ == "__main__":

@@ -306,7 +306,7 @@ class Clerk:
     def _undo(self, tx: str) -> None:
         """Undo work that has not been voted on."""
         if self.worker is not None and tx not in self.deals:
-            self._start(self.worker.abort(tx))
+            self._start(self.worker.give_up(tx))
 
     async def _recover(self, logged: Collection[str]) -> None:
         assert self.worker is not None

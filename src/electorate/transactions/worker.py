@@ -119,6 +119,11 @@ class Worker:
         """Undo the work."""
         await self._end(tx, self.resource.abort)
 
+    async def give_up(self, tx: str) -> None:
+        """Undo work that nobody has voted on; if that fails, the next sweep tries again."""
+        with suppress(Exception):
+            await self.abort(tx)
+
     async def forget(self, tx: str) -> None:
         """Drop the note of it; if that fails, the next sweep does it."""
         with suppress(Exception):
