@@ -28,7 +28,7 @@ saved uncertain, sent Prepare, sent Prepare, saved committed, sent Commit, sent 
 sent Forget, sent Forget, forgot
 """
 PARTICIPANT = """
-worked 1, did prepare, saved uncertain, sent Yes, saved committed, did commit, sent Done, forgot
+worked, did prepare, saved uncertain, sent Yes, saved committed, did commit, sent Done, forgot
 """
 
 

@@ -1,12 +1,15 @@
 """The books of the bank, once everybody has come to an end."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from electorate.bank.business import DISPENSED
+from electorate.bank.drawer import Drawer
 from electorate.bank.place import ACCOUNTS, ATM, Spec
+from electorate.net.store import FILE
 from electorate.transactions.history import History, Read, Row, Write
 
 
@@ -26,8 +29,7 @@ def audit(spec: Spec, folder: Path, reads: list[Read]) -> Books:
     balances = [int(row[0]) for name in ACCOUNTS for row in _query(spec, folder, name, "balance")]
     given = dict(_drawer(folder))
     payments: dict[str, str] = {
-        tx: state
-        for tx, state in spec.query(folder, "checking", "select tx, state from payment")
+        tx: state for tx, state in spec.query(folder, "checking", "select tx, state from payment")
     }
     moves = {name: _movements(spec, folder, name) for name in ACCOUNTS}
     withdrawn = {tx for tx, _, _ in moves["savings"]}
@@ -58,8 +60,6 @@ def _movements(spec: Spec, folder: Path, name: str) -> list[tuple[Any, ...]]:
 
 
 def _drawer(folder: Path) -> list[tuple[str, int]]:
-    from electorate.bank.drawer import Drawer
-
     drawer = Drawer(folder / "drawer.db")
     try:
         return list(drawer.given().items())
@@ -94,14 +94,6 @@ def _left_over(spec: Spec, folder: Path) -> list[str]:
 
 
 def _records(folder: Path) -> list[str]:
-    import sqlite3
-    from contextlib import closing
-
-    from electorate.net.store import FILE
-
     with closing(sqlite3.connect(folder / FILE)) as db:
         found = db.execute("select instance from stable where instance <> 'election'").fetchall()
         return [str(name) for (name,) in found]
-
-
-__all__ = ["DISPENSED", "Books", "audit"]

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from electorate.bank.doom import STEPS
 from electorate.bank.place import ATM
 from electorate.transactions.history import Read, Row
 
@@ -72,6 +73,11 @@ class Crew:
         assert stdin is not None
         stdin.write(line + "\n")
         stdin.flush()
+
+    def doom(self, name: str, what: str, times: int) -> None:
+        """Have a process die there; it is the cash machine that knows of steps."""
+        killer = ATM if what in STEPS else name
+        self.order(killer, f"kill {self._processes[name].pid} {times} {what}")
 
     def await_death(self, name: str, seconds: float) -> bool:
         """Whether the process dies by its own hand in time; it must not end in any other way."""

@@ -18,44 +18,41 @@ TAKING_PART = (
     "forgot",
 )
 """What an account does at step 7, as participant."""
-WORK = {
-    "savings": {"worked 1": 1, "worked 2": 1},
-    "checking": {"worked 1": 2, "worked 2": 2, "worked 3": 4, "worked 4": 5, "worked 5": 6},
-    "moneymkt": {"worked 1": 3, "worked 2": 3},
-}
-"""Before an account answers: to which step its work belongs."""
+STEPS = [f"step {step}" for step in range(1, 9)]
+"""The cash machine has just done that step of the example."""
 
 
 def points() -> list[tuple[str, str]]:
-    """Everywhere that a process can die: who, and where."""
-    found = [(ATM, f"step {step}") for step in range(1, 9)]
-    found += [(ATM, "jam"), *((ATM, what) for what in DECIDING)]
-    for name in ACCOUNTS:
-        found += [(name, what) for what in (*WORK[name], *TAKING_PART)]
-    return found
+    """Everywhere that a process can die: who, and where.
+
+    At a numbered step it is the cash machine that kills, itself or an account; at all other points
+    whoever comes to it.
+    """
+    found = [(name, step) for name in (ATM, *ACCOUNTS) for step in STEPS]
+    found += [(ATM, what) for what in (*DECIDING, "jam")]
+    return found + [(name, what) for name in ACCOUNTS for what in TAKING_PART]
 
 
-def step_of(name: str, what: str) -> int:
+def step_of(what: str) -> int:
     """The numbered step at which that point is."""
-    if what.startswith("step "):
-        return int(what.removeprefix("step "))
-    if what == "jam":
-        return 8
-    return WORK.get(name, {}).get(what, 7)
+    if what in STEPS:
+        return STEPS.index(what) + 1
+    return 8 if what == "jam" else 7
 
 
 class Doom:
-    """Kills its own process when it comes to a point for the so many-eth time."""
+    """Kills a process when its own comes to a point for the so many-eth time."""
 
     def __init__(self) -> None:
         self._what = ""
         self._left = 0
+        self._victim = os.getpid()
         self._lock = threading.Lock()
 
-    def order(self, what: str, times: int) -> None:
-        """Die there."""
+    def order(self, what: str, times: int, victim: int) -> None:
+        """Let that process die there."""
         with self._lock:
-            self._what, self._left = what, times
+            self._what, self._left, self._victim = what, times, victim
 
     def reached(self, what: str) -> None:
         """Something was just done."""
@@ -63,7 +60,7 @@ class Doom:
             if what == self._what:
                 self._left -= 1
                 if self._left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(self._victim, signal.SIGKILL)
 
     def watch(self, tx: str, what: str) -> None:
         """The same, as a node tells it."""

@@ -2,8 +2,8 @@
 
     python -m electorate.bank.member FOLDER NAME
 
-It takes orders on its standard input, one a line: `die POINT TIMES`, `finish`. It ends when whoever
-started it is gone.
+It takes orders on its standard input, one a line: `finish`, or `kill PID TIMES POINT`. It ends when
+whoever started it is gone.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ class Orders:
     def _listen(self) -> None:
         for line in sys.stdin:
             verb, *words = line.split()
-            if verb == "die":
-                self._doom.order(" ".join(words[:-1]), int(words[-1]))
+            if verb == "kill":
+                self._doom.order(" ".join(words[2:]), int(words[1]), int(words[0]))
             elif verb == "finish":
                 self.finishing.set()
         os._exit(1)

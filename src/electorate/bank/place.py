@@ -79,6 +79,13 @@ class Spec(msgspec.Struct, frozen=True):
         with self.look(folder, name) as db:
             return list(db.execute(self.sql(statement)).fetchall())
 
+    def clear(self, folder: Path) -> None:
+        """Throw away what another run has left."""
+        for name in ACCOUNTS:
+            with self.look(folder, name) as db:
+                for table in ("account", "movement", "payment"):
+                    db.execute(f"drop table if exists {table}")
+
     def set_up(self, folder: Path) -> None:
         """Open the accounts. The last customer is poor: no verification will ever succeed."""
         for name in ACCOUNTS:

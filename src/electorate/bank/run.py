@@ -71,7 +71,7 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
     steps: Counter[int] = Counter()
     for (name, what), count in kills.items():
         if name != SERVER:
-            steps[step_of(name, what)] += count
+            steps[step_of(what)] += count
     told = {f"{name} {what}": count for (name, what), count in sorted(kills.items())}
     seconds = time.monotonic() - began
     return Day(plan, books, dict(crew.counts), told, dict(sorted(steps.items())), missed, seconds)
@@ -99,14 +99,14 @@ def _kill(
                 server.kill()
                 server.start()
             else:
-                crew.order(name, f"die {what} {chance.randint(1, TIMES)}")
+                crew.doom(name, what, chance.randint(1, TIMES))
                 if not crew.await_death(name, DEATH_S):
                     missed.append(f"{name} {what}")
                     continue
                 crew.bury(name)
                 crew.start(name)
             kills[name, what] += 1
-            say(f"{kills.total()} killed; {name} after it {what}")
+            say(f"{kills.total()} killed: {name} at {what!r}")
     return kills, missed
 
 

@@ -223,6 +223,12 @@ class Clerk:
         if self.worker is not None:
             self._start(self.worker.forget(deal.tx))
 
+    def abandon(self, deal: Deal) -> None:
+        """Forget a transaction by hand, whatever the others think of it."""
+        self.drop(deal.tx)
+        del self.deals[deal.tx]
+        deal.close()
+
     # --- one transaction ---
 
     def _go_on(self, tx: str, record: Record) -> None:
@@ -276,9 +282,11 @@ class Clerk:
 
     @staticmethod
     def _compare(deal: Deal, message: Message) -> None:
+        """The others have decided what was decided here by hand."""
         said = Stage.COMMITTED if isinstance(message, Commit) else Stage.ABORTED
-        if said != deal.by_hand:
-            deal.damage = f"it was {deal.by_hand} by hand here, but {said} by the others"
+        deal.confirmed = said == deal.by_hand
+        if not deal.confirmed:
+            deal.damage = f"was {deal.by_hand} by hand, but {said} by the others"
 
     def _whom(self, deal: Deal) -> NodeId | None:
         """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
@@ -298,7 +306,7 @@ class Clerk:
             if self.worker is None:
                 raise Refused("there is no database at this node")
             answer = await self.worker.execute(hello, work)
-            self.watch(work.tx, f"worked {work.number}")
+            self.watch(work.tx, "worked")
             self.send(hello.node, Worked(work.tx, work.number, answer))
         except Refused as error:
             self.send(hello.node, Failed(work.tx, work.number, str(error)))

@@ -11,16 +11,18 @@ every node may coordinate. All nodes name the same members, in the same order.
 import asyncio
 import concurrent.futures
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.core import Machine, Standing, Timing
 from electorate.net.config import NodeConfig
 from electorate.net.link import Address
-from electorate.net.thread import NodeThread
+from electorate.net.thread import NodeEnded, NodeThread
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
+from electorate.transactions.counter import Counter
 from electorate.transactions.draft import Draft
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
@@ -53,14 +55,19 @@ class Cluster:
         config = NodeConfig(names[me], setting, addresses, data, timeout_ms=timeout_ms)
         self.me = me
         self.clerk = Clerk(names, resource, pace or Pace(), watch)
+        self._counter = Counter(self.clerk, data)
         self._thread = NodeThread(config, _machine(election, setting), self._changed, self.clerk)
 
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
+        if self.running:
+            self.submit(self._counter.open()).result()
 
     def close(self) -> None:
-        """End in an orderly way."""
+        """End in an orderly way; raises what the node has failed of, if it has."""
+        with suppress(NodeEnded):
+            self.submit(self._counter.close()).result()
         self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error

@@ -78,6 +78,9 @@ class Deal:
         self.parts = parts
         self.began = time.time()
         self.by_hand: str | None = None
+        """What somebody has decided by hand."""
+        self.confirmed = False
+        """Whether the others have decided the same."""
         self.damage: str | None = None
         """What was promised and cannot be kept; nobody may guess."""
         self.trouble: str | None = None
@@ -142,6 +145,11 @@ class Deal:
         return self._turns.machine
 
     @property
+    def _is_alone(self) -> bool:
+        """Whether what was done here was decided by hand, and may not be what others decide."""
+        return self.by_hand is not None and not self.confirmed
+
+    @property
     def busy(self) -> bool:
         """Whether the resource is being asked for something."""
         return self._hand is not None and not self._hand.done()
@@ -153,7 +161,7 @@ class Deal:
             for part in self.parts.participants:
                 if part.node not in self.state.heard:
                     self._desk.post(part.node, self, Prepare())
-        elif self.state.applied and not view.over:
+        elif self.state.applied and not view.over and not self._is_alone:
             self._desk.post(coordinator, self, Done())
         if self.damage is not None and not view.coordinates:
             self._desk.confess(self, self.damage, lost=True)
@@ -223,6 +231,8 @@ class Deal:
 
     def send(self, to: NodeId, message: Message) -> None:
         """Bring a message on its way, or drop it."""
+        if isinstance(message, Done) and self._is_alone:
+            return
         if isinstance(message, Forget):
             # First gone from here: so who is told to commit and knows of nothing has lost it.
             self._desk.drop(self.tx)
