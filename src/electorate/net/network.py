@@ -114,14 +114,14 @@ class Network:
             if hears:
                 self._greeted.add(node)
 
-    def send(self, to: NodeId, body: bytes) -> None:
+    def send(self, to: NodeId, body: bytes, *, to_guest: bool = False) -> None:
         """Bring a message on its way, or drop it."""
         self._numbers[to] += 1
         self.counters["out"] += 1
         if to in self.cut:
             self.counters["dropped: cut"] += 1
             return
-        self.links[to].send(Letter(self._numbers[to], Raw(body)))
+        self.links[to].send(Letter(self._numbers[to], Raw(body), to_guest))
 
     async def await_links(self, wait_ms: float) -> None:
         """Wait until every other node has been reached both ways, or has proved unreachable.
