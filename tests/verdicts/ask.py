@@ -126,7 +126,8 @@ def _moves(violation: Violation) -> int:
 
 def _extent(verdict: Verdict, cuts: Sequence[str]) -> str:
     if verdict.reason is None or _is_vacuous(verdict) or verdict.liveness is Liveness.UNDECIDED:
-        return f"{verdict.states:,} states" + (f" up to {', '.join(cuts)}" if cuts else "")
+        states = max(verdict.states, verdict.stable_states)
+        return f"{states:,} states" + (f" up to {', '.join(cuts)}" if cuts else "")
     reason = verdict.reason.removesuffix(" (--states-max)")
     if not reason.startswith("more than"):
         raise RuntimeError(f"{reason}: that is no answer")
