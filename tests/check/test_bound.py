@@ -87,7 +87,7 @@ def test_a_search_that_was_cut_calls_nothing_stuck() -> None:
     verdict = check(machine, Model(setting, bounds=Bounds(counter=3)), [everybody_follows(1)])
     assert verdict.liveness is Liveness.UNDECIDED
     assert verdict.claims == {everybody_follows(1).name: Result.UNKNOWN}
-    assert verdict.cuts == {"counter": 2}
+    assert verdict.cuts == {"counter": 1}
     assert verdict.reason == "runs in which nothing fails any more go on beyond --counter"
 
 

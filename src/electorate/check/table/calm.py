@@ -18,8 +18,8 @@ from electorate.check.progress import LimitReached
 from electorate.check.table.engine import Engine
 from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
-from electorate.check.table.stretch import Stretch, edges_of, sorted_edges
-from electorate.check.table.visited import HALF, Level, Visited
+from electorate.check.table.stretch import Stretch, edges_of, mapped, sorted_edges
+from electorate.check.table.visited import HALF, Visited
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind
 
@@ -27,6 +27,8 @@ Path = list[tuple[Row, Move]]
 Array = np.ndarray[Any, Any]
 
 STATES_MAX = 1 << 31
+STRETCH = 1 << 22
+"""So many states are expanded before their edges are put in order."""
 
 
 class TableCalm:
@@ -42,7 +44,7 @@ class TableCalm:
         self.world = world
         self.judge = judge
         self.stretches: list[Stretch] = []
-        """The edges; a stretch for every number of moves that states are away."""
+        """The edges, in the order of the states."""
         self.roots: list[range] = []
         """States in which faults ended."""
         self.cut_by: Counter[str] = Counter()
@@ -91,15 +93,20 @@ class TableCalm:
         if len(self) > min(states_max, STATES_MAX):
             raise LimitReached(f"more than {states_max:,} stable states (--states-max)")
         (level,) = self._states.next_levels()
-        numbers = np.arange(level.first, level.first + level.size, dtype=np.int64)
         before = self.world.cuts.copy()
-        cut = self._engine.run(
-            level.rows, level.marks, numbers, self._states, keep_all=True, accept=self._accept
-        )
+        for at in range(0, level.size, STRETCH):
+            self._stretch(level.first + at, level.rows[at : at + STRETCH], level.marks[at:])
         self.cut_by += self.world.cuts - before
-        starts, edges = sorted_edges(level.size, level.first, *self._joined_edges())
-        self.stretches.append(Stretch(level.first, starts, edges, self._judged(level)))
-        self._cut.append((np.flatnonzero(cut) + level.first).astype(np.int32))
+
+    def _stretch(self, first: int, rows: Array, marks: Array) -> None:
+        """Add the successors of some states, which are numbered from `first` on."""
+        numbers = np.arange(first, first + len(rows), dtype=np.int64)
+        cut = self._engine.run(
+            rows, marks[: len(rows)], numbers, self._states, keep_all=True, accept=self._accept
+        )
+        starts, edges = sorted_edges(len(rows), first, *self._joined_edges())
+        self.stretches.append(Stretch(first, starts, mapped(edges), self._judged(rows)))
+        self._cut.append((np.flatnonzero(cut) + first).astype(np.int32))
 
     def _accept(self, owner: int) -> None:
         for rows, marks, sources, ticks in self._engine.offered(owner):
@@ -117,15 +124,26 @@ class TableCalm:
         self._found.clear()
         return joined
 
-    def _judged(self, level: Level) -> Array:
+    def _judged(self, rows: Array) -> Array:
         """For each state the goals that it lacks, as bits."""
         sights = self._engine.book.tables().sights
-        for place in self._scenery.new_among(level.rows, sights):
-            row = tuple(map(int, level.rows[place]))
-            lacking = {claim.name for claim, _ in self.judge.of(row).lacking}
+        for place in self._scenery.new_among(rows, sights):
+            judgement = self.judge.of(tuple(map(int, rows[place])))
+            self.judge.sometimes_overlapped(judgement)
+            lacking = {claim.name for claim, _ in judgement.lacking}
             bits = sum((goal.name in lacking) << k for k, goal in enumerate(self._goals))
-            self._scenery.set(level.rows, place, sights, bits)
-        return self._scenery.values(level.rows, sights)
+            self._scenery.set(rows, place, sights, bits)
+        return self._scenery.values(rows, sights)
+
+    @property
+    def facts(self) -> int:
+        """What was seen to be possible."""
+        return self._engine.facts
+
+    @property
+    def transitions(self) -> int:
+        """How many edges there are."""
+        return sum(len(stretch.edges) for stretch in self.stretches)
 
     def complete(self) -> None:
         """All states are known: let go of what found them."""

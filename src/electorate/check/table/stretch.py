@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,14 @@ from numba import njit
 TICK = np.uint32(1 << 31)
 """Marks an edge on which time passes; the rest of it is the state that it leads to."""
 TARGET = np.uint32(TICK - 1)
+MAPPED_MIN = 1 << 24
+"""From so many bytes on edges are kept in a file."""
 
 Array = np.ndarray[Any, Any]
 
 
 class Stretch(NamedTuple):
-    """States that were met at the same depth, numbered from `first` on, and their edges."""
+    """States that are numbered from `first` on, in the order of their depth, and their edges."""
 
     first: int
     starts: Array
@@ -24,10 +27,14 @@ class Stretch(NamedTuple):
     lacks: Array
     """For each state the goals that it lacks, as bits."""
 
-    @property
-    def bytes(self) -> int:
-        """What it takes in memory."""
-        return int(self.starts.nbytes + self.edges.nbytes + self.lacks.nbytes)
+
+def mapped(edges: Array) -> Array:
+    """The same edges, if they are many in a file without a name instead of in memory."""
+    if edges.nbytes < MAPPED_MIN:
+        return edges
+    with TemporaryFile() as file:
+        edges.tofile(file)
+        return np.asarray(np.memmap(file, edges.dtype, "c", shape=edges.shape))
 
 
 def edges_of(stretches: Sequence[Stretch], state: int) -> Iterator[tuple[int, int]]:
