@@ -165,6 +165,12 @@ def test_the_printed_form_splits_in_either_way(name: str) -> None:
     assert violation.witness.text == "1 has aborted, but 4 has committed"
 
 
+@pytest.mark.parametrize("faults", ["--cuts 3", "--crashes 1 --losses 3"])
+def test_a_partition_or_lost_messages_split_it_as_well(faults: str) -> None:
+    line = f"three-phase-as-printed {LEADER} {ROUNDS} {LAZY} {faults} --claim C1"
+    assert [violation.length for violation in asked(line).violations] == [32]
+
+
 def test_without_both_the_printed_form_does_not_split() -> None:
     rules = "--rule switching=refuse --rule commits=majority"
     line = f"three-phase-as-printed {LEADER} {ROUNDS} {LAZY} --pauses 1 --claim C1 {rules}"
