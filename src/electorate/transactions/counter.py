@@ -53,7 +53,7 @@ class Counter:
         self._server = await asyncio.start_unix_server(self._serve, self._path)
         os.chmod(self._path, 0o600)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Answer no more."""
         if self._server is not None:
             self._server.close()
