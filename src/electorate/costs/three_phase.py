@@ -1,7 +1,7 @@
 """What three-phase commit costs, N being those who vote and the coordinator one more.
 
-Carnegie Mellon University, "Distributed Systems", lecture notes "ACID Transactions", sections
-"Three-phase Commit" and "Recovery in 3PC": one more message to everybody, and one more answer. An
+Carnegie Mellon University, lecture notes "Coordinator Election", sections "Three-phase Commit" and
+"Recovery in 3PC": one more message to everybody, and one more answer. An
 elected node spends five messages on everybody whom it can reach; its election comes on top.
 """
 
@@ -34,7 +34,7 @@ CASES = (
         "the coordinator crashes, and all are uncertain",
         f"{VOTE}; crash N+1; count; settle",
         {"Poll": "N-1", "Report": "N-1", "PreAbort": "N-1", "Ack": "N-1", "Abort": "N-1"}
-        | {"messages": "5(N-1)"},
+        | {"forced writes": "2N", "messages": "5(N-1)"},
         rules=ALONE,
     ),
     Case(
@@ -44,7 +44,7 @@ CASES = (
         count; settle
         """,
         {"Poll": "N-1", "Report": "N-1", "PreCommit": "N-1", "Ack": "N", "Commit": "N-1"}
-        | {"messages": "5(N-1)+1"},
+        | {"forced writes": "2N", "messages": "5(N-1)+1"},
         rules=ALONE,
     ),
 )

@@ -1,8 +1,8 @@
 """What two-phase commit costs, N being those who vote and the coordinator one more.
 
-Carnegie Mellon University, "Distributed Systems", lecture notes "ACID Transactions", section "Two
-Phase Commit": one request, one vote and one decision for each. What a node writes to its log
-before it says so is counted as forced; the application's own writes are not.
+Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit (2PC)":
+one request, one vote and one decision for each. What a node writes to its log before it says so is
+counted as forced; the application's own writes are not.
 """
 
 from electorate.costs.case import Case
@@ -51,7 +51,7 @@ CASES = (
     ),
     Case(
         "the coordinator crashes, and nobody knows the decision: each try",
-        f"{VOTE}; crash N+1; run 3T; count; run T; run T",
+        f"{VOTE}; crash N+1; run 5T; count; run 3T",
         {"Poll": "N-1", "Report": "N-1", "messages": "2(N-1)"},
         rules=ALONE,
     ),

@@ -1,9 +1,8 @@
 """Three-phase commit: before anybody commits, a majority knows that all have voted yes.
 
-Source: Carnegie Mellon University, "Distributed Systems", lecture notes "ACID Transactions",
-sections "Three-phase Commit" and "Recovery in 3PC"; that a majority must agree before anybody
-commits or aborts, and that nobody agrees to both, after D. Skeen, "A Quorum-Based Commit Protocol",
-1982.
+Source: Carnegie Mellon University, lecture notes "Coordinator Election", sections "Three-phase
+Commit" and "Recovery in 3PC"; that a majority must be ready before anybody commits or aborts, and
+nobody for both, after D. Skeen, "A Quorum-Based Commit Protocol", 1982.
 Needs: a disk that keeps its word; to go on without the coordinator, a majority that can reach each
 other and has not been divided before: tests/golden/three_phase/divided_majority.txt.
 

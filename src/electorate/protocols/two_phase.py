@@ -1,7 +1,7 @@
 """Two-phase commit: all vote, one decides for all; if it is gone, an elected node finds out.
 
-Source: Carnegie Mellon University, "Distributed Systems", lecture notes "ACID Transactions",
-section "Two Phase Commit"; that an elected node goes on is from its section "Recovery in 3PC".
+Source: Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit
+(2PC)"; that an elected node goes on is from its section "Recovery in 3PC".
 Needs: a disk that keeps its word. Whoever has voted yes waits for as long as nobody whom the
 elected node can reach knows the decision: tests/golden/two_phase/coordinator_crashes.txt.
 
