@@ -28,9 +28,8 @@ def audit(spec: Spec, folder: Path, reads: list[Read]) -> Books:
     """Count the money, and see that every transaction is in all accounts or in none."""
     balances = [int(row[0]) for name in ACCOUNTS for row in _query(spec, folder, name, "balance")]
     given = dict(_drawer(folder))
-    payments: dict[str, str] = {
-        tx: state for tx, state in spec.query(folder, "checking", "select tx, state from payment")
-    }
+    every = "select tx, state from payment"
+    payments: dict[str, str] = dict(spec.query(folder, "checking", every))
     moves = {name: _movements(spec, folder, name) for name in ACCOUNTS}
     withdrawn = {tx for tx, _, _ in moves["savings"]}
     flaws = list(_unpaired(withdrawn, moves, payments))

@@ -18,13 +18,11 @@ from collections.abc import Callable
 from typing import Any
 
 from electorate.bank.drawer import Drawer, Jammed
-from electorate.bank.place import ACCOUNTS, Spec
+from electorate.bank.place import ACCOUNTS, DISPENSED, Spec
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Aborted
 from electorate.transactions.history import Read, Row
 from electorate.transactions.transaction import Transaction, transaction
-
-DISPENSED = 350
 
 NOTE = "insert into movement select ?, id, writer from account where id = ?"
 MOVE = "update account set balance = balance + ?, writer = ? where id = ?"

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from electorate.bank.business import DISPENSED
 from electorate.bank.drawer import Drawer
-from electorate.bank.place import ACCOUNTS, Kind, Spec
+from electorate.bank.place import ACCOUNTS, DISPENSED, Kind, Spec
 from electorate.bank.server import Server
 
 MOVES = {

@@ -17,6 +17,7 @@ ACCOUNTS = ("savings", "checking", "moneymkt")
 ATM = "atm"
 SAVED = 1_000_000
 """What every customer has to begin with, in savings and in the money market."""
+DISPENSED = 350
 OVERDRAWN = -100
 """What the customer has in checking who never gets anything."""
 TABLES = (

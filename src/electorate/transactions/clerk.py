@@ -66,6 +66,8 @@ class Clerk:
         """Transactions that others count on and this node knows nothing of, and why."""
         self.leader: NodeId | None = None
         self.worker = None if resource is None else Worker(resource, pace.idle_ms)
+        self.closing: list[Callable[[], None]] = []
+        """What else is to be closed with it."""
         self._watch = watch
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
         self.errands = Errands(self)
@@ -119,6 +121,8 @@ class Clerk:
 
     async def end(self) -> None:
         """Stop everything; what is in the log is gone on with in the next life."""
+        for close in self.closing:
+            close()
         for task in self._tasks:
             task.cancel()
         for deal in self.deals.values():

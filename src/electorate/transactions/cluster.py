@@ -56,18 +56,17 @@ class Cluster:
         self.me = me
         self.clerk = Clerk(names, resource, pace or Pace(), watch)
         self._counter = Counter(self.clerk, data)
+        self.clerk.closing.append(self._counter.close)
         self._thread = NodeThread(config, _machine(election, setting), self._changed, self.clerk)
 
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
-        if self.running:
+        with suppress(NodeEnded):
             self.submit(self._counter.open()).result()
 
     def close(self) -> None:
         """End in an orderly way; raises what the node has failed of, if it has."""
-        with suppress(NodeEnded):
-            self.submit(self._counter.close()).result()
         self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error

@@ -6,6 +6,7 @@ question, one line the answer.
 
 import asyncio
 import json
+import logging
 import os
 import socket
 from contextlib import suppress
@@ -18,6 +19,8 @@ from electorate.core import Received, Stage
 from electorate.core.part import Abort, Commit
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.status import Status, status_of, statuses
+
+log = logging.getLogger("electorate.transactions")
 
 FILE = "electorate.sock"
 ANSWER_S = 10.0
@@ -50,10 +53,14 @@ class Counter:
         """Begin to answer."""
         with suppress(FileNotFoundError):
             self._path.unlink()
-        self._server = await asyncio.start_unix_server(self._serve, self._path)
-        os.chmod(self._path, 0o600)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, self._path)
+            os.chmod(self._path, 0o600)
+        except OSError as error:
+            # Paths of sockets are short. Transactions go on without it.
+            log.warning("nobody can ask about transactions at %s: %s", self._path, error)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Answer no more."""
         if self._server is not None:
             self._server.close()
