@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from electorate.core import Stage
 from electorate.transactions import sync
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Aborted, OutcomeUnknown
@@ -45,8 +46,8 @@ class Bank:
                 self.folder / name,
                 resource,
                 pace=self.pace,
-                T_ms=100,
-                timeout_ms=600,
+                T_ms=150,
+                timeout_ms=1500,
                 watch=partial(self._watch, name),
                 **changed,
             )
@@ -65,17 +66,16 @@ class Bank:
         self.start(*names)
 
     def reached(self) -> None:
-        """Wait until the coordinator sees everybody, and everybody's database can be reached."""
-        atm = self.nodes["atm"].clerk
-        wait_until(lambda: hasattr(atm, "host"))
-        wait_until(lambda: len(atm.host.network.alive()) == len(self.nodes), 20)
+        """Wait until the coordinator gets answers from everybody who runs."""
         for name in ACCOUNTS:
             if name in self.nodes:
-                wait_until(partial(self._is_ready, name), 20)
+                wait_until(partial(self._answers, name), 20)
 
-    def _is_ready(self, name: str) -> bool:
-        worker = self.nodes[name].clerk.worker
-        return worker is not None and worker.trouble is None
+    def _answers(self, name: str) -> bool:
+        with suppress(Aborted), sync.transaction(self.atm) as tx:
+            tx.on(name).execute("select 1")
+            return True
+        return False
 
     @property
     def atm(self) -> Cluster:
@@ -121,13 +121,34 @@ class Fragile(Bank):
         super().__init__(folder, opened, pace)
         self.victim = ""
         self.left = 0
+        self.deaf = ""
+        """Who does not hear what the atm tells another first."""
 
     def _watch(self, name: str, tx: str, what: str) -> None:
         super()._watch(name, tx, what)
+        if self.deaf and name == "atm" and what == "sent Commit":
+            network = self.atm.clerk.host.network
+            network.cut = frozenset({self.atm.clerk.names[self.deaf]})
         if name == self.victim:
             self.left -= 1
             if self.left == 0:
                 raise Crash(f"{name} after it {what}")
+
+    def told_only_to_one(self, *accounts: str) -> None:
+        """Move money; the second account does not hear of the commit, and the atm is gone."""
+        source, target = accounts or ("savings", "checking")
+        self.deaf = target
+        move(self, source, target)
+        self.deaf = ""
+        wait_until(lambda: self.stage(source) is Stage.COMMITTED)
+        self.stop("atm")
+        (deal,) = self.nodes[target].clerk.deals.values()
+        assert not deal.state.told
+
+    def stage(self, name: str) -> Stage | None:
+        """How far a node has come with the one transaction that is left."""
+        found = list(self.nodes[name].clerk.deals.values())
+        return found[0].view.state if found else None
 
     def crashed(self, victim: str, number: int, *accounts: str) -> str:
         """Move money, and let a node crash at a point of that; returns what the client is told."""

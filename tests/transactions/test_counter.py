@@ -35,11 +35,6 @@ def tx(capsys: pytest.CaptureFixture[str]) -> Tx:
     return lambda *words: run("tx", *map(str, words))
 
 
-def stage(bank: Fragile, name: str) -> Stage | None:
-    found = list(bank.nodes[name].clerk.deals.values())
-    return found[0].view.state if found else None
-
-
 def in_doubt(bank: Fragile) -> str:
     """The name of a transaction that both participants are left with."""
     bank.crashed("atm", SAVED_COMMITTED)
@@ -74,7 +69,7 @@ def test_a_decision_by_hand_warns_and_wants_a_yes(bank: Fragile, tx: Tx) -> None
     assert refused.code == 2
     assert "warning: the others may have committed" in refused.err
     assert "nothing was done" in refused.err
-    assert stage(bank, "savings") is Stage.UNCERTAIN
+    assert bank.stage("savings") is Stage.UNCERTAIN
 
 
 def test_a_decision_by_hand_that_the_coordinator_shares_is_forgotten_in_the_end(
@@ -101,7 +96,7 @@ def test_a_decision_by_hand_that_the_coordinator_does_not_share_is_damage(
     split = "was aborted by hand, but committed by the others"
     wait_until(lambda: split in tx("show", bank.folder / "savings", name).out)
     wait_until(lambda: f"savings {split}" in tx("show", bank.folder / "atm", name).out)
-    assert stage(bank, "savings") is Stage.ABORTED
+    assert bank.stage("savings") is Stage.ABORTED
     for where in ("savings", "atm"):
         assert tx("resolve", bank.folder / where, name, "--forget", "--yes").code == 0
     assert tx("list", bank.folder / "atm").out == "No transaction is open.\n"

@@ -12,7 +12,7 @@ from electorate.transactions.deal import Deal
 from tests.net.cluster import wait_until
 from tests.transactions.bank import Fragile, balances, move, running, set_up
 
-SAVED_COMMITTED, SENT_COMMIT_ONCE, SENT_YES = 4, 5, 4
+SAVED_COMMITTED, SENT_YES = 4, 4
 """Points of a transaction: see test_crash.py, where they are listed."""
 
 
@@ -28,12 +28,6 @@ def deals(bank: Fragile, name: str) -> list[Deal]:
     return list(bank.nodes[name].clerk.deals.values())
 
 
-def stage(bank: Fragile, name: str) -> Stage | None:
-    """How far a node has come with the one transaction that is left."""
-    found = deals(bank, name)
-    return found[0].view.state if found else None
-
-
 def is_damaged(bank: Fragile, name: str, how: str) -> bool:
     return how in damage(bank, name)
 
@@ -46,9 +40,9 @@ def damage(bank: Fragile, name: str) -> str:
 def test_whoever_has_voted_waits_for_its_coordinator_as_long_as_it_takes(bank: Fragile) -> None:
     assert bank.crashed("atm", SAVED_COMMITTED) == "unknown"
     wait_until(lambda: all(d.state.waiting for d in deals(bank, "checking")))
-    assert stage(bank, "savings") is stage(bank, "checking") is Stage.UNCERTAIN
+    assert bank.stage("savings") is bank.stage("checking") is Stage.UNCERTAIN
     bank.restart("savings")
-    assert stage(bank, "checking") is Stage.UNCERTAIN
+    assert bank.stage("checking") is Stage.UNCERTAIN
     bank.start("atm")
     bank.reached()
     bank.settled()
@@ -56,9 +50,8 @@ def test_whoever_has_voted_waits_for_its_coordinator_as_long_as_it_takes(bank: F
 
 
 def test_the_elected_node_finds_out_what_another_has_heard(bank: Fragile) -> None:
-    assert bank.crashed("atm", SENT_COMMIT_ONCE) == "unknown"
-    wait_until(lambda: stage(bank, "savings") is Stage.COMMITTED)
-    wait_until(lambda: stage(bank, "checking") is Stage.COMMITTED)
+    bank.told_only_to_one()
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
     bank.start("atm")
     bank.reached()
     bank.settled()
@@ -67,8 +60,8 @@ def test_the_elected_node_finds_out_what_another_has_heard(bank: Fragile) -> Non
 
 def test_the_elected_node_need_not_take_part_itself(bank: Fragile) -> None:
     """Savings leads, but only checking and the money market take part."""
-    assert bank.crashed("atm", SENT_COMMIT_ONCE, "checking", "moneymkt") == "unknown"
-    wait_until(lambda: stage(bank, "moneymkt") is Stage.COMMITTED)
+    bank.told_only_to_one("checking", "moneymkt")
+    wait_until(lambda: bank.stage("moneymkt") is Stage.COMMITTED)
     bank.start("atm")
     bank.reached()
     bank.settled()
@@ -82,8 +75,8 @@ def test_a_participant_that_has_lost_its_memory_is_damaged_and_nobody_guesses(
     shutil.rmtree(bank.folder / "savings")
     bank.start("savings")
     wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
-    assert stage(bank, "atm") is Stage.COMMITTED
-    wait_until(lambda: stage(bank, "checking") is Stage.COMMITTED)
+    assert bank.stage("atm") is Stage.COMMITTED
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
     bank.restart("atm")
     wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
 
@@ -99,7 +92,7 @@ def test_a_participant_whose_log_is_older_than_its_vote_is_damaged(bank: Fragile
     bank.start("savings")
     wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
     assert bank.nodes["savings"].clerk.losses
-    assert stage(bank, "atm") is Stage.COMMITTED
+    assert bank.stage("atm") is Stage.COMMITTED
 
 
 def test_a_database_that_has_lost_what_was_prepared_is_damaged(bank: Fragile) -> None:
@@ -109,11 +102,11 @@ def test_a_database_that_has_lost_what_was_prepared_is_damaged(bank: Fragile) ->
         file.unlink()
     bank.start("savings")
     wait_until(lambda: "its database has lost what was prepared" in damage(bank, "savings"))
-    assert stage(bank, "savings") is Stage.UNCERTAIN
+    assert bank.stage("savings") is Stage.UNCERTAIN
     bank.start("atm")
     wait_until(lambda: "has lost what was prepared" in damage(bank, "atm"))
-    wait_until(lambda: stage(bank, "checking") is Stage.COMMITTED)
-    assert stage(bank, "savings") is Stage.COMMITTED
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    assert bank.stage("savings") is Stage.COMMITTED
 
 
 def test_a_coordinator_that_has_lost_its_memory_is_not_believed(bank: Fragile) -> None:
@@ -122,7 +115,7 @@ def test_a_coordinator_that_has_lost_its_memory_is_not_believed(bank: Fragile) -
     bank.start("atm")
     for name in ("savings", "checking"):
         wait_until(partial(is_damaged, bank, name, "atm came back without"))
-        assert stage(bank, name) is Stage.UNCERTAIN
+        assert bank.stage(name) is Stage.UNCERTAIN
 
 
 def test_what_was_prepared_without_a_vote_is_rolled_back_at_the_next_start(bank: Fragile) -> None:

@@ -61,7 +61,7 @@ def test_a_decision_that_is_not_forced_loses_money(
         assert isinstance(bank, Fragile)
         set_up(bank)
         monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.COMMITTED))
-        crash_at(bank, "atm", "sent Commit")
+        bank.told_only_to_one()
         bank.start("atm")
         bank.reached()
         bank.settled()

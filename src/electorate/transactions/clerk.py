@@ -7,7 +7,7 @@ hold one election.
 
 import asyncio
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
 from typing import Any
@@ -20,6 +20,7 @@ from electorate.core.part import Abort, Commit, Help, Prepare
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Host
 from electorate.protocols.two_phase import Poll, TwoPhase
+from electorate.transactions.caretaker import SWEEP_S, Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
 from electorate.transactions.errand import Errands
 from electorate.transactions.letter import (
@@ -41,9 +42,6 @@ from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Refused, Resource
 from electorate.transactions.worker import Worker
 
-SWEEP_S = 0.5
-SWEEPS = 10
-"""In one of so many rounds the resource is searched for what belongs to nobody."""
 WIPED = "came back without the memory that it had when it joined"
 
 _messages = Codec(TwoPhase)
@@ -66,6 +64,7 @@ class Clerk:
         """Transactions that others count on and this node knows nothing of, and why."""
         self.leader: NodeId | None = None
         self.worker = None if resource is None else Worker(resource, pace.idle_ms)
+        self._caretaker = Caretaker(self, self.worker)
         self.closing: list[Callable[[], None]] = []
         """What else is to be closed with it."""
         self._watch = watch
@@ -81,20 +80,16 @@ class Clerk:
         """Go on with every transaction that is in the log."""
         self.host = host
         self.log = Log(host.store)
-        records = self.log.all()
-        for tx, record in records.items():
+        for tx, record in self.log.all().items():
             self._go_on(tx, record)
-        if self.worker is not None:
-            self._start(self._recover(records.keys()))
-        self._start(self._sweep())
+        self._caretaker.begin()
+        self.start(self._remind())
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: does it remember what it has promised?"""
         for deal in self.deals.values():
             self._is_sound(hello, deal)
-        if self.worker is not None:
-            for tx in self.worker.orphans(hello):
-                self._undo(tx)
+        self._caretaker.met(hello)
 
     def decode(self, body: bytes) -> tuple[Letter, Message | None]:
         """A letter, with the message of a machine in it."""
@@ -109,11 +104,11 @@ class Clerk:
             case Step():
                 self._step(hello, letter, message)
             case Work():
-                self._start(self._work(hello, letter))
+                self.start(self._caretaker.work(hello, letter))
             case Worked() | Failed():
                 self.errands.answered(hello, letter)
             case Leave(tx):
-                self._undo(tx)
+                self._caretaker.undo(tx)
             case Word(_, reason) if deal is not None:
                 deal.reasons.append(f"{self.name_of(hello.node)}: {reason}")
             case Lost(_, reason) if deal is not None:
@@ -131,8 +126,7 @@ class Clerk:
         self.errands.close()
         for _ in range(3):
             await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
-        if self.worker is not None:
-            await asyncio.to_thread(self.worker.close)
+        await self._caretaker.close()
 
     def led(self, leader: NodeId | None) -> None:
         """The node's election has named somebody, or nobody."""
@@ -201,14 +195,7 @@ class Clerk:
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
-        if self.worker is None:
-            raise Refused("there is no database at this node")
-        act = {
-            Wants.PREPARE: self.worker.prepare,
-            Wants.COMMIT: self.worker.commit,
-            Wants.ABORT: self.worker.abort,
-        }[wants]
-        await act(tx)
+        await self._caretaker.do(tx, wants)
 
     def confess(self, deal: Deal, reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
@@ -224,8 +211,7 @@ class Clerk:
         deal.ended.set_result(None)
         deal.close()
         self.watch(deal.tx, "forgot")
-        if self.worker is not None:
-            self._start(self.worker.forget(deal.tx))
+        self._caretaker.forget(deal.tx)
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
@@ -303,48 +289,17 @@ class Clerk:
         for deal in list(self.deals.values()):
             deal.name(self._whom(deal))
 
-    # --- work, and what is left of it ---
+    # --- what is done beside everything else ---
 
-    async def _work(self, hello: Hello, work: Work) -> None:
-        try:
-            if self.worker is None:
-                raise Refused("there is no database at this node")
-            answer = await self.worker.execute(hello, work)
-            self.watch(work.tx, "worked")
-            self.send(hello.node, Worked(work.tx, work.number, answer))
-        except Refused as error:
-            self.send(hello.node, Failed(work.tx, work.number, str(error)))
-
-    def _undo(self, tx: str) -> None:
-        """Undo work that has not been voted on."""
-        if self.worker is not None and tx not in self.deals:
-            self._start(self.worker.give_up(tx))
-
-    async def _recover(self, logged: Collection[str]) -> None:
-        assert self.worker is not None
-        found = await self.worker.recover(logged)
-        for tx, deal in self.deals.items():
-            if tx in logged and tx not in found and deal.view.state.is_in_doubt:
-                deal.damage = "its database has lost what was prepared"
-
-    async def _sweep(self) -> None:
-        for round_ in count(1):
+    async def _remind(self) -> None:
+        """Say again what may have been lost, and to whom one may turn by now."""
+        while True:
             await asyncio.sleep(SWEEP_S)
-            self._name_all()
+            self.enter(self._name_all)
             for deal in list(self.deals.values()):
                 self.enter(deal.remind)
-            if self.worker is None or self.worker.trouble is not None:
-                continue
-            for tx in self.worker.orphans():
-                self._undo(tx)
-            if round_ % SWEEPS == 0:
-                try:
-                    await self.worker.sweep(self.deals.keys())
-                except Exception as error:
-                    self.worker.trouble = str(error)
-                    self._start(self._recover(self.deals.keys()))
 
-    def _start(self, act: Any) -> None:
+    def start(self, act: Coroutine[Any, Any, None]) -> None:
         """Have something done beside everything else."""
         task = asyncio.ensure_future(act)
         self._tasks.add(task)

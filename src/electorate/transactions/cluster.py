@@ -37,7 +37,7 @@ class Cluster:
         self,
         me: str,
         members: Mapping[str, str],
-        data: Path,
+        data: Path | str,
         resource: Resource | None = None,
         *,
         election: str = "bully",
@@ -46,6 +46,7 @@ class Cluster:
         timeout_ms: int = 1000,
         watch: Callable[[str, str], None] | None = None,
     ) -> None:
+        data = Path(data)
         if me not in members:
             raise ValueError(f"{me!r} is not among the members: {', '.join(members)}")
         names = {name: number for number, name in enumerate(members, start=1)}

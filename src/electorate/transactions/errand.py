@@ -35,9 +35,12 @@ class Errands:
         answer: asyncio.Future[tuple[Answer, Part]] = asyncio.get_running_loop().create_future()
         self._asked[key] = answer
         deadline = now_ms() + pace.work_ms
+        suspect = False
         try:
             while not answer.done():
-                if to not in self._sender.host.network.alive():
+                # Twice in a row: it may have come back just now.
+                was_suspect, suspect = suspect, to not in self._sender.host.network.alive()
+                if suspect and was_suspect:
                     raise Refused("it cannot be reached")
                 if now_ms() > deadline:
                     raise Refused(f"no answer within {pace.work_ms} ms")

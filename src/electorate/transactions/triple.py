@@ -55,6 +55,7 @@ class Triple:
 
     def commit(self, tx: str) -> None:
         self._functions[1](tx)
+        self.forget(tx)  # From here on there is nothing to abort.
 
     def abort(self, tx: str) -> None:
         self._work.pop(tx, None)

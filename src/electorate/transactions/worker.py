@@ -51,12 +51,12 @@ class Worker:
         self._working = ThreadPoolExecutor(THREADS, "work")
         self._ending = ThreadPoolExecutor(THREADS, "end")
 
-    async def recover(self, logged: Collection[str]) -> frozenset[str]:
-        """Undo what is prepared and not in the log; returns those of the log that are there."""
+    async def recover(self, kept: Collection[str]) -> frozenset[str]:
+        """Undo what is prepared and belongs to nobody, as soon as the database can be reached."""
         pause_s = RETRY_FIRST_S
         while True:
             try:
-                known = await self.sweep(logged)
+                known = await self.sweep(kept)
             except Exception as error:
                 self.trouble = f"the database cannot be reached: {error}"
                 await asyncio.sleep(pause_s)
@@ -66,12 +66,12 @@ class Worker:
                 return known
 
     async def sweep(self, kept: Collection[str]) -> frozenset[str]:
-        """Undo what is prepared here and belongs to nobody; returns those that are kept."""
+        """Undo what is prepared here and belongs to nobody; returns all that was there."""
         known = await self._thread(self._ending, self.resource.known)
         for tx in sorted(known - set(kept) - self._sessions.keys()):
             await self._thread(self._ending, self.resource.abort, tx)
             await self._thread(self._ending, self.resource.forget, tx)
-        return known & set(kept)
+        return known
 
     async def execute(self, hello: Hello, work: Work) -> Answer:
         """Do a piece of work; Refused if it cannot be done, or something before it is missing."""
