@@ -20,7 +20,7 @@ def handed_over(world: World, limits: Limits) -> int | None:
     """
     only_goals = bool(world.claims) and all(c.kind is Kind.GOAL for c in world.claims)
     model = world.model
-    if not only_goals or limits.keep_going or model.first_budget().pauses:
+    if not (only_goals and limits.lean) or limits.keep_going or model.first_budget().pauses:
         return None
     return world.budgets.code(model.last_budget())
 

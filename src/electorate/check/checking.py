@@ -92,14 +92,16 @@ def check(
     *,
     tidy: bool = True,
     keep_going: bool = False,
+    lean: bool = False,
 ) -> Verdict:
     """Judge the claims on every run that the model allows.
 
     `tidy` has the run that is easiest to follow looked for among the shortest; `keep_going` has
-    everything explored, even when every claim that can break has.
+    everything explored, even when every claim that can break has; `lean` has goals
+    judged without seeing twice whatever follows the last fault.
     """
     most = STATES_MAX[engine] if states_max is None else states_max
-    limits = Limits(most, memory, threads, keep_going)
+    limits = Limits(most, memory, threads, keep_going, lean)
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
     if search.world.reduction is None or verdict.result is not Result.VIOLATED:

@@ -79,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 options.memory,
                 options.threads,
                 keep_going=options.keep_going,
+                lean=True,
             )
         except StartError as error:
             print(script_of(error.trace), file=sys.stderr)
