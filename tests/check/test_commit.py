@@ -11,6 +11,7 @@ import pytest
 
 from electorate.check import Liveness, Result
 from tests.check.asked import asked
+from tests.check.test_engines import told
 
 ALL = "--claim C1 --claim C2 --claim C3 --claim C4 --claim C6 --claim C7"
 ROUNDS = "--delay 1..1"
@@ -164,7 +165,26 @@ def test_the_printed_form_splits_in_either_way(name: str) -> None:
     assert violation.witness.text == "1 has aborted, but 4 has committed"
 
 
+@pytest.mark.parametrize("faults", ["--cuts 3", "--crashes 1 --losses 3"])
+def test_a_partition_or_lost_messages_split_it_as_well(faults: str) -> None:
+    line = f"three-phase-as-printed {LEADER} {ROUNDS} {LAZY} {faults} --claim C1"
+    assert [violation.length for violation in asked(line).violations] == [32]
+
+
 def test_without_both_the_printed_form_does_not_split() -> None:
     rules = "--rule switching=refuse --rule commits=majority"
     line = f"three-phase-as-printed {LEADER} {ROUNDS} {LAZY} --pauses 1 --claim C1 {rules}"
     assert asked(line).claims == {"C1": Result.HOLDS}
+
+
+ENGINES = [
+    f"two-phase --nodes 2 {LEADER} --crashes 1 --claim C1 --claim C4 --claim C7",
+    "two-phase --nodes 1 --asks 2 --timing unbounded --losses 1 --claim C2 --claim C3 --claim C6",
+    f"three-phase-as-printed --nodes 3 {LEADER} {ROUNDS} {LAZY} --crashes 1 --claim C4 --claim C5",
+    f"three-phase-ballots --nodes 2 {LEADER} {ROUNDS} --cuts 1 --claim C1 --claim C5",
+]
+
+
+@pytest.mark.parametrize("line", ENGINES)
+def test_both_engines_agree_on_transactions(line: str) -> None:
+    assert told(asked(line, "python")) == told(asked(line, "numba"))

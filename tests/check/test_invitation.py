@@ -99,11 +99,11 @@ def test_as_printed_two_nodes_can_miss_each_other_for_ever(given: dict[str, Any]
 
 
 def test_a_counter_that_grows_hides_that_they_do() -> None:
-    """A run is no loop if a number in it has grown: only τ tells that something is wrong."""
-    verdicts = [judged(Invitation, "printed", nodes=2, counter=c, **FAULTS) for c in (4, 6, 8)]
-    assert [verdict.liveness for verdict in verdicts] == [Liveness.LIVE] * 3
-    assert [verdict.tau for verdict in verdicts] == [20, 34, 48]
-    assert all(verdict.cuts for verdict in verdicts)
+    """A run is no loop if a number in it has grown: what becomes of it remains open."""
+    for counter in (4, 8):
+        verdict = judged(Invitation, "printed", nodes=2, counter=counter, **FAULTS)
+        assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.UNKNOWN}
+        assert verdict.liveness is Liveness.UNDECIDED
 
 
 def test_as_printed_a_node_of_three_can_be_left_behind_for_ever() -> None:

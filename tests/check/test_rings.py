@@ -147,21 +147,24 @@ def test_a_detector_that_never_stops_lying_prevents_every_election(name: str) ->
     assert verdict.claims == {"A2": Result.VIOLATED}
 
 
+def goes_beyond(most: int, name: str, **given: Any) -> bool:
+    """Whether elections can follow one another beyond so many without a fault."""
+    verdict = judged(name, "A2", bounds=Bounds(counter=most), **given)
+    return verdict.liveness is Liveness.UNDECIDED
+
+
 @pytest.mark.parametrize("name", ["ring-list", "ring-attribute"])
 def test_without_order_on_the_channels_elections_can_be_prevented(name: str) -> None:
-    """The numbers hide the circle from the search, but the worst time grows with their bound."""
+    """The numbers hide the circle from the search, which says that it cannot tell."""
     given: dict[str, Any] = {"order": Order.BAG, "start": Start.BOOT}
-    taus = [judged(name, "A2", bounds=Bounds(counter=c), **given).tau or 0 for c in (4, 8)]
-    assert taus[1] > taus[0] + 10
+    assert goes_beyond(8, name, **given)
     unnumbered = judged(name, "A2", rules=(UNNUMBERED[name],), **given)
     assert unnumbered.liveness is Liveness.PREVENTABLE
 
 
 @pytest.mark.parametrize("name", RINGS)
-def test_with_both_orders_of_a_tie_the_worst_time_grows_with_the_numbers_too(name: str) -> None:
-    given: dict[str, Any] = {"ties": Ties.BOTH, "start": Start.BOOT}
-    taus = [judged(name, "A2", bounds=Bounds(counter=c), **given).tau or 0 for c in (4, 8)]
-    assert taus[1] > taus[0] + 10
+def test_with_both_orders_of_a_tie_elections_can_go_on_too(name: str) -> None:
+    assert goes_beyond(8, name, ties=Ties.BOTH, start=Start.BOOT)
 
 
 @pytest.mark.parametrize("name", RINGS)

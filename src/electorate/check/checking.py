@@ -11,8 +11,8 @@ from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
-from electorate.check.telling import Finding
-from electorate.check.verdict import Result, Verdict, Violation
+from electorate.check.telling import ENDLESS, Finding
+from electorate.check.verdict import Liveness, Result, Verdict, Violation
 from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine
@@ -126,6 +126,10 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
             if reason is not None:
                 held = [name for name, result in results.items() if result is Result.HOLDS]
                 results |= dict.fromkeys(held, Result.UNKNOWN)
+            elif any(finding.liveness is Liveness.UNDECIDED for finding in findings):
+                cut_by = sorted(ENDLESS & set(search.world.cuts))
+                bounds = " and ".join(f"--{name}" for name in cut_by)
+                reason = f"runs in which nothing fails any more go on beyond {bounds}"
     except LimitReached as limit:
         reason = str(limit)
     except MemoryError:

@@ -7,7 +7,8 @@ and time passes for ever only in one that holds a tick.
 from collections.abc import Callable
 
 from electorate.check.calm import Calm
-from electorate.check.telling import Component, Finding, Teller
+from electorate.check.graph import shortest_way
+from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness, Way, ways_of
 from electorate.claims import Claim
 
@@ -59,6 +60,8 @@ class Goal:
         )
         if bad is not None:
             return self._teller.violated(Liveness.PREVENTABLE, *bad)
+        if ENDLESS & set(self._calm.cut_by):
+            return Finding(self._claim.name, Liveness.UNDECIDED)
         return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
 
     def _ways(self) -> tuple[Way, ...]:
@@ -102,8 +105,20 @@ class Goal:
                     if next_edge[number] is None or ticks > left[number]:
                         left[number], next_edge[number] = ticks, (state, target)
         slowest = max(self._calm.roots, key=lambda state: (left[self._member[state]], -state))
-        tau = left[self._member[slowest]]
-        return self._teller.live(slowest, tau, next_edge.__getitem__)
+        states = [slowest]
+        while (edge := next_edge[self._member[states[-1]]]) is not None:
+            states += self._way_over(states[-1], *edge)
+        return slowest_run(self._calm, self._claim, left[self._member[slowest]], states)
+
+    def _way_over(self, start: int, leaves: int, target: int) -> list[int]:
+        """Inside a component to where it is left, and over that edge; without the start."""
+        if start == leaves:
+            return [target]
+        mine = self._member[start]
+        inside = shortest_way(
+            self._calm.edges, start, leaves.__eq__, lambda state: self._member[state] == mine
+        )
+        return [*inside[1:], target]
 
 
 def judge_goal(calm: Calm, claim: Claim) -> Finding:

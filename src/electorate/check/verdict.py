@@ -23,6 +23,7 @@ class Liveness(StrEnum):
     """Whether the goal is reached once nothing fails any more."""
 
     LIVE = "live"  # in every run, within τ
+    UNDECIDED = "undecided"  # in every run that was followed; some go on beyond a bound
     PREVENTABLE = "preventable"  # bad luck can put it off for ever; good luck ends that
     STUCK = "stuck"  # some runs can never reach it again
 

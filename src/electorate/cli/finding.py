@@ -152,13 +152,19 @@ class Finding:
             return ""
         return f", τ = {tau} ticks = {self.model.setting.timing.text(tau)}"
 
+    def _stable_text(self) -> str:
+        """How many states follow the last fault, where the search left most of them to that."""
+        stable = self.verdict.stable_states
+        return f"{stable:,} after the last fault, " if stable > self.verdict.states else ""
+
     def _numbers(self) -> list[str]:
         verdict = self.verdict
         effort = verdict.effort
         rate = verdict.transitions / max(effort.seconds, 1e-9)
         return [
-            f"  {verdict.states:,} states, {verdict.transitions:,} transitions, "
-            f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
+            f"  {verdict.states:,} states, {self._stable_text()}"
+            f"{verdict.transitions:,} transitions, depth {verdict.depth}, "
+            f"{verdict.calls} calls of the protocol, "
             f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
             f"  {effort_text(effort)}",
             *_facts(verdict.sometimes),

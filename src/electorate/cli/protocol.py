@@ -19,6 +19,7 @@ from electorate.trace import Setting
 
 GROUP = "electorate.protocols"
 NODES_MAX = 64
+NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
 OVER = "-over-"
 """As in `mandate-over-bully`."""
 
@@ -166,7 +167,7 @@ def _failed(what: str, error: BaseException) -> UsageError:
 def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that every command about one protocol takes."""
     add_name_argument(parser)
-    parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help="default 3")
+    parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help=NODES_HELP)
     add_rule_arguments(parser)
 
 

@@ -28,7 +28,7 @@ class AnyoneRules(Rules):
     """Whom everybody follows to begin with."""
 
     first: int = 0
-    """The id of that node; 0 means nobody."""
+    """The id of whom everybody follows to begin with; 0 means nobody."""
 
 
 class AnyoneState(State):

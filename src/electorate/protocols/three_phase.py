@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal
 from msgspec.structs import replace
 
 from electorate.core import (
+    Assumption,
     Effect,
     Event,
     Message,
@@ -106,6 +107,14 @@ class ThreePhase(Transaction):
         "printed": ThreePhaseRules(
             commits="late", switching="obey", aborting="uncertain", polled_early="report"
         ),
+    }
+    form_assumptions = {
+        "printed": (
+            Assumption.BOUNDED_DELAY,
+            Assumption.NO_LOSS,
+            Assumption.NO_PAUSE,
+            Assumption.NO_PARTITION,
+        )
     }
 
     rules: ThreePhaseRules

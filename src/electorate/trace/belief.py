@@ -68,7 +68,8 @@ def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
         what = "not begun"
     s = "s" if single else ""
     led = f" and follow{s} node {view.leader}" if view.leader is not None else ""
-    return f"{one if single else many} {what}" + (" and leads" if view.leader == me else led)
+    leads = view.leader is not None and view.leader == me
+    return f"{one if single else many} {what}" + (" and leads" if leads else led)
 
 
 def _progress(me: NodeId, old: Decision, new: Decision) -> Iterator[str]:

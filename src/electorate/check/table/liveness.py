@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from electorate.check.graph import shortest_way
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.component import (
     CYCLIC,
@@ -12,34 +13,82 @@ from electorate.check.table.component import (
     OPEN,
     TICKING,
     UNSETTLED,
+    Graph,
     by_component,
     components,
     described,
-    longest,
     unsettle,
 )
-from electorate.check.telling import Component, Finding, Teller
+from electorate.check.table.sweep import time_left
+from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness
 from electorate.claims import Claim
 
+SWEEPS_MAX = 40
+"""After so many the components are asked whether there is an end to it."""
 
-class TableGoal:
-    """One goal, judged on the arrays of a stable graph."""
+Array = np.ndarray[Any, Any]
+
+
+def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
+    """The grade, with τ and the slowest run, or with a run that never gets there."""
+    timed, bit = calm.world.model.bounded, calm.bit(claim)
+    left = time_left(calm.stretches, bit, calm.cut, timed=timed, sweeps_max=SWEEPS_MAX)
+    if left is None:
+        missed = Missed(calm, claim).judge()
+        if missed is not None:
+            return missed
+    if ENDLESS & set(calm.cut_by):
+        return Finding(claim.name, Liveness.UNDECIDED)
+    if not timed:
+        return Finding(claim.name, Liveness.LIVE)
+    if left is None:
+        left = time_left(calm.stretches, bit, calm.cut, timed=timed, sweeps_max=len(calm))
+    assert left is not None, "the components found nothing that keeps the goal away"
+    return _live(calm, claim, left)
+
+
+def _live(calm: TableCalm, claim: Claim, left: Array) -> Finding:
+    """The run that takes longest: from tick to tick along states from which no way is longer."""
+    slowest = max(
+        (root.start + int(np.argmax(left[root.start : root.stop])) for root in calm.roots if root),
+        key=lambda state: (left[state], -state),
+    )
+
+    def tight(state: int) -> list[tuple[int, int]]:
+        edges = calm.edges(state)
+        return [(t, tick) for t, tick in edges if max(left[t], 0) + tick == left[state]]
+
+    def way_on(state: int) -> list[int]:
+        return shortest_way(tight, state, lambda t: bool(left[t] < left[state]), lambda _: True)[1:]
+
+    states = [slowest]
+    while left[states[-1]] >= 0:
+        try:
+            states += way_on(states[-1])
+        except LookupError:
+            # A run that lacks the goal to its end ends at a bound, or it would have been missed.
+            assert len(calm.cut), "a slowest run that leads nowhere"
+            break
+    return slowest_run(calm, claim, max(0, int(left[slowest])), states)
+
+
+class Missed:
+    """A goal that some runs never reach, judged by the components of the graph."""
 
     def __init__(self, calm: TableCalm, claim: Claim) -> None:
         self._calm = calm
         self._claim = claim
         self._lacks = calm.lacks(claim)
-        self._member, count = components(calm.starts, calm.targets)
+        graph = Graph.of(calm.stretches)
+        self._member, count = components(graph.starts, graph.targets)
         self._first, self._states = by_component(self._member, count)
-        self._flags = described(
-            calm.starts, calm.targets, calm.ticks, self._member, count, self._lacks, calm.cut
-        )
-        unsettle(calm.starts, calm.targets, self._member, self._flags, self._first, self._states)
+        self._flags = described(*graph, self._member, count, self._lacks, calm.cut)
+        unsettle(*graph[:2], self._member, self._flags, self._first, self._states)
         self._teller = Teller(calm, claim, self._member, self._lacks)
 
-    def judge(self) -> Finding:
-        """The grade, with τ and the slowest run, or with a run that never gets there."""
+    def judge(self) -> Finding | None:
+        """The run that never gets there; None if there is none."""
         timed = self._calm.world.model.bounded
         flags = self._flags
         ends = flags & (EXITS | OPEN) == 0
@@ -51,17 +100,15 @@ class TableGoal:
             return finding._replace(ways=self._calm.ways(self._claim, lost))
         round_ = flags & (TICKING if timed else CYCLIC) != 0
         bad = self._nearest(round_ & (flags & UNSETTLED != 0))
-        if bad is not None:
-            return self._teller.violated(Liveness.PREVENTABLE, *bad)
-        return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
+        return None if bad is None else self._teller.violated(Liveness.PREVENTABLE, *bad)
 
-    def _nearest(self, wanted: np.ndarray[Any, Any]) -> tuple[Component, int] | None:
+    def _nearest(self, wanted: Array) -> tuple[Component, int] | None:
         """Of the wanted components, the nearest, and its nearest state that lacks the goal."""
         flags = self._flags[self._member]
         entries = np.flatnonzero(wanted[self._member] & (self._lacks | (flags & LACKING == 0)))
         if not len(entries):
             return None
-        entry = int(entries[np.argmin(self._calm.depths[entries])])
+        entry = int(entries[0])  # The numbers of states rise with their depth.
         number = int(self._member[entry])
         found = int(self._flags[number])
         states = self._states[self._first[number] : self._first[number + 1]]
@@ -73,28 +120,3 @@ class TableGoal:
             bool(found & (EXITS | OPEN)),
         )
         return component, entry
-
-    def _live(self) -> Finding:
-        calm = self._calm
-        left, leaves, enters = longest(
-            calm.starts,
-            calm.targets,
-            calm.ticks,
-            self._member,
-            self._flags,
-            self._first,
-            self._states,
-        )
-        slowest = int(calm.roots[np.argmax(left[self._member[calm.roots]])])
-        tau = int(left[self._member[slowest]])
-
-        def next_edge(number: int) -> tuple[int, int] | None:
-            found = int(leaves[number])
-            return None if found < 0 else (found, int(enters[number]))
-
-        return self._teller.live(slowest, tau, next_edge)
-
-
-def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
-    """Judge one goal on the stable graph."""
-    return TableGoal(calm, claim).judge()
