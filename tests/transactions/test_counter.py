@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def bank(short_path: Path) -> Iterator[Fragile]:
 def tx(capsys: pytest.CaptureFixture[str]) -> Tx:
     run = runner(capsys)
     return lambda *words: run("tx", *map(str, words))
+
+
+def is_shown(tx: Tx, folder: Path, name: str, what: str) -> bool:
+    return what in tx("show", folder, name).out
 
 
 def in_doubt(bank: Fragile) -> str:
@@ -93,13 +98,25 @@ def test_a_decision_by_hand_that_the_coordinator_does_not_share_is_damage(
     tx("resolve", bank.folder / "savings", name, "--abort", "--yes")
     bank.restart("savings")
     bank.start("atm")
-    split = "was aborted by hand, but committed by the others"
+    split = "was aborted by hand here, but committed at atm"
     wait_until(lambda: split in tx("show", bank.folder / "savings", name).out)
     wait_until(lambda: f"savings {split}" in tx("show", bank.folder / "atm", name).out)
     assert bank.stage("savings") is Stage.ABORTED
     for where in ("savings", "atm"):
         assert tx("resolve", bank.folder / where, name, "--forget", "--yes").code == 0
     assert tx("list", bank.folder / "atm").out == "No transaction is open.\n"
+
+
+def test_a_decision_by_hand_that_was_spread_is_damage_at_all_who_believed_it(
+    bank: Fragile, tx: Tx
+) -> None:
+    name = in_doubt(bank)
+    tx("resolve", bank.folder / "checking", name, "--abort", "--yes")
+    wait_until(lambda: bank.stage("savings") is Stage.ABORTED)  # It is elected, and has asked.
+    bank.start("atm")
+    for where in ("savings", "checking"):
+        wait_until(partial(is_shown, tx, bank.folder / where, name, "but committed at atm"))
+    wait_until(lambda: "damaged" in tx("show", bank.folder / "atm", name).out)
 
 
 def test_what_is_in_doubt_is_not_forgotten_and_what_is_not_is_not_decided(

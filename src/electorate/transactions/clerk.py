@@ -16,7 +16,7 @@ import msgspec
 
 from electorate.core import Members, Message, NodeId, Received, Stage, Timing, Turns, Wants
 from electorate.core.codec import Codec
-from electorate.core.part import Abort, Commit, Help, Prepare
+from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Host
 from electorate.protocols.two_phase import Poll, TwoPhase
@@ -30,6 +30,7 @@ from electorate.transactions.letter import (
     Lost,
     Part,
     Parts,
+    Settled,
     Step,
     Word,
     Work,
@@ -43,6 +44,8 @@ from electorate.transactions.resource import Refused, Resource
 from electorate.transactions.worker import Worker
 
 WIPED = "came back without the memory that it had when it joined"
+
+WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORTED}
 
 _messages = Codec(TwoPhase)
 
@@ -103,6 +106,8 @@ class Clerk:
         match letter:
             case Step():
                 self._step(hello, letter, message)
+            case Settled():
+                self._settle(hello, letter)
             case Work():
                 self.start(self._caretaker.work(hello, letter))
             case Worked() | Failed():
@@ -197,6 +202,10 @@ class Clerk:
         """Have the resource prepare, commit or abort."""
         await self._caretaker.do(tx, wants)
 
+    def settled(self, deal: Deal) -> None:
+        """Tell the coordinator that this is done: its word that it is over may have been lost."""
+        self.send(deal.parts.coordinator.node, Settled(deal.tx, deal.parts, deal.view.state))
+
     def confess(self, deal: Deal, reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
         kind = Lost if lost else Word
@@ -230,20 +239,15 @@ class Clerk:
         deal = self.deals.get(letter.tx) or self._met_unknown(hello, letter, message)
         if deal is None or deal.parts.of(hello.node) is None or not self._is_sound(hello, deal):
             return
-        if deal.by_hand is not None and isinstance(message, Commit | Abort):
-            self._compare(deal, message)
-        deal.take(Received(hello.node, message))
+        if not self._is_split(hello, deal, message):
+            deal.take(Received(hello.node, message))
 
     def _met_unknown(self, hello: Hello, letter: Step, message: Message) -> Deal | None:
         """A transaction of which there is nothing in the log."""
-        now, then = self.me_as_part(), letter.parts.of(self.host.me)
-        if then is None:
-            return None
-        if now.store != then.store or now.incarnation < then.incarnation:
-            self._lose(hello, letter.tx, WIPED)
+        if not self._is_whole(hello, letter):
             return None
         if letter.parts.coordinator.node == self.host.me:
-            # It is over, or was never begun: presumed to be aborted.
+            # It was never begun, or was forgotten before anybody had voted: presumed aborted.
             turns = self.turns(letter.parts)
             deal = self.deals[letter.tx] = Deal(self, letter.tx, letter.parts, turns, self.host.me)
             deal.boot(None, presumed_abort(turns, self.host.me))
@@ -258,6 +262,16 @@ class Clerk:
                 return deal
         return None
 
+    def _is_whole(self, hello: Hello, letter: Step | Settled) -> bool:
+        """Whether this node takes part, and remembers what it has said if it has forgotten this."""
+        now, then = self.me_as_part(), letter.parts.of(self.host.me)
+        if then is None:
+            return False
+        if now.store != then.store or now.incarnation < then.incarnation:
+            self._lose(hello, letter.tx, WIPED)
+            return False
+        return True
+
     def _lose(self, hello: Hello, tx: str, reason: str) -> None:
         self.losses[tx] = reason
         self.send(hello.node, Lost(tx, reason))
@@ -270,13 +284,31 @@ class Clerk:
             return False
         return True
 
-    @staticmethod
-    def _compare(deal: Deal, message: Message) -> None:
-        """The others have decided what was decided here by hand."""
-        said = Stage.COMMITTED if isinstance(message, Commit) else Stage.ABORTED
-        deal.confirmed = said == deal.by_hand
-        if not deal.confirmed:
-            deal.damage = f"was {deal.by_hand} by hand, but {said} by the others"
+    def _settle(self, hello: Hello, letter: Settled) -> None:
+        """A participant has done what was decided, and still waits for the word to forget it."""
+        deal = self.deals.get(letter.tx)
+        if deal is None:
+            if self._is_whole(hello, letter):
+                # It is over, and the word of that was lost.
+                body = msgspec.Raw(Codec.encode(Forget()))
+                self.send(hello.node, Step(letter.tx, letter.parts, body))
+        elif letter.stage is deal.view.state:
+            deal.take(Received(hello.node, Done()))
+        elif deal.view.state.is_final:
+            deal.damage = f"was {deal.view.state}, but {letter.stage} at {self.name_of(hello.node)}"
+            deal.tell_again(hello.node)
+
+    def _is_split(self, hello: Hello, deal: Deal, message: Message) -> bool:
+        """Whether another has decided otherwise: somebody has decided by hand. It stays open."""
+        word = WORDS.get(type(message))
+        if word is None or not deal.view.state.is_final:
+            return False
+        if word is deal.view.state:
+            deal.confirmed |= hello.node == deal.parts.coordinator.node
+            return False
+        how = f"{deal.view.state} by hand" if deal.by_hand else str(deal.view.state)
+        deal.damage = f"was {how} here, but {word} at {self.name_of(hello.node)}"
+        return True
 
     def _whom(self, deal: Deal) -> NodeId | None:
         """Who finds out the decision: the elected node, or if it takes no part, the strongest."""

@@ -33,7 +33,7 @@ from electorate.core import (
     Wants,
 )
 from electorate.core.codec import Codec
-from electorate.core.part import Done, Forget, Prepare
+from electorate.core.part import Done, Forget, Prepare, word_of
 from electorate.net.clock import now_ms
 from electorate.net.instance import Instance
 from electorate.transactions.letter import Parts
@@ -65,6 +65,9 @@ class Desk(Protocol):
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
+
+    def settled(self, deal: "Deal") -> None:
+        """Tell the coordinator that this is done: its word that it is over may have been lost."""
 
     def confess(self, deal: "Deal", reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
@@ -154,15 +157,19 @@ class Deal:
         """Whether the resource is being asked for something."""
         return self._hand is not None and not self._hand.done()
 
+    def tell_again(self, to: NodeId) -> None:
+        """Tell the decision to one who has done otherwise."""
+        self._desk.post(to, self, word_of(self.view.state))
+
     def remind(self) -> None:
         """Say once more what was not answered: it may have been lost. Networks double messages."""
-        view, coordinator = self.view, self.parts.coordinator.node
+        view = self.view
         if view.coordinates and view.state is Stage.UNCERTAIN:
             for part in self.parts.participants:
                 if part.node not in self.state.heard:
                     self._desk.post(part.node, self, Prepare())
         elif self.state.applied and not view.over and not self._is_alone:
-            self._desk.post(coordinator, self, Done())
+            self._desk.settled(self)
         if self.damage is not None and not view.coordinates:
             self._desk.confess(self, self.damage, lost=True)
 

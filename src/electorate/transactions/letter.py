@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from electorate.core import NodeId
+from electorate.core import NodeId, Stage
 from electorate.net.frame import Hello
 from electorate.transactions.resource import Answer
 
@@ -87,6 +87,14 @@ class Lost(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
+class Settled(msgspec.Struct, frozen=True, tag=True):
+    """I have done this a while ago, and nobody has said that I may forget it."""
+
+    tx: str
+    parts: Parts
+    stage: Stage
+
+
 class Step(msgspec.Struct, frozen=True, tag=True):
     """A message of the machine that decides this transaction."""
 
@@ -95,7 +103,7 @@ class Step(msgspec.Struct, frozen=True, tag=True):
     body: msgspec.Raw
 
 
-Letter = Work | Worked | Failed | Leave | Word | Lost | Step
+Letter = Work | Worked | Failed | Leave | Word | Lost | Settled | Step
 
 _decoder = msgspec.msgpack.Decoder(Letter)
 
