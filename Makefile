@@ -16,7 +16,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,12 @@ rounds: setup ## kill the leader of each PROTOCOL=all and bring it back, ROUNDS=
 bench-checker: setup ## time the checker beside Spin and TLC, where they are there (BENCH="--quick")
 	$(BIN)/python -m benchmarks.checker $(BENCH)
 
+verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
+	$(BIN)/python -m tests.verdicts.make $(VERDICTS)
+bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL (BANK="--seed 2")
+	$(BIN)/electorate bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
+	$(BIN)/electorate bank --postgres --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
+
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite
 
@@ -70,7 +76,7 @@ pictures: setup ## draw the pictures of the docs anew; then look at them
 	$(BIN)/pytest -q tests/test_pictures.py --rewrite
 
 clean: ## remove .venv and all caches
-	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .verdicts_cache build dist
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from electorate.claims import CLAIMS
 from electorate.simulate import run_script
 from electorate.trace import script_of
 from tests.script import GOLDEN, SCRIPTS, find
@@ -39,4 +40,6 @@ def test_every_golden_script_tells_its_story_and_ends_with_a_judgement() -> None
         blocks = script.read_text(encoding="utf-8").rstrip().split("\n\n")
         commands = blocks[-1].split("\n----\n")[0].splitlines()
         assert blocks[0].startswith("# "), f"{script.name} begins with its story"
-        assert commands[-2:] == ["standings", "claims"], f"{script.name} ends with a judgement"
+        judged, *named = commands[-1].split()
+        assert [commands[-2], judged] == ["standings", "claims"], f"{script.name} is not judged"
+        assert set(named) <= set(CLAIMS)

@@ -164,7 +164,9 @@ def test_the_texts_of_a_form_make_that_form(kind: type[Machine[Any]], form: str)
 def test_a_protocol_promises_known_claims_under_known_assumptions(
     kind: type[Machine[Any]],
 ) -> None:
-    assert set(kind.promises) <= set(CLAIMS)
+    for form in ("sound", *kind.forms):
+        assert set(kind.promised(form)) <= set(CLAIMS)
+    assert set(kind.form_promises) <= {"sound", *kind.forms}
     assert set(kind.assumptions) <= set(Assumption)
     assert kind.strongest in get_args(Strongest)
     assert issubclass(kind.rules_type, Rules)

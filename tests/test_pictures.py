@@ -19,6 +19,10 @@ EXAMPLE = re.compile(r"^\|.*\| (.*) \| `(tests/\S+)` \| \[picture\]\((pictures/\
 
 FOUND = {
     "bully_as_printed.svg": "check bully-as-printed --crashes 1 --recoveries 1 --engine python",
+    "invitation_path.svg": "check invitation --graph path:3 --from boot --delay 1..1 --claim A4 "
+    "--rule check=3T",
+    "invitation_restart.svg": "check invitation --nodes 2 --crashes 1 --recoveries 1 --delay 1..1 "
+    "--claim A4p --rule probe=alive --rule check=3T",
 }
 """The pictures that are not of a golden script, and the commands that draw them."""
 ELSEWHERE = ["bully_growth.svg"]

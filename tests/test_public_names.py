@@ -1,12 +1,16 @@
 """What a protocol file may import is promised: a change here is a change for everybody."""
 
+import pytest
+
+import electorate
 import electorate.core
 from electorate import claims, trace
 
 CORE = """
-Anyone Asked Assumption CancelTimer Effect Event Growth Lift Machine Members Message Name NodeId
-Over OverRules P ProtocolError Received Request Result Rules Send SetTimer Span Stable Standing
-State Status Strongest T TimedOut Timer Timing Turn Turns Value Viewed text_of
+Anyone Applied Asked Assumption Begin CancelTimer Decision Effect Event Growth Lift Machine
+Members Message Name NodeId Over OverRules P ProtocolError Received Request Result Rules Send
+SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing Turn Turns
+Value Viewed Vote Wants text_of
 """
 
 
@@ -14,7 +18,18 @@ def test_the_contract_has_these_names_and_no_others() -> None:
     assert electorate.core.__all__ == CORE.split()
 
 
+APPLICATION = """
+Aborted Cluster Damaged OutcomeUnknown Postgres Refused Sqlite Triple sync transaction
+"""
+
+
+def test_an_application_has_these_names_and_no_others() -> None:
+    assert electorate.__all__ == APPLICATION.split()
+    with pytest.raises(AttributeError, match="electorate has no 'manager'"):
+        electorate.manager  # noqa: B018
+
+
 def test_every_public_name_leads_somewhere() -> None:
-    for package in (electorate.core, claims, trace):
+    for package in (electorate, electorate.core, claims, trace):
         assert [name for name in package.__all__ if not hasattr(package, name)] == []
         assert len(set(package.__all__)) == len(package.__all__)

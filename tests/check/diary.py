@@ -57,7 +57,10 @@ class DiaryState(State):
 
 
 class Diary(Machine[DiaryState]):
-    """`wishes` may be asked for at any time; a timer is periodic if it is named in `periodic`."""
+    """`wishes` may be asked for at any time; a timer is periodic if it is named in `periodic`.
+
+    One of `debts` is owed for as long as the node is in an election.
+    """
 
     state_type = DiaryState
     stable_type = Saved
@@ -73,11 +76,13 @@ class Diary(Machine[DiaryState]):
         views: bool = False,
         periodic: tuple[str, ...] = (),
         wishes: tuple[str, ...] = (),
+        debts: tuple[str, ...] = (),
     ) -> None:
         super().__init__(members, timing)
         self.orders = dict(orders)
         self.uses_views = views
         self.wishes = wishes
+        self.debts = debts
         words = [order.split() for text in orders.values() for order in text.split(";")]
         timers = sorted({order[1] for order in words if order and order[0] == "set"})
         self.timers = tuple(Timer(timer, timer in periodic) for timer in timers)
@@ -104,6 +109,10 @@ class Diary(Machine[DiaryState]):
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return tuple(Please(text) for text in self.wishes)
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        owing = view.status is Status.ELECTION
+        return tuple(Please(text) for text in self.debts if owing)
 
     def _obey(self, state: DiaryState, cause: str) -> Result[DiaryState]:
         orders = self.orders.get(f"{state.me} {cause}", self.orders.get(f"any {cause}", ""))

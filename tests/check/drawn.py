@@ -61,7 +61,10 @@ class DrawnState(State):
 
 
 class Drawn(Machine[DrawnState]):
-    """Does what its table says. In mode 2 it holds an office that the timer `once` ends."""
+    """Does what its table says. In mode 2 it holds an office that the timer `once` ends.
+
+    If `owes`, its application owes a poke in mode 1.
+    """
 
     state_type = DrawnState
     stable_type = Kept
@@ -69,10 +72,13 @@ class Drawn(Machine[DrawnState]):
     requests = (Poke,)
     timers = (Timer("once"), Timer("often", periodic=True))
 
-    def __init__(self, members: Members, timing: Timing, table: Table, views: bool) -> None:
+    def __init__(
+        self, members: Members, timing: Timing, table: Table, views: bool, owes: bool = False
+    ) -> None:
         super().__init__(members, timing)
         self.table = table
         self.uses_views = views
+        self.owes = owes
 
     def boot(self, me: NodeId, stable: Kept | None) -> Result[DrawnState]:
         state = DrawnState(me, stable or Kept(0), 0 if stable is None else stable.mode)
@@ -98,6 +104,9 @@ class Drawn(Machine[DrawnState]):
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return (Poke(),) if view.status is Status.NORMAL else ()
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        return (Poke(),) if self.owes and view.status is Status.ELECTION else ()
 
     def _obey(self, s: DrawnState, cause: str) -> Result[DrawnState]:
         mode, save, orders = self.table[cause, s.mode]
@@ -199,7 +208,8 @@ def drawn(seed: int, *, jitter: bool = True) -> tuple[Machine[Any], Model]:
     table = drawn_table(lot, model.bounded, (0, 0, 1, 1, 2))
     if not jitter:
         table = without_jitter(table)
-    return Drawn(members, timing, table, views=lot.random() < 0.5), model
+    views, owes = lot.random() < 0.5, lot.random() < 0.3
+    return Drawn(members, timing, table, views, owes), model
 
 
 def without_jitter(table: Table) -> Table:
@@ -212,11 +222,11 @@ def without_jitter(table: Table) -> Table:
 def same(machine: Machine[Any]) -> type[Machine[Any]]:
     """A drawn machine for a driver that builds it from members, timing and rules."""
     assert isinstance(machine, Drawn)
-    table, views = machine.table, machine.uses_views
+    table, views, owes = machine.table, machine.uses_views, machine.owes
 
     class Same(Drawn):
         def __init__(self, members: Members, timing: Timing, rules: object) -> None:
-            super().__init__(members, timing, table, views)
+            super().__init__(members, timing, table, views, owes)
 
     return Same
 

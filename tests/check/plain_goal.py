@@ -12,11 +12,16 @@ class Grade(NamedTuple):
 
 
 class PlainGoal:
-    """One goal on one stable graph; `lacks` says of each place whether it misses the goal."""
+    """One goal on one stable graph; `lacks` says of each place whether it misses the goal.
 
-    def __init__(self, reached: Reached, lacks: list[bool], bounded: bool) -> None:
+    `endless` says whether it was cut where a run may need any number of something.
+    """
+
+    def __init__(
+        self, reached: Reached, lacks: list[bool], bounded: bool, endless: bool = False
+    ) -> None:
         self.edges, self.cut = reached.edges, reached.cut
-        self.lacks, self.bounded = lacks, bounded
+        self.lacks, self.bounded, self.endless = lacks, bounded, endless
         self.every = range(len(self.edges))
         self.reach = [self._reach(place) for place in self.every]
         self.round = [self._round(place) for place in self.every]
@@ -58,7 +63,9 @@ class PlainGoal:
         for place in self.every:
             if self._runs_for_ever(place) and not self.settled(place):
                 return Grade(Liveness.PREVENTABLE)
-        return Grade(Liveness.LIVE, self._tau() if self.bounded else None)
+        passes = any(self.cut[place] and not self.settled(place) for place in self.every)
+        grade = Liveness.UNDECIDED if self.endless and passes else Liveness.LIVE
+        return Grade(grade, self._tau() if self.bounded else None)
 
     def _tau(self) -> int:
         """The most ticks that can pass until the goal is settled, by going on until no more do."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from electorate.check import Detector
 from electorate.claims import Claim, Kind
-from electorate.core import Asked, NodeId, Received, TimedOut, Viewed
+from electorate.core import Asked, NodeId, Received, Request, TimedOut, Viewed
 from electorate.trace import Order, Ties
 from tests.check.place import Mail, Node, Opinion, Place
 from tests.check.plain import Move, Plain
@@ -56,7 +56,8 @@ class PlainMoves(Plain):
             opinion.deadline == 0 and place.nodes[observer].reacts
             for (observer, _), opinion in place.opinions.items()
         )
-        return bool(self.due(place)) or any(timers) or any(corrections)
+        debts = (self.debts(node) and node.reacts for node in place.nodes.values())
+        return bool(self.due(place)) or any(timers) or any(corrections) or any(debts)
 
     def ticked(self, place: Place) -> Place:
         after = place.copy()
@@ -168,8 +169,14 @@ class PlainMoves(Plain):
         alive = frozenset(b for (a, b), o in after.opinions.items() if a == me and o.trusted)
         return self.take(kind, after, me, Viewed(alive))
 
+    def debts(self, node: Node) -> tuple[Request, ...]:
+        """What the application of a node owes."""
+        return () if node.state is None else self.machine.must_ask(self.machine.view(node.state))
+
     def requests(self, place: Place) -> Iterator[Move]:
         for me, node in place.nodes.items():
+            for request in self.debts(node) if self.free(node) else ():
+                yield from self.take("answer", place, me, Asked(request))
             standing = self.standing(node)
             if place.budget["asks"] and self.free(node) and standing is not None:
                 for request in self.machine.may_ask(standing):

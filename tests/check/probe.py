@@ -40,7 +40,7 @@ class Probe:
 
     def __init__(self, orders: Orders, nodes: int = 2, **given: Any) -> None:
         kind: type[Diary] = given.pop("kind", Diary)
-        machine = {k: given.pop(k) for k in ("views", "periodic", "wishes") if k in given}
+        machine = {k: given.pop(k) for k in ("views", "periodic", "wishes", "debts") if k in given}
         budget = {kind: given.pop(kind) for kind in BUDGETS if kind in given}
         bounds = {b: given.pop(b) for b in Bounds.__struct_fields__ if b in given}
         model = {name: given.pop(name) for name in MODEL_FIELDS if name in given}

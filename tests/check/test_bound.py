@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from electorate.check import Bounds, Budget, Liveness, Model, check
+from electorate.check import Bounds, Budget, Liveness, Model, Result, check
 from electorate.claims import CLAIMS
 from electorate.core import Growth, Machine
 from electorate.trace import Clock, Setting, Start
@@ -80,12 +80,32 @@ def test_a_number_that_is_declared_to_grow_is_cut_at_its_bound(clock: Clock) -> 
     assert "up to counter 3 (cut 1 times)" in verdict.sentence("counting", machine, model)
 
 
-def test_a_search_that_was_cut_calls_nothing_stuck() -> None:
-    orders = {"1 boot": "elect; set x 1", "1 fired x": "quietly; count; set x 1"}
+COUNTS = {"1 fired x": "quietly; count; set x 1"}
+
+
+@pytest.mark.parametrize("engine", ["python", "numba"])
+@pytest.mark.parametrize("counter", [3, 6])
+def test_a_goal_that_was_not_reached_when_a_number_passed_its_bound_is_open(
+    counter: int, engine: str
+) -> None:
+    """Fails if a loop in which a number grows is taken for a run that ends well."""
     setting = Setting("counting", (1,), start=Start.BOOT)
+    machine = Counting(setting.members(), setting.timing, {"1 boot": "elect; set x 1", **COUNTS})
+    model = Model(setting, bounds=Bounds(counter=counter))
+    verdict = check(machine, model, [everybody_follows(1)], engine=engine)
+    assert (verdict.liveness, verdict.tau) == (Liveness.UNDECIDED, counter + 1)
+    assert verdict.result is Result.UNKNOWN
+    assert verdict.reason == f"some runs go beyond counter {counter} before they reach follow-1"
+
+
+@pytest.mark.parametrize("engine", ["python", "numba"])
+def test_a_goal_that_was_reached_before_holds_up_to_the_bound(engine: str) -> None:
+    setting = Setting("counting", (1,), start=Start.BOOT)
+    orders = {"1 boot": "follow 1; set x 1", **COUNTS}
     machine = Counting(setting.members(), setting.timing, orders)
-    verdict = check(machine, Model(setting, bounds=Bounds(counter=3)), [everybody_follows(1)])
-    assert verdict.liveness is Liveness.LIVE
+    model = Model(setting, bounds=Bounds(counter=3))
+    verdict = check(machine, model, [everybody_follows(1)], engine=engine)
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, 0)
     assert verdict.cuts == {"counter": 2}
 
 

@@ -13,6 +13,7 @@ from electorate.check.table.search import TableSearch
 from electorate.claims import CLAIMS, Claim, Fold, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status, Timing
 from electorate.protocols.bully import Bully
+from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.invitation import Invitation
 from electorate.trace import (
     Clock,
@@ -83,6 +84,7 @@ def told(verdict: Verdict) -> dict[str, Any]:
         "sometimes": verdict.sometimes,
         "cuts": verdict.cuts,
         "reason": verdict.reason,
+        "ways": verdict.ways,
     }
 
 
@@ -147,6 +149,17 @@ def test_both_engines_agree_on_bully(name: str, claim: str) -> None:
         for engine in ("python", "numba")
     ]
     assert found[0] == found[1]
+
+
+def test_both_engines_agree_where_every_way_on_is_cut() -> None:
+    setting = Setting("bully-rpc", (1, 2), clock=Clock.CLOCKS, start=Start.BOOT)
+    model = Model(setting, bounds=Bounds(capacity=1))
+    machine = setting.machine(BullyRpc, "sound")
+    found = [
+        told(check(machine, model, [CLAIMS["A2"]], engine=engine)) for engine in ("python", "numba")
+    ]
+    assert found[0] == found[1]
+    assert (found[0]["stable states"], found[0]["tau"]) == (3, 2)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

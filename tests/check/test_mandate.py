@@ -26,7 +26,10 @@ SAFE = [
     (Case(BARE, 3, Budget(crashes=1, recoveries=1, asks=1)), 526_221),
     (Case(BARE, 3, Budget(pauses=1, asks=1)), 462_740),
     # Without any clock a token is good for one term, and larger than all before its claim.
-    (Case(BARE, 2, Budget(crashes=1, recoveries=1, asks=3), "M1 M2", clock=FREE, order=SET), 146_425),
+    (
+        Case(BARE, 2, Budget(crashes=1, recoveries=1, asks=3), "M1 M2", clock=FREE, order=SET),
+        146_425,
+    ),
     (Case(BARE, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET, counter=4), 336_274),
 ]
 

@@ -7,15 +7,16 @@ majority, it falls silent, and the next one stands.
 import pytest
 
 from electorate.check import Budget, Liveness, Verdict
+from electorate.claims.connectivity import Connectivity
 from electorate.trace import Clock
 from tests.check.mandate import Case, judged
-from tests.paper.connectivity import Graph, graphs
+from tests.paper.connectivity import networks
 
 
-def reaches_a_majority(graph: Graph) -> bool:
+def reaches_a_majority(network: Connectivity) -> bool:
     """Whether some node and its neighbours are more than half of all."""
-    degrees = (sum(node in link for link in graph.links) for node in graph.ids)
-    return any(2 * (1 + degree) > len(graph.ids) for degree in degrees)
+    nodes = network.nodes
+    return any(2 * (1 + len(network.neighbours(node))) > len(nodes) for node in nodes)
 
 
 def verdicts(inner: str, nodes: int, rules: str = "rounds=2", delay_min: int = 1) -> list[Verdict]:
@@ -31,10 +32,10 @@ def verdicts(inner: str, nodes: int, rules: str = "rounds=2", delay_min: int = 1
             Clock.BOUNDED,
             delay_min=delay_min,
             counter=6,
-            graph=tuple(sorted(graph.links)),
+            graph=tuple(sorted(network.links)),
         )
-        for graph in graphs(nodes)
-        if reaches_a_majority(graph)
+        for network in networks(nodes)
+        if reaches_a_majority(network)
     ]
     return [judged(case, engine=engine) for case in cases]
 

@@ -43,7 +43,7 @@ def test_every_run_of_a_drawn_machine_spends_what_its_budget_lacks(part: int) ->
             continue
         for place, row in enumerate(search.rows):
             path = search.path(place)
-            spent = spent_by(trace_of(search.world, path), model)
+            spent = spent_by(trace_of(search.world, path), model, machine)
             left = search.world.budgets.cards[row[-1]]
             for kind in BUDGETS:
                 given = getattr(model.first_budget(), kind)

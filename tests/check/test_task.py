@@ -16,11 +16,12 @@ from electorate.claims import Claim, Kind, Row, Witness
 from electorate.core import Machine, Standing
 from electorate.protocols.bully_rpc import BullyRpc, BullyRpcState
 from electorate.protocols.bully_textbook import BullyTextbook, BullyTextbookState
-from electorate.protocols.invitation import InvitationState, Tasks
+from electorate.protocols.invitation import Invitation, InvitationState, Tasks
 from electorate.trace import Setting, Start
-from tests.check.folded import Folded
 
 ONE_BACK = {"crashes": 1, "recoveries": 1}
+WRAPS = ("wraps=4",)
+"""Numbers that grow would hide a loop in which nothing else does."""
 GROUP = 2
 """How many numbers of a group are its own."""
 
@@ -35,7 +36,7 @@ class Textbook(BullyTextbook):
         return replace(super().view(s), group=(0, 0, s.task))
 
 
-class Merging(Folded):
+class Merging(Invitation):
     def view(self, s: InvitationState) -> Standing:
         shown = super().view(s)
         bits = sum(1 << task for task in s.tasks)
@@ -145,7 +146,7 @@ GIVEN: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("given", GIVEN, ids=str)
 def test_groups_that_merge_join_their_tasks(given: dict[str, Any]) -> None:
-    verdict = judged(Merging, [DROPPED, AGREE, JOINED], (), delay_min=1, **given)
+    verdict = judged(Merging, [DROPPED, AGREE, JOINED], WRAPS, delay_min=1, **given)
     assert verdict.claims == dict.fromkeys(("dropped", "agree", "joined"), Outcome.HOLDS)
     assert not verdict.cuts
 
@@ -158,5 +159,5 @@ class Loose(Merging):
 
 
 def test_without_reconciling_tasks_are_dropped() -> None:
-    verdict = judged(Loose, [DROPPED], (), nodes=2, delay_min=1, asks=1, **ONE_BACK)
+    verdict = judged(Loose, [DROPPED], WRAPS, nodes=2, delay_min=1, asks=1, **ONE_BACK)
     assert verdict.result is Outcome.VIOLATED

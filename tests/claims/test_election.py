@@ -7,6 +7,7 @@ from electorate.core import Members, Standing, Status, Strongest
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
+GOALS = ["A2", "S3", "L1", "A4", "A4p", "P2", "C4", "C5", "M5"]
 
 
 def follows(leader: int | None) -> Standing:
@@ -19,7 +20,18 @@ def row(*standings: Standing | None, strongest: Strongest = "lowest") -> Row:
 
 
 def judge(name: str, judged: Row) -> Witness | None:
-    return Following(CLAIMS[name]).judge(judged)
+    """What a run breaks in which nothing changes any more."""
+    following = Following(CLAIMS[name])
+    following.judge(judged)
+    return following.judge(judged)
+
+
+def after(name: str, *run: tuple[int | None, ...]) -> Witness | None:
+    """What the last row of a run breaks: whom each node follows, 0 if it is in an election."""
+    following = Following(CLAIMS[name])
+    shown = {None: DOWN, 0: ELECTION}
+    rows = (row(*(shown.get(leader, follows(leader)) for leader in leaders)) for leaders in run)
+    return [following.judge(each) for each in rows][-1]
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -40,11 +52,7 @@ def test_every_claim_holds_where_all_live_nodes_follow_the_strongest(
 
 def test_claims_are_listed_under_their_own_names() -> None:
     assert {name: claim.name for name, claim in CLAIMS.items()} == {n: n for n in CLAIMS}
-    assert [name for name, claim in CLAIMS.items() if claim.kind is Kind.GOAL] == [
-        "A2",
-        "P2",
-        "M5",
-    ]
+    assert [name for name, claim in CLAIMS.items() if claim.kind is Kind.GOAL] == GOALS
 
 
 def test_a1_fails_where_two_normal_nodes_follow_different_leaders() -> None:
@@ -154,6 +162,59 @@ def test_s2_lets_nodes_disagree_about_somebody_else() -> None:
 
 def test_s2_does_not_count_nodes_that_are_not_normal() -> None:
     assert judge("S2", row(follows(1), Standing(Status.ELECTION, 2), DOWN)) is None
+
+
+def test_s3_fails_where_a_live_node_is_in_an_election_or_its_leader_is_down() -> None:
+    assert judge("S3", row(follows(1), ELECTION)) == Witness((2,), "2 is in election")
+    assert judge("S3", row(DOWN, follows(1))) == Witness(
+        (2,), "2 is normal and follows 1, which is not up"
+    )
+
+
+def test_s3_fails_where_all_follow_a_node_that_is_not_the_strongest() -> None:
+    assert judge("S3", row(follows(2), follows(2))) == Witness(
+        (1,), "1 is normal and follows 2, but the strongest live node is 1"
+    )
+    assert judge("S3", row(DOWN, follows(2), follows(2))) is None
+
+
+def test_s3_counts_attributes() -> None:
+    members = Members.of([1, 2], "highest", {1: 9})
+    assert judge("S3", Row(members, (follows(1), follows(1)))) is None
+    assert judge("S3", Row(members, (follows(2), follows(2)))) is not None
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        [(1, 1)],
+        [(1, 1), (1, 0), (0, 0), (1, 0), (1, 1)],
+        [(0, 0), (1, 0), (1, 1)],
+        [(1, 1), (0, 1), (0, 0), (0, 2), (2, 2)],
+        [(1, 1), (1, 0), (0, 1), (1, 1)],
+        [(1, 1), (1, 0), (1, 0), (1, 2)],
+    ],
+)
+def test_l1_is_content_where_whoever_enters_an_election_follows_who_was_elected_since(
+    run: list[tuple[int, int]],
+) -> None:
+    assert after("L1", *run) is None
+
+
+def test_l1_fails_while_a_node_is_in_an_election() -> None:
+    assert after("L1", (1, 1), (1, 0)) == Witness((2,), "2 is in election, and nobody answers")
+
+
+def test_l1_fails_where_the_answer_is_that_of_an_election_before() -> None:
+    text = "2 is normal and follows 1, which has not been elected since it asked"
+    old = [(1, 1), (1, 0), (1, 1)]
+    assert after("L1", *old) == Witness((2,), text)
+    assert after("A2", *old) is None
+    assert after("L1", *old, (0, 1), (1, 1)) is None
+
+
+def test_l1_asks_nothing_of_nodes_that_are_down() -> None:
+    assert after("L1", (1, 1), (1, 0), (1, None)) is None
 
 
 def test_a_row_tells_live_nodes_from_normal_ones() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from electorate.claims import CLAIMS
 from electorate.cli.main import main
 from electorate.cli.protocol import find
 from electorate.protocols.registry import REGISTRY
@@ -49,6 +50,25 @@ def test_the_list_names_every_protocol(capsys: pytest.CaptureFixture[str]) -> No
     assert "`electorate protocols P` shows rules, messages and timers." in text
 
 
+def test_the_list_says_what_every_claim_means(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(told(capsys).split())
+    for claim in CLAIMS.values():
+        assert f"{claim.name} {claim.kind} {claim.text.split()[0]}" in text
+    listed = json.loads(told(capsys, "--json"))["claims"]
+    assert {name: about["text"] for name, about in listed.items()} == {
+        claim.name: claim.text for claim in CLAIMS.values()
+    }
+
+
+@pytest.mark.parametrize("command", ["check", "simulate"])
+def test_the_help_of_a_command_that_judges_names_every_claim(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert ", ".join(CLAIMS) in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_list_as_json_has_the_same_keys_for_every_protocol(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -81,6 +101,16 @@ def test_a_form_changes_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert named["form"] == formed["form"] == "printed"
     assert named["rules"] == formed["rules"]
     assert named["rules"]["guard"]["value"] == "0"
+
+
+def test_a_form_may_promise_less(capsys: pytest.CaptureFixture[str]) -> None:
+    [named] = objects(capsys, "park-literal")
+    [formed] = objects(capsys, "park-as-printed", "--form", "literal")
+    [printed] = objects(capsys, "park-as-printed")
+    assert named["promises"] == formed["promises"] == ["P1"]
+    assert named["assumptions"] == formed["assumptions"] == []
+    assert printed["promises"] == ["P1", "P2"]
+    assert "no-crash" in printed["assumptions"]
 
 
 def test_one_protocol_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,10 @@ REPEATED = {
     "park-literal": "Reject",
     "invitation": "Ready",
     "invitation-as-printed": "Ack",
+    "two-phase": "Commit",
+    "three-phase": "Ack",
+    "three-phase-as-printed": "Report",
+    "three-phase-ballots": "Poll",
     "mandate": "Grant",
 }
 """A message of each protocol that is sent once too often."""

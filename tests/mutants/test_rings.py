@@ -89,7 +89,6 @@ KILLED = [
 SURVIVE = {
     ("chang-roberts", "lower=replace"): "it costs messages: tests/costs/test_mutant.py",
     ("ring-attribute", "forwarded=election"): "patience starts the run that goes through",
-    ("ring-attribute", "forwarded=ever"): "patience starts the run that goes through",
     ("ring-attribute", "watchers=predecessor"): "one failure that falls outside of elections is "
     "noticed by a predecessor that is up",
 }
@@ -132,6 +131,13 @@ def test_this_mutant_breaks_no_claim(name: str, rule: str) -> None:
         verdict = judged(name, (rule,), budget, ("A1", "A2", "S2"))
         assert set(verdict.claims.values()) == {Result.HOLDS}
         assert (verdict.violations, verdict.liveness) == ((), Liveness.LIVE)
+
+
+def test_who_never_forgets_that_it_has_forwarded_is_asked_again_and_again() -> None:
+    """Patience starts run after run, and none goes through; their numbers hide the loop."""
+    verdict = judged("ring-attribute", ("forwarded=ever",), Budget(asks=2), ("A1", "A2", "S2"))
+    assert verdict.claims == {"A1": Result.HOLDS, "A2": Result.UNKNOWN, "S2": Result.HOLDS}
+    assert verdict.liveness is Liveness.UNDECIDED
 
 
 @pytest.mark.parametrize("name", UNNUMBERED)

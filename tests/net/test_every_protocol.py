@@ -9,6 +9,7 @@ from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
 from electorate.cli.records import read_records
 from electorate.cli.retell import kind_and_form
+from electorate.core.transaction import Transaction
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.replay import replay
 from electorate.trace import script_of
@@ -21,8 +22,9 @@ PATIENCE_S = 40.0
 
 ASKED = {"mandate": "mandate-over-bully"}
 """Protocols in which nobody leads unless it is asked to, and over which they do."""
-SOUND = [ASKED.get(name, name) for name, entry in REGISTRY.items() if entry.form == "sound"]
-OTHERS = [name for name, entry in REGISTRY.items() if entry.form != "sound"]
+ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not issubclass(entry[0], Transaction)}
+SOUND = [ASKED.get(name, name) for name, entry in ELECTIONS.items() if entry.form == "sound"]
+OTHERS = [name for name in REGISTRY if ASKED.get(name, name) not in SOUND]
 
 
 def lives_replayed(folder: Path) -> int:

@@ -7,19 +7,15 @@ merge groups: src/electorate/costs/invitation.py.
 
 import pytest
 
-from electorate.core import NodeId, Result
+from electorate.core import NodeId
 from electorate.costs.invitation import EXAMPLE
 from electorate.costs.play import Play
 from electorate.costs.variant import Variant
-from electorate.protocols.invitation import (
-    Group,
-    Invitation,
-    InvitationStable,
-    InvitationState,
-)
+from electorate.protocols.invitation import Group, Invitation, InvitationState
 from electorate.simulate import Cluster, settle
 from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Fired, Setting, Start, Step
+from tests.check.forgetful import Forgetful
 
 
 def example(*rules: str) -> Cluster:
@@ -69,13 +65,6 @@ def cause(step: Step) -> str:
         case Fired(_, timer):
             return timer
     raise AssertionError(step)
-
-
-class Forgetful(Invitation):
-    """Its counter is lost in a crash."""
-
-    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:
-        return super().boot(me, None)
 
 
 @pytest.mark.parametrize(("kind", "is_reused"), [(Invitation, False), (Forgetful, True)])

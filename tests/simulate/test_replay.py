@@ -8,6 +8,8 @@ import pytest
 from electorate.simulate import ScriptError, run_script
 from electorate.simulate.replay import replay
 from electorate.trace import to_json_lines
+from tests.script import GOLDEN
+from tests.script import find as find_script
 from tests.simulate.probe import find
 
 SCRIPT = """cluster probe 1 2 3 T=2
@@ -117,3 +119,14 @@ def test_claims_are_judged_along_the_way() -> None:
     before = replay(text, find, "mine.txt").breaches
     assert before["A2"].witness.text == "1 is normal and follows 1, but 2 is normal and follows 2"
     assert replay(text + "deliver 1->2\n", find, "mine.txt").breaches == {}
+
+
+def test_claims_that_a_script_names_are_judged_after_every_step_too() -> None:
+    """Fails if a form that promises nothing is replayed as if nothing broke."""
+    script = GOLDEN / "bully_textbook" / "two_leaders_without_a_fault.txt"
+    text = script.read_text(encoding="utf-8")
+    found = replay(text, find_script, script.name).breaches
+    assert set(found) == {"A1", "A2", "S2"}
+    assert found["A1"].step == found["S2"].step
+    unnamed = text.replace("claims A1 A2", "claims").replace("claims S2", "claims")
+    assert replay(unnamed, find_script, script.name).breaches == {}

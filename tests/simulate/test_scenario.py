@@ -10,6 +10,7 @@ from electorate.simulate.delay import Lognormal, Uniform
 from electorate.simulate.fault import Crash, Cut, Partition
 from electorate.simulate.scenario import Faults, Scenario, ScenarioError, load_scenario
 from electorate.trace import Clock, Connections, Order
+from electorate.trace import Cut as CutLink
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.toml"))
 
@@ -140,3 +141,38 @@ def test_bully_keeps_its_promises_where_the_example_says_so(name: str) -> None:
     bench = Bench(Subject("bully", scenario), REGISTRY.__getitem__)
     for seed in range(60):
         assert bench.run(seed).violations == {}, f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "links"),
+    [
+        ("path:4", (1, 2, 3, 4), ((1, 2), (2, 3), (3, 4))),
+        ("cycle:3", (1, 2, 3), ((1, 2), (2, 3), (1, 3))),
+        ("star:4", (1, 2, 3, 4), ((1, 2), (1, 3), (1, 4))),
+        ("complete:2", (1, 2), None),
+        ("1-2", (1, 2, 3), ((1, 2),)),
+        ("", (1, 2, 3), ()),
+    ],
+)
+def test_a_network_need_not_be_complete(
+    tmp_path: Path, text: str, ids: tuple[int, ...], links: tuple[tuple[int, int], ...] | None
+) -> None:
+    scenario = load(tmp_path, f'[network]\ngraph = "{text}"')
+    assert (scenario.ids, scenario.graph) == (ids, links)
+    assert scenario.setting("bully", (), "lowest").graph == links
+
+
+def test_a_network_of_no_known_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="no graph 'blob'"):
+        load(tmp_path, '[network]\ngraph = "blob:3"')
+
+
+def test_a_link_that_there_is_not_can_neither_be_cut_nor_healed() -> None:
+    """Fails if a cut that finds no link stops the run, or makes a link when it ends."""
+    apart = Cut(5000, 9000, 1, 3), Cut(5000, 9000, 3, 1), Partition(20_000, 25_000, (1,))
+    scenario = Scenario(graph=((1, 2), (2, 3)), faults=Faults(), listed=apart, claims=("A4p",))
+    result = Bench(Subject("invitation", scenario), REGISTRY.__getitem__).run(0, record=True)
+    happened = [step.happening for step in result.trace.steps]
+    cut = {way for each in happened if isinstance(each, CutLink) for way in each.ways}
+    assert cut == {(1, 2), (2, 1)}
+    assert not result.violations

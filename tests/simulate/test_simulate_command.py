@@ -199,3 +199,48 @@ def test_an_interrupted_swarm_ends_at_once_with_what_it_knows() -> None:
     partial = json.loads(out)
     assert (partial["interrupted"], partial["verdict"], err) == (True, "unknown", b"")
     assert 0 <= partial["seeds"] < 100_000_000
+
+
+NETWORK = ("simulate", "invitation", "--claim", "A4p", "--cuts", "2", "--partitions", "1")
+
+
+@pytest.mark.parametrize("graph", ["path:3", "path:4", "cycle:4"])
+def test_groups_are_few_on_networks_that_are_not_complete(
+    capsys: pytest.CaptureFixture[str], graph: str
+) -> None:
+    code, kept = found(capsys, *NETWORK, "--graph", graph, "--seeds", "60")
+    assert (code, kept["claims"]) == (0, {"A4p": "holds"})
+    assert kept["nodes"] == int(graph[-1])
+    assert len(kept["graph"]) == (4 if graph == "cycle:4" else kept["nodes"] - 1)
+
+
+def test_a_run_on_such_a_network_breaks_the_stronger_claim_and_is_shrunk(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("simulate", "invitation", "--claim", "A4", "--graph", "path:4", "--seed", "0")
+    code, broken = found(capsys, *words)
+    assert code == 1
+    assert broken["script"].startswith("# invitation breaks A4: 2 and 3 are linked, but ")
+    assert "\ncluster invitation 1 2 3 graph=1-2,2-3\n" in broken["script"]
+
+
+def test_a_leader_that_restarts_unseen_is_found_on_such_a_network(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (*NETWORK, "--graph", "cycle:4", "--seeds", "60", "--rule", "probe=alive")
+    code, broken = found(capsys, *words)
+    assert code == 1
+    assert broken["violations"]["A4p"]["seeds"] > 5
+
+
+@pytest.mark.parametrize("graph", ["blob:3", "path:0", "path:65", "1-9", "1-x"])
+def test_a_graph_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], graph: str) -> None:
+    code, _, err = run(capsys, "simulate", "invitation", "--graph", graph)
+    assert code == 2
+    assert err.startswith("electorate: ")
+    assert err.count("\n") == 1
+
+
+def test_a_title_names_the_links(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "simulate", "invitation", "--graph", "1-3", "--crashes", "0")
+    assert "invitation, 3 nodes linked 1-3, seed 0" in out

@@ -2,7 +2,7 @@
 
 import pytest
 
-from electorate.core import Standing, Status
+from electorate.core import Decision, Stage, Standing, Status, Wants
 from electorate.trace.belief import change_of, first_belief, opening_of
 from electorate.trace.word import listed, named, nodes_text
 
@@ -99,3 +99,44 @@ def test_lists_end_with_and() -> None:
     assert nodes_text([4]) == "node 4"
     assert nodes_text([1, 2, 3]) == "nodes 1, 2 and 3"
     assert named("timer", ["probe", "settle"]) == "timers probe and settle"
+
+
+def voter(state: Stage, leader: int | None = None, **given: object) -> Decision:
+    return Decision(Status.NORMAL, leader, None, None, state, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        (voter(Stage.WORKING), voter(Stage.UNCERTAIN), ["becomes uncertain"]),
+        (voter(Stage.UNCERTAIN), voter(Stage.COMMITTABLE), ["gets ready to commit"]),
+        (voter(Stage.UNCERTAIN), voter(Stage.ABORTED, 2), ["aborts", "leads"]),
+        (voter(Stage.ABORTABLE, 2), voter(Stage.ABORTABLE, 1), ["follows node 1"]),
+        (voter(Stage.ABORTABLE, 2), voter(Stage.ABORTABLE), ["follows nobody any more"]),
+        (voter(Stage.COMMITTED), voter(Stage.COMMITTED, over=True), ["need not remember"]),
+        (voter(Stage.WORKING), voter(Stage.WORKING, wants=Wants.PREPARE), []),
+        (
+            voter(Stage.WORKING, coordinates=True),
+            voter(Stage.UNCERTAIN, coordinates=True),
+            ["begins"],
+        ),
+    ],
+)
+def test_how_a_node_comes_on_with_a_transaction(
+    old: Decision, new: Decision, texts: list[str]
+) -> None:
+    assert [*change_of(2, old, new)] == texts
+
+
+def test_how_far_the_nodes_of_a_transaction_are_at_first() -> None:
+    start = {
+        1: voter(Stage.WORKING, 1),
+        2: voter(Stage.WORKING, 1),
+        3: voter(Stage.WORKING, 1),
+        4: voter(Stage.WORKING, coordinates=True),
+    }
+    assert opening_of(start) == (
+        "At first node 1 has not voted and leads, nodes 2 and 3 have not voted and follow node 1 "
+        "and node 4 has not begun."
+    )
+    assert first_belief(2, voter(Stage.UNCERTAIN, 1)) == "is uncertain and follows node 1"

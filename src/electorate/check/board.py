@@ -60,8 +60,10 @@ class Board(Columns):
         self._growing = [attrgetter(name) for name in self.machine.growing]
 
     def _local_card(self, value: Local) -> LocalCard:
-        standing = None if value.state is None else self.turns.view(value.state)
-        return LocalCard(value, standing, self.model.bounded)
+        if value.state is None:
+            return LocalCard(value, None, self.model.bounded)
+        standing = self.turns.view(value.state)
+        return LocalCard(value, standing, self.model.bounded, self.turns.must_ask(standing))
 
     def revived(self, row: Row, place: int) -> Row:
         """The row in which a node is about to boot again: its detector and connections are new."""

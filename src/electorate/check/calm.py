@@ -1,13 +1,28 @@
 """The stable graph: all that can happen after the last fault, from wherever the faults led."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from electorate.check.column import Row
 from electorate.check.graph import Graph
 from electorate.check.judge import Judge
+from electorate.check.limit import Limits
 from electorate.check.world import Move, World
+from electorate.claims import Kind
 
 Path = list[tuple[Row, Move]]
+
+
+def handed_over(world: World, limits: Limits) -> int | None:
+    """The code of the budget with which the search leaves states to the stable graph, if it does.
+
+    Where only goals are asked for, whatever follows such a state is looked at there anyway.
+    """
+    only_goals = bool(world.claims) and all(c.kind is Kind.GOAL for c in world.claims)
+    model = world.model
+    if not (only_goals and limits.lean) or limits.keep_going or model.first_budget().pauses:
+        return None
+    return world.budgets.code(model.last_budget())
 
 
 class Calm:
@@ -21,6 +36,8 @@ class Calm:
         self.roots: list[int] = []
         self.cut: set[int] = set()
         """States some of whose successors lie beyond a bound."""
+        self.cut_by: Counter[str] = Counter()
+        """How often each bound cut the graph."""
         self.frontier: list[int] = []
         self._stem = stem
         self._index: dict[Row, int] = {}
@@ -36,6 +53,7 @@ class Calm:
 
     def _add(self, row: Row, parent: int, depth: int) -> int:
         place = self._index[row] = len(self.rows)
+        self.judge.sometimes_overlapped(self.judge.of(row))
         self.rows.append(row)
         self._parents.append(parent)
         self.depths.append(depth)
@@ -45,10 +63,12 @@ class Calm:
     def expand_frontier(self) -> None:
         """Add all successors of the states met last."""
         states, self.frontier = self.frontier, []
+        before = self.world.cuts.copy()
         for state in states:
             cuts = self.world.cuts.total()
             edges: list[tuple[int, bool]] = []
             for move, row in self.world.successors(self.rows[state]):
+                self.judge.note(self.rows[state], move, row)
                 target = self._index.get(row)
                 if target is None:
                     target = self._add(row, state, self.depths[state] + 1)
@@ -56,6 +76,7 @@ class Calm:
             if self.world.cuts.total() > cuts:
                 self.cut.add(state)
             self.graph.add(edges)
+        self.cut_by += self.world.cuts - before
 
     def row(self, state: int) -> Row:
         """The row of a state."""

@@ -11,8 +11,8 @@ from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
-from electorate.check.telling import Finding
-from electorate.check.verdict import Result, Verdict, Violation
+from electorate.check.telling import ENDLESS, Finding
+from electorate.check.verdict import Liveness, Result, Verdict, Violation
 from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine
@@ -92,14 +92,16 @@ def check(
     *,
     tidy: bool = True,
     keep_going: bool = False,
+    lean: bool = False,
 ) -> Verdict:
     """Judge the claims on every run that the model allows.
 
     `tidy` has the run that is easiest to follow looked for among the shortest; `keep_going` has
-    everything explored, even when every claim that can break has.
+    everything explored, even when every claim that can break has; `lean` has goals
+    judged without seeing twice whatever follows the last fault.
     """
     most = STATES_MAX[engine] if states_max is None else states_max
-    limits = Limits(most, memory, threads, keep_going)
+    limits = Limits(most, memory, threads, keep_going, lean)
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
     if search.world.reduction is None or verdict.result is not Result.VIOLATED:
@@ -126,6 +128,8 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
             if reason is not None:
                 held = [name for name, result in results.items() if result is Result.HOLDS]
                 results |= dict.fromkeys(held, Result.UNKNOWN)
+            else:
+                reason = _undecided(search, findings)
     except LimitReached as limit:
         reason = str(limit)
     except MemoryError:
@@ -156,7 +160,19 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         cuts=dict(search.world.cuts),
         reduced=search.world.reduction is not None,
         reason=reason,
+        ways={finding.goal: finding.ways for finding in findings if finding.ways},
     )
+
+
+def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:
+    """Which goals were still to be reached where runs went beyond which bounds."""
+    goals = [finding.goal for finding in findings if finding.liveness is Liveness.UNDECIDED]
+    if not goals:
+        return None
+    bounds = search.world.model.bounds
+    cut_by = sorted(ENDLESS & set(search.world.cuts))
+    beyond = " or ".join(f"{name} {getattr(bounds, name)}" for name in cut_by)
+    return f"some runs go beyond {beyond} before they reach {' and '.join(goals)}"
 
 
 def _overall(results: dict[str, Result], reason: str | None) -> Result:

@@ -68,7 +68,7 @@ def _happening(world: World, row: Row, move: Move) -> Happening:
         case "view" | "lie":
             before = world.watching.pool.cards[row[world.watch_column + move.where]].alive
             return Saw(node, move.what, before)
-        case "ask":
+        case "ask" | "answer":
             return Pressed(node, move.what)
         case "phase":
             return Phased(node, *move.what)

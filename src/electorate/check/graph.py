@@ -10,15 +10,15 @@ class Graph:
 
     def __init__(self) -> None:
         self._starts = array("q", [0])
-        self._targets = array("i")
+        self.targets = array("i")
         self._ticks = bytearray()
 
     def add(self, edges: list[tuple[int, bool]]) -> None:
         """The edges of the next state."""
         for target, tick in edges:
-            self._targets.append(target)
+            self.targets.append(target)
             self._ticks.append(tick)
-        self._starts.append(len(self._targets))
+        self._starts.append(len(self.targets))
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -26,11 +26,11 @@ class Graph:
     def edges(self, state: int) -> Iterator[tuple[int, int]]:
         """Where one can go from here, and whether time passes on the way."""
         for place in range(self._starts[state], self._starts[state + 1]):
-            yield self._targets[place], self._ticks[place]
+            yield self.targets[place], self._ticks[place]
 
     def components(self) -> tuple[list[list[int]], list[int]]:
         """The strongly connected components, each after all those it leads to (Tarjan 1972)."""
-        starts, targets = self._starts, self._targets
+        starts, targets = self._starts, self.targets
         size = len(self)
         order = [-1] * size
         low = [0] * size
@@ -78,6 +78,11 @@ class Graph:
     ) -> list[int]:
         """The shortest way of at least one edge to a state that is `found`, start included."""
         return shortest_way(self.edges, start, found, allowed)
+
+
+def anything(state: int) -> bool:
+    """Where every state is allowed."""
+    return True
 
 
 def shortest_way(

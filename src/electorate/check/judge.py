@@ -4,13 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
-from electorate.check.part import LocalCard
 from electorate.check.world import Move, World
-from electorate.claims import CLAIMS, Claim, Kind, Witness
+from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status
+from electorate.core.transaction import Transaction
 
 ELECTED = "a leader was elected"
+DECIDED = "a transaction was decided"
 OVERLAPPED = "two elections overlapped"
+BOTH_LED = "two nodes led at once"
 TORN = "a crash hit in the middle of a broadcast"
 
 Failures = tuple[tuple[Claim, Witness], ...]
@@ -35,7 +37,10 @@ class Judge:
         self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
         self._known: dict[tuple[int, ...], Judgement] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
-        self.sometimes = dict.fromkeys((ELECTED, OVERLAPPED, TORN), False)
+        decides = isinstance(world.machine, Transaction)
+        self.achievement = DECIDED if decides else ELECTED
+        self._overlap = BOTH_LED if decides else OVERLAPPED
+        self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
@@ -49,13 +54,18 @@ class Judge:
 
     def _judge(self, scene: tuple[int, ...], memory: int | None) -> Judgement:
         row = self._world.scenes.row(scene)
-        electing = sum(s is not None and s.status is Status.ELECTION for s in row.standings)
 
         def failing(claims: Iterable[Claim]) -> Failures:
             judged = ((c, c.judge(row, *self._remembered(c, memory))) for c in claims)
             return tuple((claim, witness) for claim, witness in judged if witness is not None)
 
-        return Judgement(failing(self._always), failing(self._goals), electing > 1)
+        return Judgement(failing(self._always), failing(self._goals), self._overlaps(row))
+
+    def _overlaps(self, row: Row) -> bool:
+        """Whether two nodes are in an election at once; with transactions, whether two lead."""
+        if self._overlap == BOTH_LED:
+            return sum(view.leader == node for node, view in row.live()) > 1
+        return sum(view.status is Status.ELECTION for _, view in row.live()) > 1
 
     def _remembered(self, claim: Claim, memory: int | None) -> tuple[object, ...]:
         recall = self._world.recall
@@ -77,24 +87,27 @@ class Judge:
 
     def sometimes_overlapped(self, judgement: Judgement) -> None:
         """Take down whether a scene shows two elections at once."""
-        self.sometimes[OVERLAPPED] |= judgement.overlaps
+        self.sometimes[self._overlap] |= judgement.overlaps
 
     def note(self, before: Codes, move: Move, after: Codes) -> None:
         """Take down what this move shows to be possible."""
         if not self.sometimes[TORN] and move.torn is not None:
             self.sometimes[TORN] = move.torn.partial
-        if not self.sometimes[ELECTED]:
+        if not self.sometimes[self.achievement]:
             cards = self._world.locals.cards
             ids = self._world.ids
             for place, node in enumerate(ids):
                 old, new = cards[before[place]], cards[after[place]]
-                if _leads(new, node) and not _leads(old, node):
-                    self.sometimes[ELECTED] = True
+                if new.achieves(node) and not old.achieves(node):
+                    self.sometimes[self.achievement] = True
 
     def vacuous(self) -> str | None:
         """What should have happened somewhere in this search, and never did."""
         model = self._world.model
         budget = model.first_budget()
+        if self.achievement == DECIDED:
+            idle = budget.asks > 0 and not self.sometimes[DECIDED]
+            return "the search says nothing: not once was a transaction decided" if idle else None
         stirred = (
             model.setting.start == "boot"
             or (budget.crashes > 0 and self._world.machine.uses_views)
@@ -107,14 +120,11 @@ class Judge:
 
 
 def lack_of(world: World, row: Codes) -> str | None:
-    """What a row lacks of the goals that were asked for or that the machine promises."""
-    promised = (CLAIMS[name] for name in world.machine.promises if name in CLAIMS)
-    # What a claim would have to remember is there only if it was asked for.
-    goals = [claim for claim in promised if claim.kind is Kind.GOAL and claim.fold is None]
+    """What a row lacks of the goals that were asked for, or else promised for such a network."""
+    promised = world.machine.promises if world.model.setting.is_complete else ()
+    known = (CLAIMS[name] for name in promised if name in CLAIMS)
+    # What a claim remembers is kept only for those that were asked for.
+    goals = [claim for claim in known if claim.kind is Kind.GOAL and claim.fold is None]
     claims = {claim.name: claim for claim in (*goals, *world.claims)}
     lacking = Judge(world, list(claims.values())).of(row).lacking
     return lacking[0][1].text if lacking else None
-
-
-def _leads(card: LocalCard, node: int) -> bool:
-    return card.standing is not None and card.standing.leader == node

@@ -13,3 +13,5 @@ class Limits(NamedTuple):
     """For engines that can use several; None means all there are."""
     keep_going: bool = False
     """Whether to explore everything even when every claim that can break has."""
+    lean: bool = False
+    """Whether to see no state twice where only goals are asked for."""

@@ -7,8 +7,9 @@ and time passes for ever only in one that holds a tick.
 from collections.abc import Callable
 
 from electorate.check.calm import Calm
-from electorate.check.telling import Component, Finding, Teller
-from electorate.check.verdict import Liveness
+from electorate.check.graph import shortest_way
+from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
+from electorate.check.verdict import Liveness, Way, ways_of
 from electorate.claims import Claim
 
 
@@ -53,13 +54,27 @@ class Goal:
         timed = self._calm.world.model.bounded
         stuck = self._nearest(lambda c: (c.lacking or (timed and not c.ticking)) and not c.exits)
         if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, *stuck)
+            return self._teller.violated(Liveness.STUCK, *stuck)._replace(ways=self._ways())
         bad = self._nearest(
             lambda c: (c.ticking if timed else c.cyclic) and not self._is_settled(c)
         )
         if bad is not None:
             return self._teller.violated(Liveness.PREVENTABLE, *bad)
-        return self._live() if timed else Finding(self._claim.name, Liveness.LIVE)
+        passes = not all(self._settled[self._member[state]] for state in self._calm.cut)
+        hidden = passes and ENDLESS & set(self._calm.cut_by)
+        grade = Liveness.UNDECIDED if hidden else Liveness.LIVE
+        return self._slowest(grade) if timed else Finding(self._claim.name, grade)
+
+    def _ways(self) -> tuple[Way, ...]:
+        """In what ways runs get stuck, and how far the nearest of each is away."""
+        nearest: dict[str, int] = {}
+        for component in self._components:
+            for state in component.states if not component.exits else ():
+                witness = self._teller.lack(state)
+                if witness is not None:
+                    depth = self._calm.depths[state]
+                    nearest[witness.text] = min(depth, nearest.get(witness.text, depth))
+        return ways_of(nearest)
 
     def _is_settled(self, component: Component) -> bool:
         return self._settled[self._member[next(iter(component.states))]]
@@ -75,7 +90,7 @@ class Goal:
         ]
         return min(found, key=lambda pair: (self._calm.depths[pair[1]], pair[1]), default=None)
 
-    def _live(self) -> Finding:
+    def _slowest(self, grade: Liveness) -> Finding:
         """The longest way, in ticks, to where the goal is never lost again."""
         left = [0] * len(self._components)
         next_edge: list[tuple[int, int] | None] = [None] * len(self._components)
@@ -91,8 +106,20 @@ class Goal:
                     if next_edge[number] is None or ticks > left[number]:
                         left[number], next_edge[number] = ticks, (state, target)
         slowest = max(self._calm.roots, key=lambda state: (left[self._member[state]], -state))
-        tau = left[self._member[slowest]]
-        return self._teller.live(slowest, tau, next_edge.__getitem__)
+        states = [slowest]
+        while (edge := next_edge[self._member[states[-1]]]) is not None:
+            states += self._way_over(states[-1], *edge)
+        return slowest_run(self._calm, self._claim, grade, left[self._member[slowest]], states)
+
+    def _way_over(self, start: int, leaves: int, target: int) -> list[int]:
+        """Inside a component to where it is left, and over that edge; without the start."""
+        if start == leaves:
+            return [target]
+        mine = self._member[start]
+        inside = shortest_way(
+            self._calm.edges, start, leaves.__eq__, lambda state: self._member[state] == mine
+        )
+        return [*inside[1:], target]
 
 
 def judge_goal(calm: Calm, claim: Claim) -> Finding:

@@ -102,7 +102,9 @@ class Model(Value):
     def constants(self, machine: Machine[Any]) -> list[str]:
         """Every constant that the verdict is about, for its sentence."""
         setting = self.setting
-        texts = [f"N={len(setting.ids)}", f"{setting.clock} timing"]
+        extra = f"+{machine.extra_nodes}" if machine.extra_nodes else ""
+        count = len(setting.ids) - machine.extra_nodes
+        texts = [f"N={count}{extra}", f"{setting.clock} timing"]
         if self.bounded:
             texts.append(f"T={setting.timing.T}")
             texts += [f"P={setting.timing.P}"] if setting.timing.P else []
@@ -111,7 +113,7 @@ class Model(Value):
             texts += [f"delay {setting.delay_min}..{setting.delay_max}", f"ties {setting.ties}"]
         texts += [f"order {setting.order}", f"connections {setting.connections}"]
         if setting.graph is not None:
-            texts.append("links " + (",".join(f"{a}-{b}" for a, b in setting.graph) or "none"))
+            texts.append(f"links {setting.graph_text() or 'none'}")
         texts += [f"from {setting.start}"]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")

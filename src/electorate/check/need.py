@@ -9,9 +9,9 @@ import msgspec
 from electorate.check.checking import check
 from electorate.check.model import BUDGETS, Budget, Detector, Model
 from electorate.check.progress import Progress, Report
-from electorate.check.verdict import Result, Verdict
+from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.claims import Claim
-from electorate.core import Machine, NodeId, Value
+from electorate.core import Machine, NodeId, Request, Value
 from electorate.trace import (
     Crashed,
     Cut,
@@ -62,9 +62,11 @@ class Need(Value):
     moves: int | None = None
     """How many moves the shortest run takes that breaks the claim even so."""
     within: str = ""
-    """Which bounds cut the search, if it found the claim to hold."""
+    """Which bounds cut the search."""
     states_max: int = 0
     interrupted: bool = False
+    undecided: bool = False
+    """Whether some run passed a bound before it could be told."""
 
     @property
     def needed(self) -> bool | None:
@@ -80,6 +82,8 @@ class Need(Value):
             return f"not needed: {claim} also breaks with {faults}, in {self.moves} moves"
         if self.interrupted:
             return f"not decided ({INTERRUPTED})"
+        if self.undecided:
+            return f"not decided{self.within}"
         return f"not decided within {self.states_max:,} states"
 
 
@@ -139,6 +143,7 @@ def _need(need: Need, verdict: Verdict, claim: str, model: Model) -> Need:
         moves=verdict.violations[0].length if verdict.violations else None,
         within=f" up to {', '.join(cuts)}" if cuts else "",
         interrupted=result is Result.UNKNOWN and verdict.reason == INTERRUPTED,
+        undecided=verdict.liveness is Liveness.UNDECIDED,
     )
 
 
@@ -153,9 +158,9 @@ class Opinion(NamedTuple):
     """The node came back before it was missed; that is still to be noticed."""
 
 
-def spent_by(trace: Trace, model: Model) -> Budget:
-    """The faults of a run of the checker, counted."""
-    counts = _Counts(model)
+def spent_by(trace: Trace, model: Model, machine: Machine[Any] | None = None) -> Budget:
+    """The faults of a run of the checker, counted; what the application owes is none."""
+    counts = _Counts(model, machine)
     for step in trace.steps:
         counts.take(step)
     return Budget(**{kind: counts.faults[kind] for kind in BUDGETS})
@@ -164,7 +169,8 @@ def spent_by(trace: Trace, model: Model) -> Budget:
 class _Counts:
     """Counts faults step by step. Who is there decides what is a loss, and what is a lie."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, machine: Machine[Any] | None) -> None:
+        self._machine = machine
         self.faults: Counter[str] = Counter()
         self._notices_restarts = model.notices_restarts
         ids = model.setting.ids
@@ -186,7 +192,7 @@ class _Counts:
                 self.faults["doubles"] += 1
             case Saw(node, alive, before):
                 self._see(node, alive ^ before)
-            case Pressed():
+            case Pressed(_, request) if not self._is_owed(step, request):
                 self.faults["asks"] += 1
             case Paused():
                 self.faults["pauses"] += 1
@@ -204,6 +210,12 @@ class _Counts:
             if turn.sent is not None:
                 self._crash(turn.node)
         self._look_again()
+
+    def _is_owed(self, step: Step, request: Request) -> bool:
+        before = step.turns[0].before if step.turns else None
+        if self._machine is None or before is None:
+            return False
+        return request in self._machine.must_ask(self._machine.view(before))
 
     def _place(self, node: NodeId, is_up: bool, alive: frozenset[NodeId]) -> None:
         if not is_up:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from electorate.core import Message, NodeId, Stable, Standing, State, text_of
+from electorate.core import Decision, Message, NodeId, Request, Stable, Standing, State, text_of
 from electorate.trace import Order
 
 V = TypeVar("V", bound=Hashable)
@@ -71,13 +71,21 @@ class Local(NamedTuple):
 class LocalCard:
     """What an expansion asks of a node."""
 
-    def __init__(self, value: Local, standing: Standing | None, bounded: bool) -> None:
+    def __init__(
+        self,
+        value: Local,
+        standing: Standing | None,
+        bounded: bool,
+        owes: tuple[Request, ...] = (),
+    ) -> None:
         self.value = value
+        self.owes = owes
+        """What the application owes: it asks for one of these."""
         self.up = value.state is not None
         self.awake = self.up and value.pulse is not Pulse.PAUSED
         self.woken = value.pulse is Pulse.WOKEN
         self.ready = tuple(t.timer for t in value.timers if t.soonest == 0)
-        self.due = bounded and any(t.latest == 0 for t in value.timers)
+        self.due = bounded and (bool(owes) or any(t.latest == 0 for t in value.timers))
         self.standing = standing
         self.expired: str | None = None
         self.office = None if standing is None else standing.until
@@ -89,6 +97,12 @@ class LocalCard:
                 # An office that has run out ends before anything else happens to its holder.
                 self.expired = standing.until
         self.aged: int | None = None
+
+    def achieves(self, node: NodeId) -> bool:
+        """Whether it is where its protocol leads to: it leads or, with a transaction, decides."""
+        if isinstance(self.standing, Decision):
+            return self.standing.state.is_final
+        return self.standing is not None and self.standing.leader == node
 
 
 class Item(NamedTuple):

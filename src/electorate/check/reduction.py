@@ -64,7 +64,8 @@ class Reduction:
             return False
         board = self._board
         node, items = board.locals.cards[local], board.channels.cards[channel]
-        idle = node.up and node.value.pulse is Pulse.AWAKE and not node.value.timers
+        idle = node.up and node.value.pulse is Pulse.AWAKE
+        idle = idle and not node.value.timers and not node.owes
         if not idle or len(items.deliverable) != 1:
             return False
         item = items.value[items.deliverable[0]]

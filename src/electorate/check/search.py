@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
-from electorate.check.calm import Calm
+from electorate.check.calm import Calm, handed_over
 from electorate.check.column import Row
 from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
@@ -64,6 +64,7 @@ class Search:
             self._origins.setdefault(beginning.row, beginning)
             self._meet(beginning.row, None, 0)
         level, first = 0, 0
+        stable = handed_over(self.world, self._limits)
         while first < len(self.rows):
             last = len(self.rows)
             report(self.progress("search", level, last - first))
@@ -71,7 +72,8 @@ class Search:
                 return False
             for place in range(first, last):
                 self._expect()
-                self._expand(place, level)
+                if self.rows[place][-1] != stable:
+                    self._expand(place, level)
             first, level = last, level + 1
         return True
 
@@ -192,6 +194,8 @@ class Search:
             if self.stable_states > self.states_max:
                 raise LimitReached(f"more than {self.states_max:,} stable states (--states-max)")
             level += 1
+        if handed_over(self.world, self._limits) is not None:
+            self.transitions += len(calm.graph.targets)
         return calm
 
     def close(self) -> None:

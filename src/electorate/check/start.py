@@ -103,11 +103,15 @@ def _fault_free_run(world: World) -> tuple[list[tuple[Row, Move]], int]:
 def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
     """The one move of the fault-free run; None if a bound cuts it.
 
-    Messages take T and go before timers, timers fire as soon as they may, the first node first.
-    Where a message finds an office that has run out, its end comes first.
+    Applications answer at once, messages take T and go before timers, timers fire as soon as they
+    may, the first node first. Where a message finds an office run out, its end comes first.
     """
     nodes = [world.locals.cards[code] for code in row[: world.n]]
-    wanted: list[Move] = []
+    wanted = [
+        Move("answer", place, node.owes[0])
+        for place, node in enumerate(nodes)
+        if node.awake and node.owes and not node.expired
+    ]
     for column, to in world.channel_columns:
         channel = world.channels.cards[row[column]]
         if channel.due:

@@ -6,16 +6,27 @@ from typing import NamedTuple, Protocol, SupportsIndex
 
 from electorate.check.column import Row
 from electorate.check.explain import trace_of
-from electorate.check.graph import shortest_way
+from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
-from electorate.check.verdict import Liveness, Result, Violation
+from electorate.check.verdict import Liveness, Result, Violation, Way
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Witness
 from electorate.trace import Trace
 
 STANDSTILL = "time stands still, in a loop that takes none and has no way out"
 
+ENDLESS = frozenset({"counter", "firings"})
+"""The bounds on what a run without an end may need any number of: beyond them it may go round."""
+
 Path = list[tuple[Row, Move]]
+
+
+RESULTS = {
+    Liveness.LIVE: Result.HOLDS,
+    Liveness.UNDECIDED: Result.UNKNOWN,
+    Liveness.PREVENTABLE: Result.VIOLATED,
+    Liveness.STUCK: Result.VIOLATED,
+}
 
 
 class Finding(NamedTuple):
@@ -27,11 +38,12 @@ class Finding(NamedTuple):
     slowest: Trace | None = None
     slowest_from: int | None = None
     violation: Violation | None = None
+    ways: tuple[Way, ...] = ()
 
     @property
     def result(self) -> Result:
         """A goal that can be put off for ever is not reached."""
-        return Result.HOLDS if self.liveness is Liveness.LIVE else Result.VIOLATED
+        return RESULTS[self.liveness]
 
     @property
     def gravity(self) -> tuple[int, int]:
@@ -92,7 +104,7 @@ class Teller:
     def violated(self, liveness: Liveness, component: Component, entry: int) -> Finding:
         """The run into a component where the goal is missed, by this state, and round in it."""
         path, states = self._calm.stem(entry)
-        moves = [*path, *self._moves(states)]
+        moves = [*path, *moves_along(self._calm, states)]
         loop_after: int | None = None
         witness = self.lack(entry)
         if component.lacking or not component.exits:
@@ -102,27 +114,12 @@ class Teller:
                 witness = Witness((), STANDSTILL)
         else:
             # The goal is held here for any time, and then lost without a fault.
-            rest = self._way(entry, lambda state: bool(self._lacks[state]), lambda _: True)
+            rest = self._way(entry, lambda state: bool(self._lacks[state]), anything)
             witness = self.lack(rest[-1])
         assert witness is not None
-        trace = trace_of(self._calm.world, [*moves, *self._moves(rest)])
+        trace = trace_of(self._calm.world, [*moves, *moves_along(self._calm, rest)])
         violation = Violation(self._claim.name, witness, trace, faults_end(moves), loop_after)
         return Finding(self._claim.name, liveness, violation=violation)
-
-    def live(
-        self, slowest: int, tau: int, next_edge: Callable[[int], tuple[int, int] | None]
-    ) -> Finding:
-        """The slowest run: from the root `slowest` along the edges that lead on from components."""
-        path, states = self._calm.stem(slowest)
-        follow = [slowest]
-        while (edge := next_edge(self._member[follow[-1]])) is not None:
-            leaves, target = edge
-            if follow[-1] != leaves:
-                follow += self._way(follow[-1], leaves.__eq__, self._inside(leaves))[1:]
-            follow.append(target)
-        moves = [*path, *self._moves(states), *self._moves(follow)]
-        trace = trace_of(self._calm.world, moves)
-        return Finding(self._claim.name, Liveness.LIVE, tau, trace, faults_end(moves))
 
     def _inside(self, state: int) -> Callable[[int], bool]:
         mine = self._member[state]
@@ -155,18 +152,29 @@ class Teller:
                     order.append(target)
         return order
 
-    def _moves(self, states: list[int]) -> Path:
-        """The moves along states that follow one another."""
-        world = self._calm.world
-        path: Path = []
-        cuts = world.cuts.copy()
-        for state, after in pairwise(states):
-            row, wanted = self._calm.row(state), self._calm.row(after)
-            moves = [move for move, found in world.successors(row) if found == wanted]
-            # Where time may pass or not on the same way, a slowest run lets it pass.
-            path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
-        world.cuts = cuts  # To look again is no new cut.
-        return path
+
+def slowest_run(
+    calm: StableGraph, claim: Claim, grade: Liveness, tau: int, states: list[int]
+) -> Finding:
+    """A goal that is reached: the run along these states, from where faults end, takes longest."""
+    path, before = calm.stem(states[0])
+    moves = [*path, *moves_along(calm, before), *moves_along(calm, states)]
+    trace = trace_of(calm.world, moves)
+    return Finding(claim.name, grade, tau, trace, faults_end(moves))
+
+
+def moves_along(calm: StableGraph, states: list[int]) -> Path:
+    """The moves along states that follow one another."""
+    world = calm.world
+    path: Path = []
+    cuts = world.cuts.copy()
+    for state, after in pairwise(states):
+        row, wanted = calm.row(state), calm.row(after)
+        moves = [move for move, found in world.successors(row) if found == wanted]
+        # Where time may pass or not on the same way, a slowest run lets it pass.
+        path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
+    world.cuts = cuts  # To look again is no new cut.
+    return path
 
 
 FAULTS = frozenset(

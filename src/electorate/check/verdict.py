@@ -1,5 +1,6 @@
 """What a check found, with every bound it depends on."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +23,7 @@ class Liveness(StrEnum):
     """Whether the goal is reached once nothing fails any more."""
 
     LIVE = "live"  # in every run, within τ
+    UNDECIDED = "undecided"  # in all runs but those that go beyond a bound before
     PREVENTABLE = "preventable"  # bad luck can put it off for ever; good luck ends that
     STUCK = "stuck"  # some runs can never reach it again
 
@@ -43,6 +45,19 @@ class Violation(Value):
         return sum(not is_consequence(step) for step in self.trace.steps)
 
 
+class Way(Value):
+    """A way of getting stuck: what is lacking then, and the fewest moves that lead there."""
+
+    text: str
+    moves: int
+
+
+def ways_of(nearest: Mapping[str, int]) -> tuple[Way, ...]:
+    """The nearest first."""
+    ways = (Way(text, moves) for text, moves in nearest.items())
+    return tuple(sorted(ways, key=lambda way: (way.moves, way.text)))
+
+
 class Verdict(Value):
     """The whole finding."""
 
@@ -50,6 +65,7 @@ class Verdict(Value):
     claims: dict[str, Result]
     liveness: Liveness | None
     tau: int | None
+    """How many ticks the goal can take; at least that many where it is undecided."""
     slowest: Trace | None
     """The run that takes τ ticks to the goal after the last fault."""
     slowest_from: int | None
@@ -69,6 +85,8 @@ class Verdict(Value):
     """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
+    ways: dict[str, tuple[Way, ...]] = {}
+    """For each goal that runs can never reach again, every way in which they do not."""
 
     def sentence(self, name: str, machine: Machine[Any], model: Model) -> str:
         """The verdict in one sentence that names every constant."""

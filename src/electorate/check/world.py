@@ -70,6 +70,7 @@ class World(Board):
         moves: list[Successor] = []
         blocked, waiting = self._deliveries(row, nodes, budget, moves)
         blocked |= self._timers(row, nodes, budget, waiting, moves)
+        self._answers(row, nodes, moves)
         if self.machine.uses_views:
             blocked |= self._opinions(row, nodes, budget, moves)
         if self.model.bounded and not blocked:
@@ -178,6 +179,14 @@ class World(Board):
         alive = self.watching.pool.cards[change[2]].alive
         self._take(Move(kind, place, alive), Viewed(alive), place, change, moves)
 
+    def _answers(self, row: Row, nodes: list[LocalCard], moves: list[Successor]) -> None:
+        """Let applications do what they owe; that costs nothing, but time waits for it."""
+        for place, node in enumerate(nodes):
+            if node.awake and not node.expired:
+                for request in node.owes:
+                    move = Move("answer", place, request)
+                    self._take(move, Asked(request), place, (row, 0, None), moves)
+
     def _requests(
         self, row: Row, nodes: list[LocalCard], budget: Budget, moves: list[Successor]
     ) -> None:
@@ -264,7 +273,7 @@ class World(Board):
                 event = TimedOut(move.what)
             case "view" | "lie":
                 event = Viewed(move.what)
-            case "ask":
+            case "ask" | "answer":
                 event = Asked(move.what)
             case "recover":
                 pass

@@ -1,10 +1,18 @@
 """Claims: the specifications as named predicates that return a witness, not a bool."""
 
 from electorate.claims.claim import Claim, Fold, Following, Kind, Row, Sight, Witness
+from electorate.claims.commit import CLAIMS as COMMIT_CLAIMS
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
+from electorate.claims.group import CLAIMS as GROUP_CLAIMS
 from electorate.claims.mandate import CLAIMS as MANDATE_CLAIMS
 from electorate.claims.view import CLAIMS as VIEW_CLAIMS
 
-CLAIMS: dict[str, Claim] = {**ELECTION_CLAIMS, **VIEW_CLAIMS, **MANDATE_CLAIMS}
+CLAIMS: dict[str, Claim] = {
+    **ELECTION_CLAIMS,
+    **GROUP_CLAIMS,
+    **VIEW_CLAIMS,
+    **COMMIT_CLAIMS,
+    **MANDATE_CLAIMS,
+}
 
 __all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Row", "Sight", "Witness"]

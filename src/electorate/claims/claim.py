@@ -48,6 +48,25 @@ class Witness(Value):
     text: str
 
 
+def belief(node: NodeId, standing: Standing) -> str:
+    """What a node believes, in words."""
+    leader = "nobody" if standing.leader is None else standing.leader
+    return f"{node} is {standing.status} and follows {leader}"
+
+
+def unsettled(row: Row) -> Witness | None:
+    """The first live node that is not at work, or is so without a live leader."""
+    live = dict(row.live())
+    for node, standing in live.items():
+        if standing.status is not Status.NORMAL:
+            return Witness((node,), f"{node} is in {standing.status}")
+        if standing.leader is None:
+            return Witness((node,), belief(node, standing))
+        if standing.leader not in live:
+            return Witness((node,), f"{belief(node, standing)}, which is not up")
+    return None
+
+
 class Kind(StrEnum):
     """When a claim must be true."""
 

@@ -1,34 +1,31 @@
 """The claims about elections, under the names that the literature gives them.
 
 A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
-safety requirement on Albano's slides, S2 that of Park's paper.
+safety requirement on Albano's slides, S2 that of Park's paper. S3 and L1 are what Gupta's slides
+call the safety and the liveness of an election on a ring: everyone knows the process with the
+highest attribute, and election terminates.
 """
 
 from itertools import combinations
+from typing import NamedTuple
 
-from electorate.claims.claim import Claim, Kind, Row, Witness
-from electorate.core import NodeId, Standing, Status, text_of
+from electorate.claims.claim import Claim, Fold, Kind, Row, Witness, belief, unsettled
+from electorate.core import NodeId, Status, text_of
+
+Nodes = frozenset[NodeId]
 
 
 def normal_nodes_agree(row: Row) -> Witness | None:
     """A1: any two nodes in NORMAL agree on the leader."""
     for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
         if at_i.leader != at_j.leader:
-            return Witness((i, j), f"{_belief(i, at_i)}, but {_belief(j, at_j)}")
+            return Witness((i, j), f"{belief(i, at_i)}, but {belief(j, at_j)}")
     return None
 
 
 def live_nodes_follow_one_live_leader(row: Row) -> Witness | None:
     """A2: every live node is NORMAL with the same live leader."""
-    live = dict(row.live())
-    for node, standing in live.items():
-        if standing.status is not Status.NORMAL:
-            return Witness((node,), f"{node} is in {standing.status}")
-        if standing.leader is None:
-            return Witness((node,), _belief(node, standing))
-        if standing.leader not in live:
-            return Witness((node,), f"{_belief(node, standing)}, which is not up")
-    return normal_nodes_agree(row)
+    return unsettled(row) or normal_nodes_agree(row)
 
 
 def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
@@ -36,7 +33,7 @@ def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
     for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
         if at_i.group == at_j.group and at_i.leader != at_j.leader:
             shared = "" if at_i.group is None else f", both in group {text_of(at_i.group)}"
-            return Witness((i, j), f"{_belief(i, at_i)}, but {_belief(j, at_j)}{shared}")
+            return Witness((i, j), f"{belief(i, at_i)}, but {belief(j, at_j)}{shared}")
     return None
 
 
@@ -46,9 +43,14 @@ def leader_is_the_strongest_live_node(row: Row) -> Witness | None:
     for node, standing in live.items():
         strongest = row.members.strongest_of(live)
         if standing.leader is not None and standing.leader != strongest:
-            text = f"{_belief(node, standing)}, but the strongest live node is {strongest}"
+            text = f"{belief(node, standing)}, but the strongest live node is {strongest}"
             return Witness((node, strongest) if node != strongest else (node,), text)
     return None
+
+
+def live_nodes_follow_the_strongest(row: Row) -> Witness | None:
+    """S3: every live node is NORMAL and follows the strongest node that is up."""
+    return unsettled(row) or leader_is_the_strongest_live_node(row)
 
 
 def at_most_one_node_leads(row: Row) -> Witness | None:
@@ -59,9 +61,37 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
     return Witness(leaders, " and ".join(map(str, leaders)) + " each consider themselves leader")
 
 
-def _belief(node: NodeId, standing: Standing) -> str:
-    leader = "nobody" if standing.leader is None else standing.leader
-    return f"{node} is {standing.status} and follows {leader}"
+class Starts(NamedTuple):
+    """The elections of a run that have begun and not ended."""
+
+    leading: Nodes = frozenset()
+    """Who considers itself leader."""
+    open: frozenset[tuple[NodeId, Nodes]] = frozenset()
+    """Who has entered an election and is still to be answered; and who took office since."""
+
+    def then(self, row: Row) -> "Starts":
+        """The same once this row has been seen, too."""
+        leading = frozenset(node for node, view in row.normal() if view.leader == node)
+        elected = leading - self.leading
+        since = {node: before | elected for node, before in self.open}
+        still: set[tuple[NodeId, Nodes]] = set()
+        for node, standing in row.live():
+            enters = standing.status is not Status.NORMAL or standing.leader is None
+            if enters or (node in since and standing.leader not in since[node]):
+                still.add((node, since.get(node, frozenset())))
+        return Starts(leading, frozenset(still))
+
+
+def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
+    """L1: whoever has entered an election follows a node that took office after that."""
+    live = dict(row.live())
+    for node, _ in sorted(starts.open):
+        standing = live[node]
+        if standing.status is not Status.NORMAL:
+            return Witness((node,), f"{node} is in {standing.status}, and nobody answers")
+        late = "which has not been elected since it asked"
+        return Witness((node,), f"{belief(node, standing)}, {late}")
+    return None
 
 
 CLAIMS: dict[str, Claim] = {
@@ -88,6 +118,20 @@ CLAIMS: dict[str, Claim] = {
         ),
         Claim(
             "S2", Kind.ALWAYS, "at most one node considers itself leader", at_most_one_node_leads
+        ),
+        Claim(
+            "S3",
+            Kind.GOAL,
+            "once nothing fails any more, every live node ends normal and follows the strongest",
+            live_nodes_follow_the_strongest,
+        ),
+        Claim(
+            "L1",
+            Kind.GOAL,
+            "once nothing fails any more, whoever has entered an election follows a node that "
+            "was elected since",
+            every_start_is_answered,
+            Fold(Starts(), Starts.then),
         ),
     )
 }

@@ -7,7 +7,7 @@ names no group is taken to see everybody who is up.
 
 from itertools import combinations
 
-from electorate.claims.claim import Claim, Kind, Row, Witness
+from electorate.claims.claim import Claim, Kind, Row, Witness, belief
 from electorate.core import NodeId, Standing, Status
 
 
@@ -15,7 +15,7 @@ def nodes_that_see_each_other_agree(row: Row) -> Witness | None:
     """P1: any two nodes in NORMAL that see each other agree on the leader."""
     for (i, at_i), (j, at_j) in combinations(row.normal(), 2):
         if at_i.leader != at_j.leader and _sees(at_i, j) and _sees(at_j, i):
-            text = f"{_belief(i, at_i)}, but {_belief(j, at_j)}, and they see each other"
+            text = f"{belief(i, at_i)}, but {belief(j, at_j)}, and they see each other"
             return Witness((i, j), text)
     return None
 
@@ -27,25 +27,20 @@ def live_nodes_follow_whom_they_see(row: Row) -> Witness | None:
         if standing.status is not Status.NORMAL:
             return Witness((node,), f"{node} is in {standing.status}")
         if standing.leader is None:
-            return Witness((node,), _belief(node, standing))
+            return Witness((node,), belief(node, standing))
         if standing.leader not in live:
-            return Witness((node,), f"{_belief(node, standing)}, which is not up")
+            return Witness((node,), f"{belief(node, standing)}, which is not up")
         if not _sees(standing, standing.leader):
-            return Witness((node,), f"{_belief(node, standing)}, which it does not see")
+            return Witness((node,), f"{belief(node, standing)}, which it does not see")
         for other, there in live.items():
             if _sees(standing, other) and there.leader != standing.leader:
-                text = f"{_belief(node, standing)}, but sees that {_belief(other, there)}"
+                text = f"{belief(node, standing)}, but sees that {belief(other, there)}"
                 return Witness((node, other), text)
     return None
 
 
 def _sees(standing: Standing, node: NodeId) -> bool:
     return standing.group is None or node in standing.group
-
-
-def _belief(node: NodeId, standing: Standing) -> str:
-    leader = "nobody" if standing.leader is None else standing.leader
-    return f"{node} is {standing.status} and follows {leader}"
 
 
 CLAIMS: dict[str, Claim] = {

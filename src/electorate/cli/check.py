@@ -21,7 +21,7 @@ from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageErro
 from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
-from electorate.cli.protocol import Protocol, add_protocol_arguments, find
+from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
 from electorate.trace import Start, script_of
 
 NAME = "check"
@@ -32,6 +32,8 @@ EXAMPLES = """examples:
   electorate check bully --rule guard=T --delay 0..2 --crashes 2 --recoveries 2 --claim A1
   electorate check bully --nodes 2 --timing unbounded --from boot
   electorate check ring-attribute --crashes 1 --attribute 1=80 --attribute 2=6
+  electorate check two-phase --asks 1 --crashes 1 --rule inner.first=1 --claim C4 --ways
+  electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4
   electorate check examples/chang_roberts.py:ChangRoberts --from boot --json
 
 exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown"""
@@ -46,17 +48,13 @@ EXIT_CODES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `check` can be told."""
     add_protocol_arguments(parser)
-    parser.add_argument(
-        "--claim",
-        action="append",
-        metavar="NAME",
-        help="default: the claims that the protocol promises; may be repeated",
-    )
+    add_claim_argument(parser)
     add_model_arguments(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
         "--no-needs", action="store_true", help="do not ask which faults a found run needs"
     )
+    output.add_argument("--ways", action="store_true", help="list every way of getting stuck")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
     add_svg_argument(output)
@@ -81,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 options.memory,
                 options.threads,
                 keep_going=options.keep_going,
+                lean=True,
             )
         except StartError as error:
             print(script_of(error.trace), file=sys.stderr)
@@ -106,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.encode(finding.as_object()).decode())
     else:
-        for text in finding.texts(slowest=options.slowest):
+        for text in finding.texts(slowest=options.slowest, ways=options.ways):
             print(text, flush=True)
     return EXIT_CODES[verdict.result]
 

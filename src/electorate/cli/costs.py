@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import write
-from electorate.cli.protocol import NODES_MAX, add_form_arguments, add_name_argument, find
+from electorate.cli.protocol import add_form_arguments, add_name_argument, find
+from electorate.core.transaction import Transaction
 from electorate.costs import (
     Case,
     Measure,
@@ -24,6 +25,7 @@ from electorate.costs import (
     object_of,
 )
 from electorate.costs.measure import CONFIDENCE, SAMPLES
+from electorate.trace.graph import NODES_MAX
 
 NAME = "costs"
 SUMMARY = "Measure what an election costs, and compare it with the protocol's formulas."
@@ -141,7 +143,8 @@ def _measured(subject: Subject, cases: Sequence[Case], options: argparse.Namespa
 
 def _title(subject: Subject) -> str:
     rules = f" with {' '.join(subject.rules)}" if subject.rules else ""
-    return f"{subject.name}{rules}: what an election costs"
+    what = "a transaction" if issubclass(subject.kind, Transaction) else "an election"
+    return f"{subject.name}{rules}: what {what} costs"
 
 
 def _object(

@@ -33,7 +33,7 @@ class Counterexample:
 
     def __init__(self, violation: Violation, machine: Machine[Any], model: Model) -> None:
         self.violation = violation
-        self.spent = spent_by(violation.trace, model)
+        self.spent = spent_by(violation.trace, model, machine)
         self._machine = machine
 
     @cached_property

@@ -5,7 +5,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from electorate.check import Budget, Model, Result, Verdict, Violation
+from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
 from electorate.check.memory import text_of
 from electorate.check.need import Need
 from electorate.check.progress import Effort
@@ -111,13 +111,14 @@ class Finding:
             "tables": verdict.effort.tables,
             "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
+            "ways": verdict.ways,
             "violations": [
                 found.as_object(script, self._needs(found)) for found, script in self._told()
             ],
             "trace": steps_object(violations[0].trace) if violations else [],
         }
 
-    def texts(self, *, slowest: bool) -> Iterator[str]:
+    def texts(self, *, slowest: bool, ways: bool = False) -> Iterator[str]:
         """The verdict, then the numbers, then the runs; what takes long is worked out last."""
         verdict = self.verdict
         lines = [verdict.sentence(self.name, self.machine, self.model)]
@@ -129,6 +130,8 @@ class Finding:
         if verdict.liveness is not None:
             lines.append(f"  liveness: {verdict.liveness}{self._tau_text()}")
         yield "\n".join([*lines, *self._numbers()])
+        if ways:
+            yield from self._ways()
         for found, script in self._told():
             yield "\n".join(["", *found.head(LINE_MAX)])
             yield "\n".join([*found.costs(self._needs(found)), "", script.rstrip()])
@@ -136,18 +139,32 @@ class Finding:
             head = [f"The slowest run: after step {verdict.slowest_from} nothing fails any more."]
             yield "\n" + retold(verdict.slowest, head, " ".join(verdict.claims)).rstrip()
 
+    def _ways(self) -> Iterator[str]:
+        """Every way of getting stuck, the nearest first."""
+        for goal, ways in self.verdict.ways.items():
+            yield f"\n{goal} gets stuck in {len(ways)} way{'s' if len(ways) > 1 else ''}:"
+            for way in ways:
+                yield f"  after {way.moves} moves: {way.text}"
+
     def _tau_text(self) -> str:
         tau = self.verdict.tau
         if tau is None:
             return ""
-        return f", τ = {tau} ticks = {self.model.setting.timing.text(tau)}"
+        sign = "≥" if self.verdict.liveness is Liveness.UNDECIDED else "="
+        return f", τ {sign} {tau} ticks = {self.model.setting.timing.text(tau)}"
+
+    def _stable_text(self) -> str:
+        """How many states follow the last fault, where the search left most of them to that."""
+        stable = self.verdict.stable_states
+        return f"{stable:,} after the last fault, " if stable > self.verdict.states else ""
 
     def _numbers(self) -> list[str]:
         verdict = self.verdict
         effort = verdict.effort
         rate = verdict.transitions / max(effort.seconds, 1e-9)
         return [
-            f"  {verdict.states:,} states, {verdict.transitions:,} transitions, "
+            f"  {verdict.states:,} states, {self._stable_text()}"
+            f"{verdict.transitions:,} transitions, "
             f"depth {verdict.depth}, {verdict.calls} calls of the protocol, "
             f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
             f"  {effort_text(effort)}",

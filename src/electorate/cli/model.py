@@ -1,22 +1,18 @@
 """The arguments that say what a check explores, and the model they make."""
 
 import argparse
-from itertools import pairwise
 
 from electorate.check import Bounds, Budget, Detector, Model
 from electorate.check.checking import ENGINES
 from electorate.check.memory import parse
 from electorate.check.model import BUDGETS
 from electorate.cli.error import UsageError
-from electorate.cli.protocol import Protocol, attributes_of, node_count
-from electorate.core import NodeId, Timing
+from electorate.cli.protocol import Protocol, add_graph_argument, attributes_of, graph_given
+from electorate.core import Timing
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
-from electorate.trace.setting import drift_of, links_of
+from electorate.trace.setting import drift_of
 
 THREADS_MAX = 8
-SHAPES = ("path", "cycle", "star", "complete")
-
-Links = tuple[tuple[NodeId, NodeId], ...]
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +34,7 @@ def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--drift", type=_drift, default=0.0, metavar="ρ", help="clocks may be off by so much: 0.05"
     )
-    model.add_argument(
-        "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
-    )
+    add_graph_argument(model)
     model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
     model.add_argument("--order", choices=list(Order), default=Order.FIFO)
     model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
@@ -155,7 +149,8 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
     low, high = options.delay
-    nodes, graph = _graph(options)
+    nodes, graph = graph_given(options.graph, options.nodes)
+    nodes += protocol.kind.extra_nodes
     ids = tuple(range(1, nodes + 1))
     try:
         return Setting(
@@ -176,32 +171,3 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _graph(options: argparse.Namespace) -> tuple[int, Links | None]:
-    """How many nodes there are, and the links between them if not all have one."""
-    if options.graph is None:
-        return options.nodes, None
-    shape, colon, size = options.graph.partition(":")
-    try:
-        if not colon:
-            return options.nodes, tuple(links_of(options.graph))
-        if shape not in SHAPES:
-            raise ValueError(f"no graph {shape!r}: it is {', '.join(SHAPES)}, or a list of links")
-        count = node_count(size)
-    except (ValueError, argparse.ArgumentTypeError) as error:
-        raise UsageError(f"--graph {options.graph}: {error}") from None
-    return count, _shaped(shape, count)
-
-
-def _shaped(shape: str, count: int) -> Links | None:
-    ids = range(1, count + 1)
-    match shape:
-        case "path":
-            return tuple(pairwise(ids))
-        case "cycle":
-            return (*pairwise(ids), (1, count)) if count > 2 else tuple(pairwise(ids))
-        case "star":
-            return tuple((1, other) for other in ids[1:])
-        case _:
-            return None

@@ -12,13 +12,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
 from electorate.core import Machine, NodeId, Over, Rules
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
+from electorate.trace.graph import NODES_MAX, Links, graph_of
 
 GROUP = "electorate.protocols"
-NODES_MAX = 64
+NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
 OVER = "-over-"
 """As in `mandate-over-bully`."""
 
@@ -45,9 +47,9 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
-        rules = self.rules(list(setting.rules))
+        self.rules(list(setting.rules))
         try:
-            return self.kind(setting.members(), setting.promised, rules)
+            return setting.machine(self.kind, self.form)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
         except Exception as error:
@@ -166,7 +168,7 @@ def _failed(what: str, error: BaseException) -> UsageError:
 def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that every command about one protocol takes."""
     add_name_argument(parser)
-    parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help="default 3")
+    parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help=NODES_HELP)
     add_rule_arguments(parser)
 
 
@@ -221,6 +223,35 @@ def attributes_of(given: Sequence[tuple[NodeId, int]], ids: Sequence[NodeId]) ->
     if len(attributes) != len(given):
         raise UsageError("two --attribute arguments are about the same node")
     return tuple(attributes.get(node, 0) for node in ids) if attributes else ()
+
+
+def add_claim_argument(parser: argparse.ArgumentParser) -> None:
+    """What is judged."""
+    parser.add_argument(
+        "--claim",
+        action="append",
+        metavar="NAME",
+        help=f"{', '.join(CLAIMS)} (`protocols` says what each means); may be repeated; default: "
+        "the claims that the protocol promises",
+    )
+
+
+def add_graph_argument(parser: argparse._ArgumentGroup) -> None:
+    """Who is linked to whom."""
+    parser.add_argument(
+        "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
+    )
+
+
+def graph_given(text: str | None, nodes: int) -> tuple[int, Links | None]:
+    """How many nodes there are, and the links between them if not all have one."""
+    if text is None:
+        return nodes, None
+    try:
+        count, links = graph_of(text)
+    except ValueError as error:
+        raise UsageError(f"--graph {text}: {error}") from None
+    return count or nodes, links
 
 
 def node_count(text: str) -> int:

@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     names = [options.protocol] if options.protocol else list(REGISTRY)
     found = [described(find(name, options.form)) for name in names]
     if options.json:
-        print(msgspec.json.encode({"protocols": found}).decode())
+        claims = {claim.name: {"kind": claim.kind, "text": claim.text} for claim in CLAIMS.values()}
+        print(msgspec.json.encode({"protocols": found, "claims": claims}).decode())
     elif options.protocol:
         show(found[0], Console())
     else:
@@ -137,6 +138,12 @@ def show_all(found: list[dict[str, Any]], console: Console) -> None:
         )
         table.add_row(*map(escape, row))
     console.print(table)
+    claims = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("claim", "kind", "says"):
+        claims.add_column(title)
+    for claim in CLAIMS.values():
+        claims.add_row(*map(escape, (claim.name, claim.kind, claim.text)))
+    console.print("", claims, sep="\n")
     console.print("\n`electorate protocols P` shows rules, messages and timers.", markup=False)
 
 

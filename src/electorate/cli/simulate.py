@@ -15,7 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from electorate.claims import CLAIMS, Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
-from electorate.cli.protocol import add_protocol_arguments, attributes_of, find
+from electorate.cli.protocol import (
+    add_claim_argument,
+    add_graph_argument,
+    add_protocol_arguments,
+    attributes_of,
+    find,
+    graph_given,
+)
 from electorate.cli.retell import kind_and_form
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
@@ -46,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `simulate` can be told. What is left out is as the scenario has it."""
     add_protocol_arguments(parser)
     parser.set_defaults(nodes=None)
-    parser.add_argument("--claim", action="append", metavar="NAME", help="may be repeated")
+    add_claim_argument(parser)
     parser.add_argument("--seed", type=_count, default=0, metavar="S", help="default 0")
     parser.add_argument("--seeds", type=_count, metavar="K", help="run seeds S to S+K-1")
     parser.add_argument("--workers", type=_many, metavar="W", help="default: one per processor")
@@ -55,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from", dest="start", choices=[Start.NORMAL, Start.BOOT], help="default normal"
     )
     network = parser.add_argument_group("the network")
+    add_graph_argument(network)
     network.add_argument("--delay", metavar="MODEL", help="default uniform:0..1T")
     network.add_argument("--loss", type=_share, metavar="SHARE")
     network.add_argument("--duplicate", type=_share, metavar="SHARE")
@@ -114,8 +122,10 @@ def _subject(options: argparse.Namespace) -> Subject:
     protocol.rules(options.rule)
     scenario = load_scenario(options.scenario) if options.scenario else Scenario()
     changed: dict[str, Any] = {}
-    if options.nodes is not None:
-        changed["ids"] = tuple(range(1, options.nodes + 1))
+    more = protocol.kind.extra_nodes
+    if options.nodes is not None or options.graph is not None or more:
+        nodes, links = graph_given(options.graph, options.nodes or len(scenario.ids))
+        changed |= {"ids": tuple(range(1, nodes + more + 1)), "graph": links}
     if options.delay is not None:
         changed["delay"] = parse_delay(options.delay, scenario.timing)
     if options.detection is not None:
@@ -303,7 +313,8 @@ def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: boo
 def _title(bench: Bench) -> str:
     setting = bench.setting
     rules = f" with {' '.join(setting.rules)}" if setting.rules else ""
-    return f"{setting.protocol}{rules}, {len(setting.ids)} nodes"
+    links = "" if setting.graph is None else f" linked {setting.graph_text() or 'not at all'}"
+    return f"{setting.protocol}{rules}, {len(setting.ids)} nodes{links}"
 
 
 def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[str, Any]:
@@ -312,6 +323,7 @@ def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[s
         "rules": bench.machine.rules.texts(),
         "nodes": len(bench.setting.ids),
         "attributes": bench.setting.attributes,
+        "graph": bench.setting.graph,
         "timing": bench.setting.clock,
         "verdict": "holds" if all(verdicts.values()) else "violated",
         "claims": {name: "holds" if holds else "violated" for name, holds in verdicts.items()},

@@ -1,6 +1,7 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
 from electorate.core.anyone import Anyone, Name
+from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.lift import Lift
@@ -15,9 +16,12 @@ from electorate.core.value import Message, NodeId, Request, Stable, State, Value
 
 __all__ = [
     "Anyone",
+    "Applied",
     "Asked",
     "Assumption",
+    "Begin",
     "CancelTimer",
+    "Decision",
     "Effect",
     "Event",
     "Growth",
@@ -39,6 +43,7 @@ __all__ = [
     "SetTimer",
     "Span",
     "Stable",
+    "Stage",
     "Standing",
     "State",
     "Status",
@@ -51,5 +56,7 @@ __all__ = [
     "Turns",
     "Value",
     "Viewed",
+    "Vote",
+    "Wants",
     "text_of",
 ]

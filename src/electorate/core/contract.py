@@ -62,13 +62,13 @@ class Contract:
                 return result
         raise Breach(f"view returned {result!r} instead of a Standing")
 
-    def requests(self, result: object) -> tuple[Request, ...]:
-        """The requests in what `may_ask` returned."""
+    def requests(self, result: object, name: str) -> tuple[Request, ...]:
+        """The requests in what `may_ask` or `must_ask` returned."""
         if not isinstance(result, tuple):
-            raise Breach(f"may_ask returned {result!r} instead of a tuple of requests")
+            raise Breach(f"{name} returned {result!r} instead of a tuple of requests")
         for request in result:
             if type(request) not in self._machine.requests:
-                raise Breach(f"may_ask returned {request!r}, which is not a declared request")
+                raise Breach(f"{name} returned {request!r}, which is not a declared request")
             _verify_hash(request)
         return result
 

@@ -84,9 +84,21 @@ class Lift:
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """The inner machine's open requests, wrapped; `view` is what `view` returned."""
-        if view.until is not None:
-            view = msgspec.structs.replace(view, until=self._inside(view.until))
-        return tuple(self.requests[0](request) for request in self.inner.may_ask(view))
+        return tuple(map(self.request, self.inner.may_ask(self._view_inside(view))))
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        """What the application owes the inner machine, wrapped."""
+        return tuple(map(self.request, self.inner.must_ask(self._view_inside(view))))
+
+    def request(self, request: Request) -> Request:
+        """A request to the inner machine as one to the outer machine."""
+        wrapped: Request = self.requests[0](request)
+        return wrapped
+
+    def _view_inside(self, view: Standing) -> Standing:
+        if view.until is None:
+            return view
+        return msgspec.structs.replace(view, until=self._inside(view.until))
 
     def silenced(self) -> list[Effect]:
         """Orders that stop the inner machine: all its timers are cancelled."""

@@ -74,6 +74,8 @@ class Machine(ABC, Generic[S]):
     form_assumptions: Mapping[str, tuple[Assumption, ...]] = {}
     """What a form other than the sound one has to assume besides."""
     growing: Mapping[str, Growth] = {}
+    extra_nodes: int = 0
+    """Nodes besides those that `--nodes` counts: a coordinator that takes no part itself."""
     strongest: Strongest = "lowest"
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
@@ -95,6 +97,10 @@ class Machine(ABC, Generic[S]):
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for now."""
+        return ()
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        """What the application owes: it asks for one of these, with bounded clocks at once."""
         return ()
 
     def hears(self, node: NodeId) -> tuple[NodeId, ...] | None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from electorate.core.anyone import Anyone, AnyoneRules
 from electorate.core.lift import Lift
 from electorate.core.machine import Machine, S
 from electorate.core.member import Members
@@ -21,7 +22,7 @@ from electorate.core.timing import Timing
 class OverRules(Rules):
     """The rules of a machine over another one, and the inner machine's."""
 
-    inner: Rules = Rules()
+    inner: Rules = AnyoneRules()
 
 
 class Over(Machine[S]):
@@ -30,7 +31,7 @@ class Over(Machine[S]):
     Its state has the fields `inner` and `stable.inner`, as `Lift` wants them.
     """
 
-    inner_kind: ClassVar[type[Machine[Any]]]
+    inner_kind: ClassVar[type[Machine[Any]]] = Anyone
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
     """What it promises besides, over any machine but the one that it is declared over."""

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from msgspec.structs import replace
+
 from electorate.core.value import NodeId, Value
 
 
@@ -31,4 +33,4 @@ class Standing(Value):
         """
         if self.until is None or self.until in armed:
             return self
-        return Standing(Status.ELECTION, None, self.group)
+        return replace(self, status=Status.ELECTION, leader=None, until=None, token=None)

@@ -6,6 +6,7 @@ rolls dice or writes to strangers, and the error names the protocol, the state a
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from electorate.core.contract import Breach, Contract
@@ -91,9 +92,21 @@ class Turns:
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for when it sees `view`."""
-        return self._handled(
-            "view {}, may_ask", (view,), self.machine.may_ask, self._contract.requests
-        )
+        return self._requests("may_ask", self.machine.may_ask, view)
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        """What the application owes when it sees `view`."""
+        return self._requests("must_ask", self.machine.must_ask, view)
+
+    def offered(self, view: Standing) -> tuple[Request, ...]:
+        """Everything that the application may ask for when it sees `view`."""
+        return (*self.must_ask(view), *self.may_ask(view))
+
+    def _requests(
+        self, name: str, run: Callable[[Standing], object], view: Standing
+    ) -> tuple[Request, ...]:
+        verified = partial(self._contract.requests, name=name)
+        return self._handled(f"view {{}}, {name}", (view,), run, verified)
 
     def life(self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]) -> list[Turn]:
         """A boot and, where the machine uses views, the view that follows it."""

@@ -25,7 +25,8 @@ MULTICASTS = "multicasts"
 MEMORIES = "to oneself"
 ROUNDS = "rounds"
 TIME = "time"
-MEASURES = (MESSAGES, MULTICASTS, MEMORIES, ROUNDS, TIME)
+WRITES = "forced writes"
+MEASURES = (MESSAGES, MULTICASTS, MEMORIES, ROUNDS, TIME, WRITES)
 """What is measured besides the messages of each kind, in the order of the fields of a Tally."""
 
 Ranks = Literal["rising", "falling", "any"]

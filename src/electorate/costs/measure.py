@@ -110,7 +110,7 @@ class Measure:
         sign = 1 if strongest == "highest" else -1
         return Setting(
             self.subject.name,
-            tuple(range(1, variant.numbers["N"] + 1)),
+            tuple(range(1, variant.numbers["N"] + self.subject.kind.extra_nodes + 1)),
             (*(_rule(text, variant) for text in case.rules), *self.subject.rules),
             strongest,
             start=case.start,

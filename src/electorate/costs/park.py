@@ -5,6 +5,8 @@ three messages for every other node of the view, and three delays; three more to
 of m nodes is that of all N, or of the N-1 that are left.
 """
 
+from msgspec.structs import replace
+
 from electorate.costs.case import Case
 from electorate.trace import Start
 
@@ -39,7 +41,8 @@ CASES = (
     ),
 )
 
-LITERAL = (
+PRINTED = (
+    *(replace(case, forms=("printed",)) for case in CASES),
     Case(
         "the first election, a view of N",
         "settle",

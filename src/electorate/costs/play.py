@@ -45,10 +45,13 @@ class Tally(NamedTuple):
     """At how many instants anything was sent or arrived."""
     time: int
     """When the last message arrived, in T."""
+    writes: int = 0
+    """In how many turns a node changed what must survive a crash."""
 
     def figures(self) -> dict[str, int]:
         """All but the kinds, by name."""
-        numbers = (self.kinds.total(), self.multicasts, self.memories, self.rounds, self.time)
+        said = self.kinds.total()
+        numbers = (said, self.multicasts, self.memories, self.rounds, self.time, self.writes)
         return dict(zip(MEASURES, numbers, strict=True))
 
 
@@ -105,6 +108,8 @@ class Play:
         """A word of a command, with its numbers filled in."""
         if "->" in word:
             return "->".join(self._word(end, numbers) for end in word.split("->"))
+        if ":" in word:
+            return ":".join(self._word(end, numbers) for end in word.split(":"))
         if word == "leader":
             return str(self._leader())
         if word == "down":
@@ -150,7 +155,7 @@ class Play:
 def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
     """Count the messages of these steps."""
     kinds: Counter[str] = Counter()
-    multicasts = memories = 0
+    writes = multicasts = memories = 0
     busy: set[int] = set()
     last = begun
     for step in steps:
@@ -158,6 +163,7 @@ def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
             busy.add(step.at)
             last = step.at
         for turn in step.turns:
+            writes += turn.before is not None and turn.before.stable != turn.after.stable
             sends = [effect for effect in turn.effects if isinstance(effect, Send)]
             spoken = [send for send in sends if send.to != turn.node]
             kinds.update(kind_of(send.message) for send in spoken)
@@ -165,4 +171,5 @@ def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
             memories += len(sends) - len(spoken)
             if spoken:
                 busy.add(step.at)
-    return Tally(kinds, multicasts, memories, len(busy), (last - begun) // cluster.setting.timing.T)
+    time = (last - begun) // cluster.setting.timing.T
+    return Tally(kinds, multicasts, memories, len(busy), time, writes)

@@ -17,6 +17,9 @@ from electorate.costs import (
     park,
     ring_attribute,
     ring_list,
+    three_phase,
+    three_phase_ballots,
+    two_phase,
 )
 from electorate.costs.case import Case
 from electorate.protocols.bully import Bully
@@ -26,9 +29,12 @@ from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
-from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
+from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.three_phase import ThreePhase
+from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.two_phase import TwoPhase
 from electorate.trace import Start
 
 CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
@@ -39,10 +45,12 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     Invitation: invitation.CASES,
     Mandate: mandate.CASES,
     Park: park.CASES,
-    ParkPrinted: park.CASES,
-    ParkLiteral: park.LITERAL,
+    ParkPrinted: park.PRINTED,
     RingAttribute: ring_attribute.CASES,
     RingList: ring_list.CASES,
+    ThreePhase: three_phase.CASES,
+    ThreePhaseBallots: three_phase_ballots.CASES,
+    TwoPhase: two_phase.CASES,
 }
 
 GENERIC = (

@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import stdev
 from typing import NamedTuple
 
-from electorate.costs.case import MEASURES, MEMORIES, Case
+from electorate.costs.case import MEASURES, MEMORIES, WRITES, Case
 from electorate.costs.expectation import Bounds, mean_of
 from electorate.costs.formula import Numbers
 from electorate.costs.play import Tally
@@ -82,6 +82,8 @@ def _measures(case: Case, played: Sequence[Played]) -> list[str]:
     tallies = [tally for batch in played for tally in batch.tallies]
     kinds = dict.fromkeys([*case.formulas, *(kind for tally in tallies for kind in tally.kinds)])
     rest = [*case.tallies, *MEASURES]
+    if WRITES not in case.formulas:
+        rest.remove(WRITES)
     if MEMORIES not in case.formulas and not any(tally.memories for tally in tallies):
         rest.remove(MEMORIES)
     return [*(kind for kind in kinds if kind not in rest), *rest]

@@ -58,6 +58,8 @@ class Letter(msgspec.Struct, frozen=True, tag=True):
 
     number: Annotated[int, msgspec.Meta(ge=1)]
     body: msgspec.Raw
+    to_guest: bool = False
+    """Whether it is meant for what else lives in the node; then its number says nothing."""
 
 
 Frame = Hello | Welcome | Refusal | Beat | Letter

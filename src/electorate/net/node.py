@@ -22,6 +22,7 @@ from electorate.core.codec import Codec
 from electorate.net.clock import now_ms
 from electorate.net.config import NodeConfig
 from electorate.net.frame import BadFrame, Hello, Letter
+from electorate.net.guest import Guest, Host
 from electorate.net.instance import Instance
 from electorate.net.network import Network
 from electorate.net.port import NodePort
@@ -42,6 +43,7 @@ class Node:
         config: NodeConfig,
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
+        guest: Guest | None = None,
     ) -> None:
         self.config = config
         self.counters: Counter[str] = Counter()
@@ -52,6 +54,7 @@ class Node:
         self._early: list[tuple[float, Received, Letterhead]] = []
         """Letters for the life that is about to begin."""
         self._machine = machine
+        self._guest = guest
         self._codec = Codec(machine)
         self._on_change = on_change
         self._shown: Standing | None = None
@@ -84,6 +87,8 @@ class Node:
         self.network.trust()
         tasks: list[asyncio.Future[Any]] = [self._failed]
         try:
+            if self._guest is not None:
+                self._guest.begin(Host(self.config.me, self.network, self.store, self._enter))
             await self.network.listener.start(self.config.addresses[self.config.me])
             runs = [stopping.wait(), self._beat(), self._live()]
             runs += [link.run() for link in self.network.links.values()]
@@ -102,6 +107,8 @@ class Node:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if self._guest is not None:
+                await self._guest.end()
             self.close()
 
     def close(self) -> None:
@@ -224,6 +231,8 @@ class Node:
         if odd is not None:
             self.counters[f"came back with {odd}"] += 1
             log.warning("node %s came back with %s", hello.node, odd)
+        if self._guest is not None:
+            self._guest.met(hello)
 
     def seen(self) -> None:
         """A node that was suspect shows that it is alive."""
@@ -237,11 +246,23 @@ class Node:
 
     def read(self, hello: Hello, letter: Letter) -> None:
         """A letter has come; BadFrame if it cannot be read."""
+        if letter.to_guest:
+            self._read_for_guest(hello, letter)
+            return
         try:
             message = self._codec.message(bytes(letter.body))
         except Exception:
             raise BadFrame("unreadable message") from None
         self._enter(self._receive, hello, letter.number, message)
+
+    def _read_for_guest(self, hello: Hello, letter: Letter) -> None:
+        if self._guest is None:
+            raise BadFrame("unreadable message")
+        try:
+            message = self._guest.decode(bytes(letter.body))
+        except Exception:
+            raise BadFrame("unreadable message") from None
+        self._enter(self._guest.read, hello, message)
 
     def _receive(self, hello: Hello, number: int, message: Message) -> None:
         if not self.network.listener.hears(hello.node):

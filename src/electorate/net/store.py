@@ -91,6 +91,17 @@ class Store:
         rows = [(insert, (name, data, zlib.crc32(data))) for name, data in records.items()]
         self._write(*rows)
 
+    def names(self) -> list[str]:
+        """Everything under which something is saved."""
+        try:
+            return [name for (name,) in self._db.execute("select instance from stable")]
+        except Exception as error:
+            raise StoreError(f"cannot read {self._path}: {error}") from error
+
+    def drop(self, instance: str) -> None:
+        """Forget what was saved under this name, durably."""
+        self._write(("delete from stable where instance = ?", (instance,)))
+
     def last_seen(self, node: int) -> tuple[str, int] | None:
         """The store and incarnation under which another node was met last."""
         row = self._row("select store, incarnation from known where node = ?", (node,))

@@ -1,14 +1,22 @@
 """A node in a thread of its own, so that a blocked application costs it nothing."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from electorate.core import Machine, Standing
 from electorate.net.config import NodeConfig
+from electorate.net.guest import Guest
 from electorate.net.node import Node
+
+R = TypeVar("R")
+
+
+class NodeEnded(Exception):
+    """There is no node any more that could do it."""
 
 
 class NodeThread:
@@ -19,8 +27,9 @@ class NodeThread:
         config: NodeConfig,
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
+        guest: Guest | None = None,
     ) -> None:
-        self.node = Node(config, machine, on_change)
+        self.node = Node(config, machine, on_change, guest)
         self.error: Exception | None = None
         self.ended = threading.Event()
         self._ready = threading.Event()
@@ -43,6 +52,13 @@ class NodeThread:
         """Have something done in the node's thread; nothing happens once it has ended."""
         with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
             self._loop.call_soon_threadsafe(act, *given)
+
+    def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
+        """Have something awaited in the node's loop."""
+        if self.ended.is_set() or not self._ready.is_set():
+            act.close()
+            raise NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
+        return asyncio.run_coroutine_threadsafe(act, self._loop)
 
     def _run(self) -> None:
         try:

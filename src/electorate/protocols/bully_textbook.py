@@ -174,7 +174,8 @@ class BullyTextbook(Machine[BullyTextbookState]):
         Assumption.NO_PAUSE,
         Assumption.NO_PARTITION,
     )
-    form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
+    # The code of the slides keeps neither, not even without a fault.
+    form_promises = {"printed": ()}
     growing = {"task": Growth.ORDER}
     strongest = "highest"
 

@@ -3,9 +3,9 @@
 Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, in the message form
 of P. F. Souto, "Elections", 2021, slides "The Invitation Algorithm"; more choices are those of the
 Carnegie Mellon lecture notes "Coordinator Election", section "The Invitation Algorithm".
-Needs: nothing for agreement within a group. For a single group: a message is handled within T of
-being sent, and before a timer that ends at that very moment, and all live nodes are linked.
-Otherwise more than one group may remain: tests/golden/invitation/not_transitive.txt.
+Needs: nothing for agreement within a group. For few groups: a message is handled within T of being
+sent, and before a timer that ends at that very moment. For a single group all live nodes must be
+linked; otherwise more than one may remain: tests/golden/invitation/not_transitive.txt.
 """
 
 from enum import StrEnum
@@ -159,6 +159,8 @@ class InvitationRules(Rules):
     """Whether checks go on at their own pace, or begin afresh with every new group."""
     ack: Literal["none", "awaited"] = "none"
     """Whether followers confirm that they are at work; who does not is struck off."""
+    wraps: int = 0
+    """After how many groups the numbers of a node begin anew; 0: never."""
     delay: Span = T + 1
     """For each rank above mine."""
     check: Span = 7 * T
@@ -210,7 +212,9 @@ class Invitation(Machine[InvitationState]):
         "sound": InvitationRules(),
         "printed": InvitationRules(probe="alive", outranked="delay", ack="awaited"),
     }
-    promises = ("A3", "A2")
+    promises = ("A3", "S4", "A2", "A4p")
+    # As printed, groups may be left in the lurch, or miss each other for ever.
+    form_promises = {"printed": ("A3", "S4", "A2")}
     assumptions = (
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
@@ -370,6 +374,8 @@ class Invitation(Machine[InvitationState]):
     def _forming(self, s: InvitationState, phase: Phase) -> InvitationState:
         """Myself at the head of a new group, which nobody else is in yet."""
         counter = s.stable.counter + 1
+        if 0 < self.rules.wraps < counter:
+            counter = 1
         return InvitationState(s.me, InvitationStable(counter), phase, (s.me, counter), s.tasks)
 
     def _stopped(self, s: InvitationState) -> list[Effect]:

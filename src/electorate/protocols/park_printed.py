@@ -112,11 +112,12 @@ class ParkPrinted(Machine[ParkPrintedState]):
         "printed": ParkPrintedRules(),
         "literal": ParkPrintedRules(answer="PropIn", refresh="before", otherwise="outer"),
     }
-    promises: tuple[str, ...] = ("P1", "P2")
-    assumptions: tuple[Assumption, ...] = (
-        Assumption.ACCURATE_DETECTOR,
-        Assumption.NO_CRASH,
-        Assumption.NO_LOSS,
+    promises = ("P1", "P2")
+    # To the letter, P1 is kept whatever happens, for nobody ever leads.
+    form_promises = {"literal": ("P1",)}
+    form_assumptions = dict.fromkeys(
+        ("sound", "printed"),
+        (Assumption.ACCURATE_DETECTOR, Assumption.NO_CRASH, Assumption.NO_LOSS),
     )
     growing = {"round": Growth.ORDER, "round_in": Growth.ORDER}
     strongest = "lowest"
@@ -194,10 +195,3 @@ class ParkPrinted(Machine[ParkPrintedState]):
     def _all(self, s: ParkPrintedState, message: Message) -> list[Effect]:
         """The message to everybody in view, myself included."""
         return [Send(j, message) for j in sorted(s.view)]
-
-
-class ParkLiteral(ParkPrinted):
-    """Figure 1 to the letter. It keeps P1, because nobody ever leads."""
-
-    promises = ("P1",)
-    assumptions = ()

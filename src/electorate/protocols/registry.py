@@ -10,9 +10,12 @@ from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
-from electorate.protocols.park_printed import ParkLiteral, ParkPrinted
+from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
+from electorate.protocols.three_phase import ThreePhase
+from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.two_phase import TwoPhase
 
 
 class Entry(NamedTuple):
@@ -34,12 +37,16 @@ REGISTRY: dict[str, Entry] = {
     "ring-list-as-printed": Entry(RingList, form="printed"),
     "park": Entry(Park),
     "park-as-printed": Entry(ParkPrinted, form="printed"),
-    "park-literal": Entry(ParkLiteral, form="literal"),
+    "park-literal": Entry(ParkPrinted, form="literal"),
     "bully-rpc": Entry(BullyRpc),
     "bully-rpc-as-printed": Entry(BullyRpc, form="printed"),
     "bully-textbook": Entry(BullyTextbook),
     "bully-textbook-as-printed": Entry(BullyTextbook, form="printed"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
+    "two-phase": Entry(TwoPhase),
+    "three-phase": Entry(ThreePhase),
+    "three-phase-as-printed": Entry(ThreePhase, form="printed"),
+    "three-phase-ballots": Entry(ThreePhaseBallots),
     "mandate": Entry(Mandate),
 }

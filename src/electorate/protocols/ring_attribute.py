@@ -140,6 +140,8 @@ class RingAttribute(Machine[RingAttributeState]):
         ),
     }
     promises = ("A1", "A2", "S2")
+    # As printed, only the first election is sure to end.
+    form_promises = {"printed": ("A1", "S2")}
     assumptions = (
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,

@@ -10,7 +10,7 @@ from electorate.core import NodeId
 from electorate.simulate.delay import Delay
 from electorate.simulate.world import Channel, Envelope
 
-MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY = range(6)
+MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY, ANSWER = range(7)
 
 Key = tuple[int, NodeId, NodeId, int]
 """What a number is for, for whom, and how many came before it."""
@@ -40,6 +40,9 @@ class Chance(Protocol):
 
     def jitter(self, node: NodeId, longest: int) -> int:
         """How much later than at its earliest a timer fires."""
+
+    def answer(self, node: NodeId, choices: int) -> int:
+        """Which of so many things an application does that owes one of them."""
 
 
 def mixed(number: int) -> int:
@@ -108,6 +111,10 @@ class Drawn:
         drawn = self._share(*_next(self._asked, JITTER, node, 0))
         return int(drawn * (longest + 1))
 
+    def answer(self, node: NodeId, choices: int) -> int:
+        """Which of so many things an application does that owes one of them."""
+        return int(self._share(*_next(self._asked, ANSWER, node, choices)) * choices)
+
 
 class Fixed:
     """Numbers that are written down; others take their place where nothing is.
@@ -158,6 +165,13 @@ class Fixed:
         if self._source:
             self.numbers[key] = self._source.jitter(node, longest)
         return min(longest, self.numbers.get(key, 0))
+
+    def answer(self, node: NodeId, choices: int) -> int:
+        """Which of so many things an application does that owes one of them."""
+        key = _next(self._asked, ANSWER, node, choices)
+        if self._source:
+            self.numbers[key] = self._source.answer(node, choices)
+        return min(choices - 1, self.numbers.get(key, 0))
 
 
 def _next(asked: dict[tuple[int, NodeId, NodeId], int], what: int, one: int, other: int) -> Key:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from electorate.claims import Following
-from electorate.core import NodeId, Request, Span, Standing, Status, text_of
+from electorate.core import Decision, NodeId, Request, Span, Standing, Status, Wants, text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.judge import claims_of
 from electorate.simulate.law import IllegalStep
@@ -161,7 +161,7 @@ def _ask(cluster: Cluster, words: Words) -> None:
     words, torn = _untorn(words)
     node, text = _id(words[0]), " ".join(words[1:])
     local = cluster.node(node).local
-    offered = cluster.locals.turns.may_ask(local.standing) if local else ()
+    offered = cluster.locals.turns.offered(local.standing) if local else ()
     request = next((request for request in offered if text_of(request) == text), None)
     cluster.ask(node, request or _Unoffered(text), torn)
 
@@ -245,6 +245,9 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
     """A standing as people read it."""
     if standing is None:
         return "down"
+    if isinstance(standing, Decision):
+        text = _decision_text(standing)
+        return text + (", paused" if paused else "")
     text = str(standing.status)
     if standing.group is not None:
         text += f" in group {text_of(standing.group)}"
@@ -253,6 +256,15 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
     if standing.token is not None:
         text += f" with token {standing.token}"
     return text + (", paused" if paused else "")
+
+
+def _decision_text(decision: Decision) -> str:
+    text = str(decision.state)
+    if decision.wants is not Wants.NOTHING:
+        text += f", wants {decision.wants}"
+    if decision.leader is not None:
+        text += f", follows {decision.leader}"
+    return text + (", is done" if decision.over else "")
 
 
 def _claims(cluster: Cluster, words: Words) -> Iterator[str]:

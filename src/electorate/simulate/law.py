@@ -4,7 +4,7 @@ With bounded clocks these laws are strict, so that a run found by any other driv
 one above all, can be held against them. With unbounded clocks only the order of events counts.
 """
 
-from electorate.core import NodeId
+from electorate.core import NodeId, text_of
 from electorate.simulate.world import Envelope, Node, World
 from electorate.trace import Order, Ties
 
@@ -90,7 +90,10 @@ def may_tick(world: World, by: int) -> None:
             what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
             raise IllegalStep(f"time cannot pass by {by}: {what} is due {when}")
     for node in world.nodes.values():
-        if node.reacts:
+        if node.local is not None and node.reacts:
+            if node.local.owes:
+                owed = " or ".join(map(text_of, node.local.owes))
+                raise IllegalStep(f"time cannot pass: {node.id} owes {owed}")
             for armed in node.timers.values():
                 if armed.latest < then:
                     when = _in(armed.latest - world.now)

@@ -42,6 +42,8 @@ class Local(msgspec.Struct, eq=False):
     code: int
     """A number for the standing, above zero."""
     outcomes: dict[Hashable, "Outcome"]
+    owes: tuple[Request, ...] = ()
+    """What the application owes: it asks for one of these."""
 
 
 class Outcome(msgspec.Struct, eq=False):
@@ -133,6 +135,7 @@ class Locals:
         known = self._locals.get(state)
         if known is None:
             standing = self.turns.view(state)
-            known = Local(state, standing, self.code(standing), {})
+            owes = self.turns.must_ask(standing)
+            known = Local(state, standing, self.code(standing), {}, owes)
             self._locals[state] = known
         return known

@@ -1,15 +1,16 @@
 """Replaying: run what is written down again, and find the first difference.
 
-Both golden scripts and traces in JSON lines can be replayed; the claims of the protocol are judged
-after every step.
+Both golden scripts and traces in JSON lines can be replayed; the claims that the protocol promises
+or the script names are judged after every step.
 """
 
+from collections.abc import Iterable
 from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
 
-from electorate.claims import Following, Kind, Witness
+from electorate.claims import CLAIMS, Following, Kind, Witness
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.judge import claims_of
 from electorate.simulate.script import ScriptError, run_script
@@ -46,17 +47,20 @@ class Replay(NamedTuple):
 
 
 class Watcher:
-    """Judges the claims of a protocol after every step."""
+    """Judges after every step what a protocol promises, and whatever else is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: Iterable[str] = ()) -> None:
         self.breaches: dict[str, Breach] = {}
+        self._named = tuple(named)
         self._followed: list[Following] | None = None
 
     def __call__(self, cluster: Cluster) -> None:
         """Judge the cluster as it is now."""
         row = cluster.row()
         if self._followed is None:
-            self._followed = [Following(claim) for claim in claims_of(cluster.machine)]
+            promised = claims_of(cluster.machine)
+            named = (CLAIMS[name] for name in self._named if name in CLAIMS)
+            self._followed = [Following(claim) for claim in dict.fromkeys((*promised, *named))]
         for following in self._followed:
             claim, witness = following.claim, following.judge(row)
             if claim.kind is Kind.GOAL:
@@ -67,13 +71,19 @@ class Watcher:
 
 def replay(text: str, find: Find, name: str) -> Replay:
     """Replay a script, or a trace in JSON lines; raises ScriptError if it cannot be run."""
-    watcher = Watcher()
+    watcher = Watcher(_named(text))
     if text.startswith("{"):
         again, trace = _replay_json(text, find, name, watcher)
     else:
         again, trace = run_script(text, find, name, watcher)
     breaches = dict(sorted(watcher.breaches.items()))
     return Replay(again, trace, first_difference(text, again), breaches)
+
+
+def _named(text: str) -> list[str]:
+    """The claims that a script names."""
+    lines = (line.split() for line in text.splitlines())
+    return [name for words in lines if words[:1] == ["claims"] for name in words[1:]]
 
 
 def first_difference(expected: str, actual: str) -> Difference | None:

@@ -130,6 +130,7 @@ class Run:
             elif rank == EXPIRY and not what.gone and cluster.obstacle(what):
                 self._reach(time)
                 cluster.expire()
+            self._answer()
         return self._concluded()
 
     def _reach(self, time: int) -> None:
@@ -204,6 +205,17 @@ class Run:
             torn = self._turmoil.torn(node, outcome)
         self._cluster.run_out(node.id, armed.timer, torn)
         self._after(node)
+
+    def _answer(self) -> None:
+        """Applications do what they owe, at once."""
+        while (node := next(self._cluster.debtors(), None)) is not None:
+            assert node.local is not None
+            owes = node.local.owes
+            request, torn = owes[self._chance.answer(node.id, len(owes))], None
+            if self._turmoil.tears:
+                torn = self._turmoil.torn(node, self._cluster.locals.asked(node.local, request))
+            self._cluster.ask(node.id, request, torn)
+            self._after(node)
 
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""

@@ -11,6 +11,7 @@ from electorate.core import NodeId, Strongest, Timing, Value
 from electorate.simulate.delay import Delay, Uniform, parse_delay, parse_time
 from electorate.simulate.fault import AnyFault, Plan
 from electorate.trace import Clock, Connections, Order, Setting, Start
+from electorate.trace.graph import Links, graph_of
 
 T = 1000
 """The usual length of T: fine enough for time to pass for continuous."""
@@ -40,6 +41,8 @@ class Scenario(Value):
     """The conditions of a run; all times are in units of which T has `timing.T`."""
 
     ids: tuple[NodeId, ...] = (1, 2, 3)
+    graph: Links | None = None
+    """The links that there are; None if everybody is linked to everybody."""
     start: Start = Start.NORMAL
     timing: Timing = Timing(T=T)
     delay: Delay = Uniform(0, T)
@@ -73,6 +76,7 @@ class Scenario(Value):
             order=self.order,
             connections=self.connections,
             start=self.start,
+            graph=self.graph,
         )
         if longest is not None and longest <= setting.delay_max:
             return setting
@@ -85,6 +89,7 @@ class _Network(Value):
     duplication: float = 0.0
     order: Order = Order.FIFO
     connections: Connections = Connections.OUTLIVE
+    graph: str | None = None
 
 
 class _Detector(Value):
@@ -135,9 +140,11 @@ def _resolved(sheet: _Sheet) -> Scenario:
     timing, network = sheet.timing, sheet.network
     if sheet.nodes < 1 or timing.T < 1:
         raise ValueError("nodes and timing.T are at least 1")
+    count, links = (None, None) if network.graph is None else graph_of(network.graph)
     counts = {name: getattr(sheet.faults, name) for name in Faults.__struct_fields__}
     scenario = Scenario(
-        ids=tuple(range(1, sheet.nodes + 1)),
+        ids=tuple(range(1, (count or sheet.nodes) + 1)),
+        graph=links,
         start=sheet.start,
         timing=timing,
         delay=parse_delay(network.delay, timing),

@@ -1,5 +1,7 @@
 """Running on without faults: every delay is the longest allowed, messages come before timers.
 
+What an application owes it does at once, and the first thing of what it may choose from.
+
 So a cluster settles after a disturbance, and so it gets from the first boots to its normal state,
 where most runs begin (see start.py).
 """
@@ -9,7 +11,7 @@ from typing import Any
 
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.world import Armed, Envelope
+from electorate.simulate.world import Armed, Envelope, Node
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
@@ -36,6 +38,8 @@ class Calm:
         Nor do those that end an office: they are set again for as long as it lasts.
         """
         nodes = self.cluster.nodes
+        if self._debtor() is not None:
+            return False
         for envelope in self.cluster.in_flight():
             if not nodes[envelope.to].paused:
                 return False
@@ -46,9 +50,15 @@ class Calm:
             for timer in node.timers
         )
 
+    def _debtor(self) -> Node | None:
+        """The first node whose application can do what it owes."""
+        return next(self.cluster.debtors(), None)
+
     def next_time(self) -> int | None:
         """When the next thing is due; None if nothing ever will be."""
         self._take_in()
+        if self._debtor() is not None:
+            return self.cluster.now
         while self._due and self._is_void(self._due[0][3]):
             heapq.heappop(self._due)
         if self._due:
@@ -62,6 +72,10 @@ class Calm:
         assert time is not None
         if time > cluster.now:
             cluster.tick(time - cluster.now)
+            return
+        debtor = self._debtor()
+        if debtor is not None and debtor.local is not None:
+            cluster.ask(debtor.id, debtor.local.owes[0])
             return
         what = self._due[0][3]
         here = cluster.nodes[what.node if isinstance(what, Armed) else what.to]

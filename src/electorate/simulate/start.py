@@ -52,7 +52,8 @@ def started(
 
 def _run_to_normal(cluster: Cluster) -> None:
     """Follow the fault-free run until it is at rest or repeats itself."""
-    goals = [claim for claim in claims_of(cluster.machine) if claim.kind is Kind.GOAL]
+    promised = claims_of(cluster.machine) if cluster.setting.is_complete else ()
+    goals = [claim for claim in promised if claim.kind is Kind.GOAL]
     try:
         if any(timer.periodic for timer in cluster.machine.timers):
             _run_to_loop(cluster, goals)

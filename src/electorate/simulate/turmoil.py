@@ -80,12 +80,15 @@ class Turmoil:
             self._heal(*link)
 
     def _links(self, what: fault.Cut | fault.Partition) -> list[tuple[NodeId, NodeId]]:
+        """The ways that it is about, of those that there are."""
         if isinstance(what, fault.Cut):
-            return [(what.sender, what.to)]
-        ids = self._cluster.members.ids
-        rest = [node for node in ids if node not in what.side]
-        ways = [(one, other) for one in what.side for other in rest]
-        return ways + [(other, one) for one, other in ways]
+            ways = [(what.sender, what.to)]
+        else:
+            ids = self._cluster.members.ids
+            rest = [node for node in ids if node not in what.side]
+            ways = [(one, other) for one in what.side for other in rest]
+            ways += [(other, one) for one, other in ways]
+        return [way for way in ways if self._cluster.setting.linked(*way)]
 
     def note_crash(self, node: Node) -> None:
         """A node has gone down, in the middle of a turn or not."""

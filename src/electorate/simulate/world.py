@@ -84,6 +84,7 @@ class World:
         self.nodes = {node: Node(node) for node in self.members.ids}
         self.channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self.delay_max = setting.delay_max
+        self._owing = type(machine).must_ask is not Machine.must_ask
         self.absent = self.absent_links()
         """Kept up to date by those who cut and heal links."""
 
@@ -121,6 +122,13 @@ class World:
     def is_awaited(self, envelope: Envelope) -> bool:
         """Whether a node that is up and not paused must take this message within its bound."""
         return self.nodes[envelope.to].reacts and self.obstacle(envelope) is None
+
+    def debtors(self) -> Iterator[Node]:
+        """The nodes whose applications owe an answer and can give it now."""
+        for node in self.nodes.values() if self._owing else ():
+            owes = node.local is not None and node.local.owes
+            if owes and not node.paused and self.ended_office(node) is None:
+                yield node
 
     def ended_office(self, node: Node) -> Armed | None:
         """The timer that has ended this node's office and that it has not taken notice of yet."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from electorate.core import NodeId, Standing, Status, text_of
-from electorate.trace.word import nodes_text
+from electorate.core import Decision, NodeId, Stage, Standing, Status, text_of
+from electorate.trace.word import listed, nodes_text
 
 
 def first_belief(me: NodeId, new: Standing) -> str:
     """How a node stands that has just booted."""
+    if isinstance(new, Decision):
+        return _stage(me, new, single=True)
     if new.status is Status.ELECTION:
         return "enters an election"
     return _stand(me, new, single=True) + _token(None, new) + _office(me, new)
@@ -17,6 +19,9 @@ def change_of(
     me: NodeId, old: Standing, new: Standing, named: NodeId | None = None
 ) -> Iterator[str]:
     """What a node believes now and did not believe before; `named` is who was just spoken of."""
+    if isinstance(new, Decision) and isinstance(old, Decision):
+        yield from _progress(me, old, new)
+        return
     if (old.status, old.leader) == (new.status, new.leader):
         yield from _small_change(me, old, new)
         return
@@ -37,6 +42,49 @@ def change_of(
     else:
         known = _group(old, new) + _token(old, new)
         yield _arrival(me, old, new) + instead + known + _office(me, new)
+
+
+STAGES = {
+    Stage.WORKING: ("has", "have", "not voted"),
+    Stage.UNCERTAIN: ("is", "are", "uncertain"),
+    Stage.COMMITTABLE: ("is", "are", "ready to commit"),
+    Stage.ABORTABLE: ("is", "are", "ready to abort"),
+    Stage.COMMITTED: ("has", "have", "committed"),
+    Stage.ABORTED: ("has", "have", "aborted"),
+}
+ARRIVALS = {
+    Stage.WORKING: "forgets",
+    Stage.UNCERTAIN: "becomes uncertain",
+    Stage.COMMITTABLE: "gets ready to commit",
+    Stage.ABORTABLE: "gets ready to abort",
+    Stage.COMMITTED: "commits",
+    Stage.ABORTED: "aborts",
+}
+
+
+def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
+    """How far one node or several have come; `me` is None if none of them leads."""
+    one, many, what = STAGES[view.state]
+    if view.coordinates and view.state is Stage.WORKING:
+        what = "not begun"
+    s = "s" if single else ""
+    led = f" and follow{s} node {view.leader}" if view.leader is not None else ""
+    leads = view.leader is not None and view.leader == me
+    return f"{one if single else many} {what}" + (" and leads" if leads else led)
+
+
+def _progress(me: NodeId, old: Decision, new: Decision) -> Iterator[str]:
+    """How a node comes on with a transaction, and whom it follows now."""
+    if new.state is not old.state:
+        begins = new.coordinates and old.state is Stage.WORKING
+        yield "begins" if begins else ARRIVALS[new.state]
+    if new.leader != old.leader:
+        if new.leader is None:
+            yield "follows nobody any more"
+        else:
+            yield "leads" if new.leader == me else f"follows node {new.leader}"
+    if new.over and not old.over:
+        yield "need not remember"
 
 
 def _small_change(me: NodeId, old: Standing, new: Standing) -> Iterator[str]:
@@ -90,8 +138,22 @@ def _office(me: NodeId, new: Standing) -> str:
     return f" until its timer {new.until} runs out" if ends else ""
 
 
+def _opening_of(start: Mapping[NodeId, Decision]) -> str:
+    groups: dict[tuple[Decision, bool], list[NodeId]] = {}
+    for node, view in start.items():
+        groups.setdefault((view, view.leader == node), []).append(node)
+    clauses = [
+        f"{nodes_text(nodes)} " + _stage(nodes[0] if leads else None, view, single=len(nodes) == 1)
+        for (view, leads), nodes in groups.items()
+    ]
+    return f"At first {listed(clauses)}."
+
+
 def opening_of(start: Mapping[NodeId, Standing]) -> str:
     """How the nodes stand before anything happens."""
+    decisions = {n: view for n, view in sorted(start.items()) if isinstance(view, Decision)}
+    if decisions:
+        return _opening_of(decisions)
     groups: dict[tuple[Status, NodeId | None, bool], list[NodeId]] = {}
     for node, standing in sorted(start.items()):
         key = (standing.status, standing.leader, standing.leader == node)

@@ -123,6 +123,15 @@ class Setting(Value):
             return True
         return (one, other) in self.graph or (other, one) in self.graph
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody is linked to everybody."""
+        return all(self.linked(one, other) for one in self.ids for other in self.ids)
+
+    def graph_text(self) -> str:
+        """The links as a `cluster` line has them, `1-2,2-3`; nothing if that is not fixed."""
+        return ",".join(f"{a}-{b}" for a, b in self.graph or ())
+
     def neighbours(self, node: NodeId) -> frozenset[NodeId]:
         """The nodes that a node is linked to, itself included."""
         return frozenset(other for other in self.ids if self.linked(node, other))
@@ -145,7 +154,10 @@ class Setting(Value):
     def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
         """The machine that all nodes of this run share."""
         rules = kind.form(form).with_texts(self.rules)
-        return kind(self.members(), self.promised, rules)
+        machine = kind(self.members(), self.promised, rules)
+        if form in kind.form_promises:
+            machine.promises = kind.promised(form)
+        return machine
 
     def text(self) -> str:
         """The `cluster` line; what has its usual value is left out."""
@@ -163,7 +175,7 @@ class Setting(Value):
         if self.attributes:
             words.append("attributes=" + ",".join(map(str, self.attributes)))
         if self.graph is not None:
-            words.append("graph=" + ",".join(f"{a}-{b}" for a, b in self.graph))
+            words.append(f"graph={self.graph_text()}")
         if self.drift:
             words.append(f"drift={self.drift:g}")
         return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])

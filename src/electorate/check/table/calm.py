@@ -5,7 +5,8 @@ others there are edges, whether they lack a goal, and the state that each was me
 found again by replaying the way to it.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,21 @@ from electorate.check.column import Row
 from electorate.check.judge import Judge
 from electorate.check.part import Pulse
 from electorate.check.progress import LimitReached
-from electorate.check.table.component import sorted_edges
 from electorate.check.table.engine import Engine
 from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
-from electorate.check.table.visited import HALF, Level, Visited
+from electorate.check.table.stretch import Stretch, edges_of, mapped, sorted_edges
+from electorate.check.table.visited import HALF, Visited
+from electorate.check.verdict import Way, ways_of
 from electorate.check.world import Move, World
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim
 
 Path = list[tuple[Row, Move]]
 Array = np.ndarray[Any, Any]
 
 STATES_MAX = 1 << 31
+STRETCH = 1 << 22
+"""So many states are expanded before their edges are put in order."""
 
 
 class TableCalm:
@@ -40,23 +44,23 @@ class TableCalm:
     ) -> None:
         self.world = world
         self.judge = judge
-        self.starts = self.targets = self.ticks = np.empty(0, np.int64)
-        self.cut: Array = np.empty(0, np.bool_)
-        """States some of whose successors lie beyond a bound."""
-        self.roots: Array = np.empty(0, np.int32)
+        self.stretches: list[Stretch] = []
+        """The edges, in the order of the states."""
+        self.roots: list[range] = []
         """States in which faults ended."""
-        self.depths: Array = np.empty(0, np.int32)
-        """How many moves each state is away, faulty ones included."""
-        self._goals = [claim for claim in world.claims if claim.kind is Kind.GOAL]
+        self.cut_by: Counter[str] = Counter()
+        """How often each bound cut the graph."""
+        self._cut: list[Array] = []
         self._engine = engine
         self._replay = replay
         self._states = Visited(world.width, 1, numbered=True)
         self._scenery = Scenery(engine.layout)
-        self._pieces: dict[str, list[Array]] = {name: [] for name in PIECES}
         self._found: list[tuple[Array, Array, Array]] = []
-        self._lacks = np.empty(0, np.uint8)
-        self._rows: dict[int, Row] = {}
+        self._shortfalls: list[dict[str, str]] = []
+        """What some state lacks: for each goal that it misses, in what way."""
+        self._codes: dict[tuple[tuple[str, str], ...], int] = {}
         self._depth = 0
+        self._rows: dict[int, Row] = {}
 
     def __len__(self) -> int:
         return self._states.size
@@ -77,7 +81,7 @@ class TableCalm:
         self._engine.make_room(self._states, len(stable))
         # Odd numbers are those of faulty states, even ones those of stable states.
         self._states.take_in(0, stable, fingerprints(stable), 2 * numbers + 1)
-        self._pieces["roots"].append(np.arange(before, len(self), dtype=np.int32))
+        self.roots.append(range(before, len(self)))
 
     def _resumed(self) -> Array:
         cards = list(self.world.locals.cards)
@@ -93,19 +97,22 @@ class TableCalm:
         if len(self) > min(states_max, STATES_MAX):
             raise LimitReached(f"more than {states_max:,} stable states (--states-max)")
         (level,) = self._states.next_levels()
-        numbers = np.arange(level.first, level.first + level.size, dtype=np.int64)
-        cut = self._engine.run(
-            level.rows, level.marks, numbers, self._states, keep_all=True, accept=self._accept
-        )
-        starts, targets, ticks = sorted_edges(level.size, level.first, *self._joined_edges())
-        add = self._pieces
-        add["counts"].append(np.diff(starts).astype(np.uint32))
-        add["targets"].append(targets)
-        add["ticks"].append(ticks)
-        add["cut"].append(cut)
-        add["lacks"].append(self._judged(level))
-        add["depths"].append(np.full(level.size, self._depth, np.int32))
+        before = self.world.cuts.copy()
+        for at in range(0, level.size, STRETCH):
+            self._stretch(level.first + at, level.rows[at : at + STRETCH], level.marks[at:])
+        self.cut_by += self.world.cuts - before
         self._depth += 1
+
+    def _stretch(self, first: int, rows: Array, marks: Array) -> None:
+        """Add the successors of some states, which are numbered from `first` on."""
+        numbers = np.arange(first, first + len(rows), dtype=np.int64)
+        cut = self._engine.run(
+            rows, marks[: len(rows)], numbers, self._states, keep_all=True, accept=self._accept
+        )
+        starts, edges = sorted_edges(len(rows), first, *self._joined_edges())
+        lacks = self._judged(rows)
+        self.stretches.append(Stretch(first, starts, mapped(edges), lacks, self._depth))
+        self._cut.append((np.flatnonzero(cut) + first).astype(np.int32))
 
     def _accept(self, owner: int) -> None:
         for rows, marks, sources, ticks in self._engine.offered(owner):
@@ -123,34 +130,57 @@ class TableCalm:
         self._found.clear()
         return joined
 
-    def _judged(self, level: Level) -> Array:
-        """For each state the goals that it lacks, as bits."""
+    def _judged(self, rows: Array) -> Array:
+        """For each state the code of what it lacks."""
         sights = self._engine.book.tables().sights
-        for place in self._scenery.new_among(level.rows, sights):
-            row = tuple(map(int, level.rows[place]))
-            lacking = {claim.name for claim, _ in self.judge.of(row).lacking}
-            bits = sum((goal.name in lacking) << k for k, goal in enumerate(self._goals))
-            self._scenery.set(level.rows, place, sights, bits)
-        return self._scenery.values(level.rows, sights)
+        for place in self._scenery.new_among(rows, sights):
+            judgement = self.judge.of(tuple(map(int, rows[place])))
+            self.judge.sometimes_overlapped(judgement)
+            key = tuple((claim.name, witness.text) for claim, witness in judgement.lacking)
+            code = self._codes.setdefault(key, len(self._codes))
+            if code == len(self._shortfalls):
+                self._shortfalls.append(dict(key))
+            self._scenery.set(rows, place, sights, code)
+        return self._scenery.values(rows, sights).astype(np.min_scalar_type(len(self._codes)))
+
+    @property
+    def facts(self) -> int:
+        """What was seen to be possible."""
+        return self._engine.facts
+
+    @property
+    def transitions(self) -> int:
+        """How many edges there are."""
+        return sum(len(stretch.edges) for stretch in self.stretches)
 
     def complete(self) -> None:
-        """All states are known: put the graph together."""
-        pieces = {name: self._join(name, kind) for name, kind in PIECES.items()}
+        """All states are known: let go of what found them."""
         self._states.forget_slots()
-        self.starts = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(pieces["counts"], out=self.starts[1:])
-        self.targets, self.ticks, self.cut = pieces["targets"], pieces["ticks"], pieces["cut"]
-        self.roots, self.depths, self._lacks = pieces["roots"], pieces["depths"], pieces["lacks"]
 
-    def _join(self, name: str, kind: Any) -> Array:
-        parts, self._pieces[name] = self._pieces[name], []
-        self._engine.expect(sum(part.nbytes for part in parts))
-        return np.concatenate([np.empty(0, kind), *parts])
+    @property
+    def cut(self) -> Array:
+        """States some of whose successors lie beyond a bound."""
+        return np.concatenate([np.empty(0, np.int32), *self._cut])
 
     def lacks(self, claim: Claim) -> Array:
         """For each state whether it lacks the goal."""
-        lacking: Array = (self._lacks >> self._goals.index(claim) & 1).astype(np.bool_)
+        lacks = np.concatenate([stretch.lacks for stretch in self.stretches])
+        lacking: Array = self.missing(claim)[lacks]
         return lacking
+
+    def missing(self, claim: Claim) -> Array:
+        """For each code of what a state lacks whether that is the goal."""
+        return np.array([claim.name in each for each in self._shortfalls], np.bool_)
+
+    def ways(self, claim: Claim, states: Array) -> tuple[Way, ...]:
+        """In what ways these states, in order, lack the goal, and how far the nearest is away."""
+        nearest: dict[str, int] = {}
+        for stretch in self.stretches:
+            ends = (stretch.first, stretch.first + len(stretch.lacks))
+            here = states[slice(*np.searchsorted(states, ends))] - stretch.first
+            for code in map(int, np.unique(stretch.lacks[here])):
+                nearest.setdefault(self._shortfalls[code][claim.name], stretch.depth)
+        return ways_of(nearest)
 
     def close(self) -> None:
         """Let the workers go."""
@@ -158,10 +188,9 @@ class TableCalm:
 
     # --- runs ---
 
-    def edges(self, state: int) -> list[tuple[int, int]]:
+    def edges(self, state: int) -> Iterator[tuple[int, int]]:
         """Where one can go from a state, and whether time passes on the way."""
-        span = slice(self.starts[state], self.starts[state + 1])
-        return [(int(t), int(k)) for t, k in zip(self.targets[span], self.ticks[span], strict=True)]
+        return edges_of(self.stretches, state)
 
     def stem(self, state: int) -> tuple[Path, list[int]]:
         """How to get to a state: the path up to the last fault, and the states after it."""
@@ -197,15 +226,3 @@ class TableCalm:
         )
         self.world.cuts = cuts  # To look again is no new cut.
         return after
-
-
-PIECES: dict[str, Any] = {
-    "counts": np.uint32,
-    "targets": np.int32,
-    "ticks": np.uint8,
-    "cut": np.bool_,
-    "lacks": np.uint8,
-    "depths": np.int32,
-    "roots": np.int32,
-}
-"""What is kept of the states, level by level."""

@@ -1,29 +1,36 @@
-"""Compiled passes over a graph of millions of states: components, what they hold, how far to go."""
+"""Compiled passes over a graph of millions of states: components, and what they hold."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from electorate.check.table.stretch import TARGET, TICK, Stretch
 
-@njit(cache=True)
-def sorted_edges(states: Any, first: Any, sources: Any, targets: Any, ticks: Any) -> Any:
-    """The edges of the states from `first` on, by source: where each state's begin, and all."""
-    starts = np.zeros(states + 1, np.int64)
-    for edge in range(sources.shape[0]):
-        starts[sources[edge] - first + 1] += 1
-    for state in range(states):
-        starts[state + 1] += starts[state]
-    cursor = starts.copy()
-    out = np.empty(targets.shape[0], np.int32)
-    out_ticks = np.empty(targets.shape[0], np.uint8)
-    for edge in range(sources.shape[0]):
-        state = sources[edge] - first
-        at = cursor[state]
-        cursor[state] = at + 1
-        out[at] = targets[edge]
-        out_ticks[at] = ticks[edge]
-    return starts, out, out_ticks
+Array = np.ndarray[Any, Any]
+
+
+class Graph(NamedTuple):
+    """A whole graph in three arrays: where each state's edges begin, their targets and ticks."""
+
+    starts: Array
+    targets: Array
+    ticks: Array
+
+    @classmethod
+    def of(cls, stretches: Sequence[Stretch]) -> "Graph":
+        """The stretches put together."""
+        counts = [np.diff(stretch.starts) for stretch in stretches]
+        starts = np.zeros(sum(map(len, counts)) + 1, np.int64)
+        np.cumsum(np.concatenate(counts), out=starts[1:])
+        edges = np.concatenate([stretch.edges for stretch in stretches])
+        return cls(starts, (edges & TARGET).astype(np.int32), edges & TICK != 0)
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return sum(int(part.nbytes) for part in self)
 
 
 @njit(cache=True)
@@ -83,12 +90,12 @@ def described(
 ) -> Any:
     """For each component what it holds; UNSETTLED if the goal can be lost from here on."""
     flags = np.zeros(count, np.uint8)
+    for state in cut:
+        flags[member[state]] |= OPEN
     for state in range(starts.shape[0] - 1):
         mine = member[state]
         if lacks[state]:
             flags[mine] |= LACKING | UNSETTLED
-        if cut[state]:
-            flags[mine] |= OPEN
         for edge in range(starts[state], starts[state + 1]):
             if member[targets[edge]] == mine:
                 flags[mine] |= CYCLIC
@@ -124,29 +131,3 @@ def unsettle(starts: Any, targets: Any, member: Any, flags: Any, first: Any, sta
             for edge in range(starts[state], starts[state + 1]):
                 if flags[member[targets[edge]]] & UNSETTLED:
                     flags[number] |= UNSETTLED
-
-
-@njit(cache=True)
-def longest(
-    starts: Any, targets: Any, ticks: Any, member: Any, flags: Any, first: Any, states: Any
-) -> Any:
-    """For each component the most ticks to a settled one, and the edge that begins that way."""
-    count = first.shape[0] - 1
-    left = np.zeros(count, np.int32)
-    leaves = np.full(count, -1, np.int32)
-    enters = np.full(count, -1, np.int32)
-    for number in range(count):
-        if not flags[number] & UNSETTLED:
-            continue
-        for k in range(first[number], first[number + 1]):
-            state = states[k]
-            for edge in range(starts[state], starts[state + 1]):
-                other = member[targets[edge]]
-                if other == number:
-                    continue
-                far = left[other] + ticks[edge]
-                if leaves[number] < 0 or far > left[number]:
-                    left[number] = far
-                    leaves[number] = state
-                    enters[number] = targets[edge]
-    return left, leaves, enters

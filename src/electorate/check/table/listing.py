@@ -32,7 +32,7 @@ from electorate.check.table.kernel import (
 from electorate.check.world import World
 from electorate.core import Asked, Event, Received, TimedOut, Viewed
 
-ELECTED_FACT, TORN_FACT = 1, 2
+ACHIEVED_FACT, TORN_FACT = 1, 2
 CUT_KINDS = ("firings", "counter", "capacity")
 
 
@@ -144,6 +144,8 @@ class Listing:
             return 0
         if node.awake:
             self._fire_effects(place, local, node, waits, budget)
+            for request in () if node.expired else node.owes:
+                self._take(place, local, Asked(request), budget)
             if left.asks and not node.expired and node.standing is not None:
                 for request in world.offers(node.standing):
                     self._take(place, local, Asked(request), self._spent(left, "asks"))
@@ -208,7 +210,7 @@ class Listing:
             return
         before, after = world.locals.cards[local], world.locals.cards[coded.local]
         me = world.ids[place]
-        facts = ELECTED_FACT if _leads(after, me) and not _leads(before, me) else 0
+        facts = ACHIEVED_FACT if after.achieves(me) and not before.achieves(me) else 0
         changes: dict[str, Any] = {"column": column, "code": code, "revives": revives}
         self._add(
             place, budget=budget, local=coded.local, sends=coded.sends, facts=facts, **changes
@@ -258,7 +260,3 @@ class Listing:
         after = left.spent(kind)
         assert after is not None
         return self.world.budgets.code(after)
-
-
-def _leads(card: LocalCard, node: int) -> bool:
-    return card.standing is not None and card.standing.leader == node

@@ -90,6 +90,6 @@ class Scenery:
 
     def values(self, rows: Array, sights: Array) -> Array:
         """The value of each row's scene."""
-        out = np.empty(len(rows), np.uint8)
+        out = np.empty(len(rows), np.int32)
         values_of(self._layout, sights, rows, self._slots, self._values, out)
         return out

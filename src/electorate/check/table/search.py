@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
+from electorate.check.calm import handed_over
 from electorate.check.column import Row
-from electorate.check.judge import ELECTED, TORN, Judge, lack_of
+from electorate.check.judge import TORN, Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.memory import Memory
 from electorate.check.model import Model
@@ -18,7 +19,7 @@ from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.engine import Engine
-from electorate.check.table.listing import ELECTED_FACT, TORN_FACT
+from electorate.check.table.listing import ACHIEVED_FACT, TORN_FACT
 from electorate.check.table.liveness import judge_goal
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.visited import HALF, NUMBERS_MAX, Level, Visited
@@ -31,6 +32,7 @@ from electorate.trace import Start
 
 THREADS_MAX = 8
 
+Array = np.ndarray[Any, Any]
 State = int
 """A state's number at its owner, times the number of owners, plus the owner; -1 for no parent."""
 
@@ -68,6 +70,7 @@ class TableSearch:
         if self.judge.steps:
             self._engine.on_step = self._step
         self._calm: TableCalm | None = None
+        self._handed_over = handed_over(self.world, limits)
         if any(claim.kind is Kind.GOAL for claim in claims):
             # The stable graph is closed up by one worker, which sees all of it.
             self._calm = TableCalm(
@@ -93,7 +96,8 @@ class TableSearch:
     @property
     def transitions(self) -> int:
         """How many moves were made."""
-        return self._engine.transitions
+        stable = self._calm.transitions if self._calm and self._handed_over is not None else 0
+        return self._engine.transitions + stable
 
     @property
     def bytes_per_state(self) -> float:
@@ -126,15 +130,14 @@ class TableSearch:
                     self._calm.meet(share.rows, self._numbers(owner, share))
                 self._advance(self._calm)
             for owner, share in enumerate(shares):
-                self._engine.run(
-                    share.rows,
-                    share.marks,
-                    self._numbers(owner, share),
-                    self._visited,
-                    keep_all=False,
-                    accept=self._take_in,
-                )
+                self._expand(share.rows, share.marks, self._numbers(owner, share))
             level += 1
+
+    def _expand(self, rows: Array, marks: Array, numbers: Array) -> None:
+        if self._handed_over is not None:
+            mine = np.flatnonzero(rows[:, -1] != self._handed_over)
+            rows, marks, numbers = rows[mine], marks[mine], numbers[mine]
+        self._engine.run(rows, marks, numbers, self._visited, keep_all=False, accept=self._take_in)
 
     def _beginnings(self, report: Report) -> list[Beginning]:
         if self.world.model.setting.start is not Start.ANY:
@@ -193,6 +196,7 @@ class TableSearch:
             report(self.progress("stable phase", self._depth, self._calm.frontier))
             self._advance(self._calm)
         self._calm.complete()
+        self._note(self._calm.facts)
         goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
         return [judge_goal(self._calm, goal) for goal in goals]
 
@@ -208,8 +212,10 @@ class TableSearch:
                 number = (share.first + place) * self._owners + owner
                 for claim, witness in judgement.broken:
                     self.broken.setdefault(claim.name, (number, witness))
-        facts = self._engine.facts
-        self.judge.sometimes[ELECTED] |= bool(facts & ELECTED_FACT)
+        self._note(self._engine.facts)
+
+    def _note(self, facts: int) -> None:
+        self.judge.sometimes[self.judge.achievement] |= bool(facts & ACHIEVED_FACT)
         self.judge.sometimes[TORN] |= bool(facts & TORN_FACT)
 
     def _step(self, number: int, before: Row, after: Row) -> None:
@@ -303,4 +309,5 @@ class TableSearch:
             book.size,
             max(0.0, 1 - book.filled / max(1, self._engine.look_ups)),
         )
-        return Progress(phase, level, frontier, self.states, self.transitions, effort)
+        states = max(self.states, self.stable_states)
+        return Progress(phase, level, frontier, states, self.transitions, effort)

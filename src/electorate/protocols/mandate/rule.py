@@ -121,8 +121,8 @@ class Terms(NamedTuple):
         apart = 3 * (timing.T + timing.P) + lasts["answer"][1]
         if lasts["stagger"][0] < apart:
             raise ValueError(
-                f"two claims could fail again and again: they must be 3T+3P+answer = {apart}{drift} "
-                f"apart, but stagger={rules.stagger} may be {lasts['stagger'][0]}"
+                f"two claims could fail again and again: they must be 3T+3P+answer = {apart}"
+                f"{drift} apart, but stagger={rules.stagger} may be {lasts['stagger'][0]}"
             )
         needed = 2 * way + lasts["period"][1]
         if lasts["lease"][0] <= needed:

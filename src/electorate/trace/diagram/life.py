@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from electorate.core import CancelTimer, NodeId, SetTimer, Standing, State
+from msgspec.structs import replace
+
+from electorate.core import CancelTimer, Decision, NodeId, SetTimer, Standing, State, Wants
 from electorate.trace.diagram.flight import BEFORE
 from electorate.trace.step import (
     Crashed,
@@ -84,7 +86,8 @@ class Life:
 
     def begin(self, standing: Standing | None, *, up: bool) -> None:
         """Set the beginning: what the node believed, or that it was down."""
-        self._belief = Belief(BEFORE, self._end, standing) if up else None
+        first = None if standing is None else _drawn(standing)
+        self._belief = Belief(BEFORE, self._end, first) if up else None
         self._down = None if up else BEFORE
 
     def take(self, number: int, step: Step, view: View) -> None:
@@ -144,7 +147,7 @@ class Life:
             self.waits.append(wait._replace(end=number, ending=ending))
 
     def _believe(self, number: int, at: int, standing: Standing) -> None:
-        expires = None
+        standing, expires = _drawn(standing), None
         if standing.until is not None:
             armed = self._armed.get(standing.until)
             expires = at if armed is None else armed.latest
@@ -172,6 +175,13 @@ class Life:
         if self._paused is not None:
             self.pauses.append(Period(self._paused, number))
             self._paused = None
+
+
+def _drawn(standing: Standing) -> Standing:
+    """A standing as far as a diagram shows it: what an application has to do is its own affair."""
+    if isinstance(standing, Decision):
+        return replace(standing, wants=Wants.NOTHING, over=False)
+    return standing
 
 
 def node_of(step: Step) -> NodeId | None:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from electorate.core import NodeId, Standing, Status, text_of
+from electorate.core import Decision, NodeId, Standing, Status, text_of
 from electorate.trace.diagram import Belief, Ending, Life
 from electorate.trace.diagram.life import node_of
 from electorate.trace.step import (
@@ -17,7 +17,7 @@ from electorate.trace.step import (
     Step,
 )
 from electorate.trace.svg.ink import HEIGHT, MIDDLE, Place
-from electorate.trace.svg.palette import ALARM, INK, SOFT, UNKNOWN
+from electorate.trace.svg.palette import ALARM, INK, SOFT, STAGES, UNKNOWN
 from electorate.trace.svg.pen import HALO, Pen, Style, width_of
 from electorate.trace.svg.sheet import BAND, TIMER, Bar, Sheet, label_left
 from electorate.trace.text import lines_of
@@ -109,6 +109,8 @@ def fill_of(sheet: Sheet, standing: Standing | None) -> str:
     """The colour of a band."""
     if standing is None:
         return UNKNOWN
+    if isinstance(standing, Decision):
+        return STAGES[standing.state]
     if standing.leader is not None:
         return sheet.leader_colours[standing.leader]
     return ELECTION_FILL if standing.status is Status.ELECTION else "#ffffff"
@@ -118,6 +120,9 @@ def _texts(node: NodeId, standing: Standing | None) -> list[str]:
     """What a band means, from the longest to the shortest way to say it."""
     if standing is None:
         return ["not recorded", "?"]
+    if isinstance(standing, Decision):
+        leads = [f"{standing.state}, leads"] if standing.leader == node else []
+        return [*leads, str(standing.state)]
     follows = "leads" if standing.leader == node else f"follows {standing.leader}"
     text = follows if standing.leader is not None else "no leader"
     if standing.status is Status.ELECTION:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from electorate.core import Message, Standing, Status
+from electorate.core import Decision, Message, Stage, Standing, Status
 from electorate.trace.diagram import Ending, Fate, Flight
 from electorate.trace.step import (
     Crashed,
@@ -90,6 +90,10 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
 
     beliefs = [belief for life in sheet.lives.values() for belief in life.beliefs]
     standings = [belief.standing for belief in beliefs if belief.standing is not None]
+    stages = {standing.state for standing in standings if isinstance(standing, Decision)}
+    for stage in (stage for stage in Stage if stage in stages):
+        yield stage, band(Decision(Status.NORMAL, state=stage))
+    known, standings = len(standings), [s for s in standings if not isinstance(s, Decision)]
     leaders = {standing.leader for standing in standings if standing.leader is not None}
     for leader in sorted(leaders):
         yield f"leader {leader}", band(Standing(Status.NORMAL, leader))
@@ -101,7 +105,7 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
         yield "reorganization", band(Standing(Status.REORGANIZATION, first))
     if any(s.leader is None and s.status is not Status.ELECTION for s in standings):
         yield "no leader", band(Standing(Status.NORMAL))
-    if len(standings) < len(beliefs):
+    if known < len(beliefs):
         yield "belief not recorded", band(None)
     if any(life.downs for life in sheet.lives.values()):
         dotted: Style = {"stroke": SOFT, "stroke_dasharray": "1.5 4", "stroke_width": 1.2}

@@ -7,7 +7,7 @@ white paper. Whatever a colour says is also said by a text or a shape.
 from collections.abc import Iterable
 from zlib import crc32
 
-from electorate.core import NodeId
+from electorate.core import NodeId, Stage
 
 INK = "#1d2430"
 SOFT = "#6b7280"
@@ -30,6 +30,15 @@ LEADERS = (
     "#9fb4c0",
     "#d8a3c4",
 )
+STAGES = {
+    Stage.WORKING: "#ffffff",
+    Stage.UNCERTAIN: "#f0de8a",
+    Stage.COMMITTABLE: "#c8e6b0",
+    Stage.ABORTABLE: "#f7cdb8",
+    Stage.COMMITTED: "#7fd1b3",
+    Stage.ABORTED: "#f2a67f",
+}
+"""How far a node has come with a transaction."""
 MESSAGES = (
     "#00788c",
     "#0060a8",

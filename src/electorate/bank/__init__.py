@@ -1,0 +1,1 @@
+"""A bank with three databases: what transactions are for, shown by killing everybody."""

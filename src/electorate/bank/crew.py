@@ -1,0 +1,142 @@
+"""The processes of the bank: started, told to die, and started again."""
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from electorate.bank.doom import STEPS
+from electorate.bank.place import ATM
+from electorate.transactions.history import Read, Row
+
+END_S = 60.0
+
+
+class Stuck(Exception):
+    """Something that must happen does not."""
+
+
+class Crew:
+    """All processes, by name; what they say is counted."""
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        self.counts: Counter[str] = Counter()
+        self.reads: list[Read] = []
+        self.why = ""
+        """Why the last transaction was aborted that was."""
+        self._folder = folder
+        self._names = names
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._told: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self._life: dict[str, int] = {}
+        """What the present life of the cash machine has counted."""
+        self._finished: set[str] = set()
+        self._listeners: list[threading.Thread] = []
+
+    def __enter__(self) -> "Crew":
+        for name in self._names:
+            self.start(name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+        for listener in self._listeners:
+            listener.join()
+
+    def start(self, name: str) -> None:
+        """Start a process, for the first time or again."""
+        words = [sys.executable, "-m", "electorate.bank.member", str(self._folder), name]
+        with (self._folder / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self._processes[name] = process
+        listener = threading.Thread(target=self._listen, args=(name, process), daemon=True)
+        listener.start()
+        self._listeners.append(listener)
+        if name == ATM:
+            self._life = {}
+
+    def order(self, name: str, line: str) -> None:
+        """Tell a process what to do."""
+        stdin = self._processes[name].stdin
+        assert stdin is not None
+        stdin.write(line + "\n")
+        stdin.flush()
+
+    def doom(self, name: str, what: str, times: int) -> None:
+        """Have a process die there; it is the cash machine that knows of steps."""
+        killer = ATM if what in STEPS else name
+        self.order(killer, f"kill {self._processes[name].pid} {times} {what}")
+
+    def await_death(self, name: str, seconds: float) -> bool:
+        """Whether the process dies by its own hand in time; it must not end in any other way."""
+        process = self._processes[name]
+        deadline = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < deadline:
+            self.listen()
+            time.sleep(0.01)
+        if process.returncode is None:
+            return False
+        if process.returncode != -signal.SIGKILL:
+            raise Stuck(f"{name} ended with {process.returncode}: {self._last_words(name)}")
+        return True
+
+    def bury(self, name: str) -> None:
+        """Take leave of a process that is dead."""
+        process = self._processes.pop(name)
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+
+    def finish(self) -> None:
+        """Let everybody come to an end: no transaction, no payment is left."""
+        for name in sorted(self._names, key=lambda name: name != ATM):
+            # While the cash machine is at work, there is no end for the accounts.
+            self.order(name, "finish")
+            deadline = time.monotonic() + END_S
+            while name not in self._finished:
+                self.listen()
+                self._notice_ends()
+                if time.monotonic() > deadline:
+                    raise Stuck(f"{name} does not come to an end")
+                time.sleep(0.01)
+
+    def listen(self) -> None:
+        """Take in what was said."""
+        while not self._told.empty():
+            name, told = self._told.get()
+            if "finished" in told:
+                self._finished.add(name)
+            elif "counts" in told:
+                for what, count in told["counts"].items():
+                    self.counts[what] += count - self._life.get(what, 0)
+                self._life = told["counts"]
+                self.why = told["why"]
+                for tx, place, key, writer in told["reads"]:
+                    self.reads.append(Read(tx, Row(place, key), writer))
+
+    def _notice_ends(self) -> None:
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                raise Stuck(f"{name} ended with {process.returncode}: {self._last_words(name)}")
+
+    def _listen(self, name: str, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                if line.endswith("\n"):
+                    self._told.put((name, json.loads(line)))
+
+    def _last_words(self, name: str) -> str:
+        return (self._folder / f"{name}.log").read_text(errors="replace")[-2000:].strip()

@@ -1,0 +1,111 @@
+"""A process of the bank: an account with its database, or the cash machine.
+
+    python -m electorate.bank.member FOLDER NAME
+
+It takes orders on its standard input, one a line: `finish`, or `kill PID TIMES POINT`. It ends when
+whoever started it is gone.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from electorate.bank.business import Business
+from electorate.bank.doom import Doom
+from electorate.bank.drawer import Drawer
+from electorate.bank.place import ATM, Spec
+from electorate.transactions.cluster import Cluster
+from electorate.transactions.draft import Aborted
+from electorate.transactions.pace import Pace
+
+PACE = Pace(
+    work_ms=4000, votes_ms=3000, patience_ms=1000, again_ms=300, idle_ms=4000, settle_ms=1000
+)
+T_MS, TIMEOUT_MS = 250, 1000
+
+
+class Orders:
+    """What whoever started this process wants."""
+
+    def __init__(self, doom: Doom) -> None:
+        self._doom = doom
+        self.finishing = threading.Event()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            verb, *words = line.split()
+            if verb == "kill":
+                self._doom.order(" ".join(words[2:]), int(words[1]), int(words[0]))
+            elif verb == "finish":
+                self.finishing.set()
+        os._exit(1)
+
+
+async def serve(cluster: Cluster, spec: Spec, folder: Path, doom: Doom, orders: Orders) -> Business:
+    """Be a cash machine until told to finish; then pay whatever is still owed."""
+    drawer = Drawer(folder / "drawer.db")
+    business = Business(cluster, spec, drawer, doom.reached)
+    stopping = asyncio.Event()
+    clients = [
+        asyncio.ensure_future(business.serve(number, stopping)) for number in range(spec.clients)
+    ]
+    owed = 1
+    while owed or not orders.finishing.is_set():
+        try:
+            owed = await business.pay_what_is_owed()
+        except Aborted:
+            owed = 1
+        for client in clients:
+            if client.done():
+                client.result()
+        await asyncio.sleep(0.2)
+        tell(business)
+        if orders.finishing.is_set() and not stopping.is_set():
+            stopping.set()
+            await asyncio.gather(*clients)
+            owed = 1
+    drawer.close()
+    return business
+
+
+def tell(business: Business) -> None:
+    """What was done, and what was read since the last time."""
+    reads, business.reads = business.reads, []
+    told: dict[str, Any] = {"counts": business.counts, "why": business.why}
+    told["reads"] = [[r.tx, *r.row, r.writer] for r in reads]
+    print(json.dumps(told), flush=True)
+
+
+def main(folder: Path, name: str) -> None:
+    """Run until told to finish, and until no transaction is left."""
+    spec, doom = Spec.read(folder), Doom()
+    orders = Orders(doom)
+    cluster = Cluster(
+        name,
+        spec.members,
+        folder / name,
+        spec.resource(folder, name),
+        pace=PACE,
+        T_ms=T_MS,
+        timeout_ms=TIMEOUT_MS,
+        watch=doom.watch,
+    )
+    with cluster:
+        if name == ATM:
+            asyncio.run(serve(cluster, spec, folder, doom, orders))
+        while cluster.running and not (orders.finishing.is_set() and not cluster.clerk.deals):
+            time.sleep(0.02)
+        print(json.dumps({"finished": name}), flush=True)
+        # The others may still need a word; who started us closes our standard input.
+        while cluster.running:
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,182 @@
+"""The claims about transactions: atomic, valid, stable, and not blocked.
+
+After the specification of atomic commitment in P. A. Bernstein, V. Hadzilacos and N. Goodman,
+"Concurrency Control and Recovery in Database Systems", 1987, section 7.3: AC1 and AC4 are C1, AC2
+is C3, AC3 is C2 and C6, and AC5 is C4. A node that is down counts by what is in its log.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+
+from electorate.claims.claim import Claim, Fold, Kind, Row, Sight, Witness
+from electorate.core import Decision, NodeId, Stage, Wants
+
+
+def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
+    """How far every node has come; of one that is down, how far by its log."""
+    logs = row.stables or (None,) * len(row.standings)
+    for node, view, log in zip(row.members.ids, row.standings, logs, strict=True):
+        if isinstance(view, Decision):
+            yield node, view.state
+        elif view is None:
+            yield node, getattr(log, "stage", Stage.WORKING)
+
+
+def nobody_commits_while_another_aborts(row: Row) -> Witness | None:
+    """C1: all who decide decide alike."""
+    decided = ((node, stage) for node, stage in stages(row) if stage.is_final)
+    for (i, at_i), (j, at_j) in combinations(decided, 2):
+        if at_i is not at_j:
+            return Witness((i, j), f"{i} has {at_i}, but {j} has {at_j}")
+    return None
+
+
+def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
+    """C2: where one has committed, nobody is left that has not voted yes."""
+    all_stages = list(stages(row))
+    committed = [node for node, stage in all_stages if stage is Stage.COMMITTED]
+    idle = [node for node, stage in all_stages if stage is Stage.WORKING]
+    if committed and idle:
+        text = f"{committed[0]} has committed, but {idle[0]} has not voted"
+        return Witness((committed[0], idle[0]), text)
+    return None
+
+
+def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
+    """C3: whoever has decided stays with it, also over a crash."""
+    for (node, old), (_, new) in zip(stages(before), stages(after), strict=True):
+        if old.is_final and new is not old:
+            return Witness((node,), f"{node} had {old}, and now is {new}")
+    return None
+
+
+def companies(row: Row) -> Iterator[dict[NodeId, Decision]]:
+    """Each leader with all whom it can reach, if all of them follow it and reach nobody else."""
+    live = {node: view for node, view in row.live() if isinstance(view, Decision)}
+    for leader, view in live.items():
+        if view.leader != leader:
+            continue
+        found = {n: v for n, v in live.items() if n == leader or row.linked(n, leader)}
+        outside = live.keys() - found.keys()
+        apart = not any(row.linked(i, j) for i in found for j in outside)
+        if apart and all(view.leader == leader for view in found.values()):
+            yield found
+
+
+def whoever_has_a_leader_decides(row: Row) -> Witness | None:
+    """C4: where all who reach each other follow one of them, nobody is in doubt."""
+    return _doubt(row, 0)
+
+
+def a_majority_with_a_leader_decides(row: Row) -> Witness | None:
+    """C5: the same, if they are a majority of all who vote."""
+    voters = len(row.members.ids) - 1
+    return _doubt(row, voters // 2 + 1)
+
+
+def _doubt(row: Row, least: int) -> Witness | None:
+    for company in companies(row):
+        voters = [view.state for view in company.values() if not view.coordinates]
+        doubts = tuple(node for node, view in company.items() if view.state.is_in_doubt)
+        if doubts and len(voters) >= least:
+            count = Counter(voters)
+            told = ", ".join(f"{count[stage]} {stage}" for stage in Stage if count[stage])
+            also = "" if len(voters) == len(company) else ", with the coordinator"
+            all_voters = len(row.members.ids) - 1
+            return Witness(doubts, f"{told} of {all_voters} voters{also} stay in doubt")
+    return None
+
+
+def first_abort(memory: frozenset[NodeId] | bool, row: Row) -> frozenset[NodeId] | bool:
+    """Who has been in doubt; once somebody has aborted, whether the first to do so had been."""
+    if isinstance(memory, bool):
+        return memory
+    now = list(stages(row))
+    aborted = [node for node, stage in now if stage is Stage.ABORTED]
+    if aborted:
+        return any(node in memory for node in aborted)
+    return memory | {node for node, stage in now if stage.is_in_doubt}
+
+
+def nobody_aborts_unless_somebody_refuses(
+    row: Row, memory: frozenset[NodeId] | bool
+) -> Witness | None:
+    """C6: the first to abort is one who votes no."""
+    if memory is True:
+        aborted = tuple(node for node, stage in stages(row) if stage is Stage.ABORTED)
+        return Witness(aborted, f"{aborted[0]} has aborted, but nobody had refused")
+    return None
+
+
+def who_has_applied(memory: frozenset[NodeId], row: Row) -> frozenset[NodeId]:
+    """Who has applied the decision, or may have before it went down."""
+    decided = {node for node, stage in stages(row) if stage.is_final}
+    wanting = {
+        node
+        for node, view in row.live()
+        if isinstance(view, Decision) and view.wants is not Wants.NOTHING
+    }
+    return memory | (decided - wanting)
+
+
+def nobody_forgets_too_early(row: Row, memory: frozenset[NodeId]) -> Witness | None:
+    """C7: where one takes the transaction to be over, everybody has applied the decision."""
+    done = [node for node, view in row.live() if isinstance(view, Decision) and view.over]
+    busy = [node for node in row.members.ids if node not in memory]
+    if done and busy:
+        return Witness((done[0], busy[0]), f"{done[0]} forgets what {busy[0]} has not applied")
+    return None
+
+
+LOGS = frozenset({Sight.STABLES})
+
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        Claim(
+            "C1",
+            Kind.ALWAYS,
+            "nobody commits while another aborts",
+            nobody_commits_while_another_aborts,
+            sights=LOGS,
+        ),
+        Claim(
+            "C2",
+            Kind.ALWAYS,
+            "somebody commits only if all have voted yes",
+            whoever_commits_has_the_votes_of_all,
+            sights=LOGS,
+        ),
+        Claim("C3", Kind.STEP, "a decision never changes", a_decision_never_changes, sights=LOGS),
+        Claim(
+            "C4",
+            Kind.GOAL,
+            "once nothing fails any more, all who reach each other and follow one of them decide",
+            whoever_has_a_leader_decides,
+        ),
+        Claim(
+            "C5",
+            Kind.GOAL,
+            "once nothing fails any more, a majority that reaches each other and follows one of "
+            "them decides",
+            a_majority_with_a_leader_decides,
+        ),
+        Claim(
+            "C6",
+            Kind.ALWAYS,
+            "if nothing fails, nobody aborts unless somebody votes no",
+            nobody_aborts_unless_somebody_refuses,
+            Fold(frozenset(), first_abort),
+            LOGS,
+        ),
+        Claim(
+            "C7",
+            Kind.ALWAYS,
+            "nobody forgets before all have applied the decision",
+            nobody_forgets_too_early,
+            Fold(frozenset(), who_has_applied),
+            LOGS,
+        ),
+    )
+}

@@ -1,0 +1,115 @@
+"""One node's part in a transaction: what it says, what it waits for, and what it keeps.
+
+Messages, timers, rules and state that all commit protocols share; transaction.py has the machine.
+"""
+
+from enum import StrEnum
+from typing import Generic, Literal, TypeVar
+
+from electorate.core.decision import Stage
+from electorate.core.over import OverRules
+from electorate.core.timing import Span, T
+from electorate.core.value import Message, NodeId, Stable, State
+
+Inner = TypeVar("Inner", bound=State)
+Kept = TypeVar("Kept", bound=Stable)
+
+
+class Prepare(Message):
+    """Can you commit?"""
+
+
+class Yes(Message):
+    """I can, and will do as is decided."""
+
+
+class No(Message):
+    """I cannot, and have aborted."""
+
+
+class Commit(Message):
+    """Commit."""
+
+
+class Abort(Message):
+    """Abort."""
+
+
+class Done(Message):
+    """I have done as was decided."""
+
+
+class Forget(Message):
+    """Everybody has done as was decided: nobody will ask you any more."""
+
+
+class Help(Message):
+    """I am in doubt and hear nothing: find out the decision."""
+
+
+class Wait(StrEnum):
+    """The timers."""
+
+    VOTES = "votes"  # everybody who is up would have voted by now
+    PATIENCE = "patience"  # the coordinator would have said something by now
+    RETRY = "retry"  # nobody could find out the decision: it is time to try again
+    RESEND = "resend"  # everybody who is up would have acknowledged the decision by now
+
+
+class TransactionRules(OverRules):
+    """What may be varied in every commit protocol. The defaults are sound."""
+
+    unforced: Literal["nothing", "vote", "refusal", "decision"] = "nothing"
+    """What a node says before it is in its log: its vote, its refusal in a poll, the decision."""
+    polled_early: Literal["refuse", "report"] = "refuse"
+    """What a node does that is polled before it has voted: vote no, or merely say so."""
+    impatient: Literal["wait", "commit", "abort"] = "wait"
+    """What a node does that has voted yes and hears nothing for too long."""
+    acknowledge: Literal["applied", "at-once", "never"] = "applied"
+    """When a decision is acknowledged: once it is applied, once it is heard of, or never."""
+    forget: Literal["told", "never", "applied"] = "told"
+    """When a participant forgets: once all have acknowledged, never, or once it has applied."""
+    coordinator: int = 0
+    """The id of the coordinator; 0 means the last member."""
+    votes: Span = 2 * T
+    patience: Span = 3 * T
+    retry: Span = 2 * T
+    resend: Span = 2 * T
+
+
+class TransactionStable(Stable, Generic[Kept]):
+    """The log."""
+
+    inner: Kept
+    stage: Stage = Stage.WORKING
+
+
+class TransactionState(State, Generic[Inner, Kept]):
+    """One node's part in the transaction."""
+
+    stable: TransactionStable[Kept]
+    inner: Inner
+    unlogged: Stage | None = None
+    """How far I have come beyond what is in my log."""
+    asked: bool = False
+    """Whether the coordinator has asked for my vote."""
+    told: bool = False
+    """Whether the coordinator has told me the decision, and awaits an acknowledgement."""
+    applied: bool = False
+    waiting: bool = False
+    """Whether I have waited long enough for the coordinator."""
+    finding: bool = False
+    """Whether I was elected, and am finding out the decision."""
+    heard: frozenset[NodeId] = frozenset()
+    """Of whom I have heard what I am waiting for: votes, answers or acknowledgements."""
+    over: bool = False
+
+    @property
+    def stage(self) -> Stage:
+        """How far I have come."""
+        return self.unlogged or self.stable.stage
+
+
+def word_of(stage: Stage) -> Message:
+    """How a decision is told."""
+    return Commit() if stage is Stage.COMMITTED else Abort()

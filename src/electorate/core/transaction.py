@@ -1,0 +1,327 @@
+"""What all commit protocols share: votes, the decision, acknowledgements, and the call for help.
+
+One machine is one transaction. The coordinator is a node of its own, which takes no part itself:
+it asks the participants for their votes and tells them the decision. What it does once all have
+voted yes (`agree`), and what a node does that is elected because it is gone (`find_out`), is what
+tells one commit protocol from another.
+
+A node that is in doubt and hears nothing for too long waits for the election. Whom that names
+finds out the decision, once it has waited long enough itself, or is called by somebody who has.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+from msgspec.structs import replace
+
+from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
+from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.event import Asked, Event, Received, TimedOut
+from electorate.core.machine import Result, Timer
+from electorate.core.member import Members
+from electorate.core.over import Over
+from electorate.core.part import (
+    Abort,
+    Commit,
+    Done,
+    Forget,
+    Help,
+    No,
+    Prepare,
+    TransactionRules,
+    TransactionStable,
+    TransactionState,
+    Wait,
+    Yes,
+    word_of,
+)
+from electorate.core.standing import Standing
+from electorate.core.timing import Span, Timing
+from electorate.core.value import NodeId, Request
+
+
+class Transaction(Over[Any]):
+    """A machine that decides one transaction."""
+
+    state_type: Any = TransactionState
+    stable_type: Any = TransactionStable
+    rules_type = TransactionRules
+    extra_nodes = 1
+    new: Any = TransactionState
+    """What makes a state, from id, log and inner state."""
+    log: Any = TransactionStable
+    """What makes an empty log, from the inner stable part."""
+    requests = (Begin, Vote, Applied)
+    timers = (
+        Timer(Wait.VOTES),
+        Timer(Wait.PATIENCE),
+        Timer(Wait.RETRY, periodic=True),
+        Timer(Wait.RESEND, periodic=True),
+    )
+    promises: tuple[str, ...] = ("C1", "C2", "C3", "C7")
+
+    def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
+        super().__init__(members, timing, rules)
+        self.coordinator: NodeId = self.rules.coordinator or members.ids[-1]
+        if self.coordinator not in members.ids:
+            raise ValueError(f"the coordinator {self.coordinator} is not a member")
+        self.participants = members.others(self.coordinator)
+        self.majority = len(self.participants) // 2 + 1
+
+    @abstractmethod
+    def agree(self, s: Any) -> Result[Any]:
+        """What the coordinator does once everybody has voted yes."""
+
+    @abstractmethod
+    def find_out(self, s: Any) -> Result[Any]:
+        """What an elected node does that has not decided."""
+
+    def step(self, s: Any, event: Event) -> Result[Any]:
+        coordinates = s.me == self.coordinator
+        match event:
+            case Received(j, _) if j not in self.members.ids:
+                return s, []
+            case Asked(Begin()) if coordinates and s.stage is Stage.WORKING:
+                prepare: list[Effect] = [Send(j, Prepare()) for j in self.participants]
+                return at(s, Stage.UNCERTAIN), [*prepare, self.set(Wait.VOTES)]
+            case Asked(Vote(yes)) if not coordinates and s.stage is Stage.WORKING:
+                return self._vote(s, yes)
+            case Asked(Applied()) if self._wants(s) in (Wants.COMMIT, Wants.ABORT):
+                return self._apply(s)
+
+            case Received(self.coordinator, Prepare()) if not coordinates:
+                return self._prepare(s)
+            case Received(j, Yes()) if coordinates and s.stage is Stage.UNCERTAIN:
+                return self._count(s, j)
+            case Received(_, No()) if coordinates and s.stage is Stage.UNCERTAIN:
+                return self.decide(s, Stage.ABORTED)
+            case TimedOut(Wait.VOTES) if coordinates and s.stage is Stage.UNCERTAIN:
+                return self.decide(s, Stage.ABORTED)
+
+            # Who has not prepared has nothing to commit.
+            case Received(j, Commit()) if s.stage is not Stage.WORKING:
+                return self._hear(s, j, Stage.COMMITTED)
+            case Received(j, Abort()):
+                return self._hear(s, j, Stage.ABORTED)
+            case Received(j, Done()) if coordinates and s.stage.is_final and not s.over:
+                return self._note_done(s, j)
+            case TimedOut(Wait.RESEND) if coordinates and s.stage.is_final:
+                return s, self.tell(s)
+            case Received(self.coordinator, Forget()) if s.stage.is_final:
+                return replace(s, over=True), []
+
+            case TimedOut(Wait.PATIENCE | Wait.RETRY) if s.stage.is_in_doubt:
+                return self._despair(s)
+            case Received(j, Help()):
+                return self._help(s, j)
+        return self._elect(s, event)
+
+    def view(self, s: Any) -> Decision:
+        below = self.lift.view(s)
+        return Decision(
+            below.status,
+            below.leader,
+            below.group,
+            below.until,
+            below.token,
+            state=s.stage,
+            wants=self._wants(s),
+            coordinates=s.me == self.coordinator,
+            over=s.over,
+        )
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        own: tuple[Request, ...] = ()
+        match view:
+            case Decision(state=Stage.WORKING, coordinates=True):
+                own = (Begin(),)
+            case Decision(state=Stage.WORKING, wants=Wants.NOTHING):
+                own = (Vote(yes=False),)
+        return (*own, *self.lift.may_ask(view))
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        match view:
+            case Decision(wants=Wants.PREPARE):
+                return (Vote(yes=True), Vote(yes=False))
+            case Decision(wants=Wants.COMMIT | Wants.ABORT):
+                return (Applied(),)
+        return self.lift.must_ask(view)
+
+    def _wants(self, s: Any) -> Wants:
+        if s.me == self.coordinator or s.applied:
+            return Wants.NOTHING
+        match s.stage:
+            case Stage.WORKING if s.asked:
+                return Wants.PREPARE
+            case Stage.COMMITTED:
+                return Wants.COMMIT
+            case Stage.ABORTED:
+                return Wants.ABORT
+        return Wants.NOTHING
+
+    def boot(self, me: NodeId, stable: Any) -> Result[Any]:
+        inner, effects = self.lift.boot(me, stable)
+        log = replace(stable or self.log(inner.stable), inner=inner.stable)
+        after, more = self.resume(self.new(me, log, inner))
+        return after, [*effects, *more]
+
+    def resume(self, s: Any) -> Result[Any]:
+        """Go on from what is in the log: whoever is in doubt has waited long enough."""
+        if s.stage.is_final and s.me == self.coordinator:
+            return s, self.tell(s)
+        if s.stage.is_in_doubt:
+            return replace(s, waiting=True), [self.set(Wait.RETRY)]
+        return s, []
+
+    # --- the coordinator ---
+
+    def _count(self, s: Any, j: NodeId) -> Result[Any]:
+        heard = s.heard | {j}
+        if not heard.issuperset(self.participants):
+            return replace(s, heard=heard), []
+        after, effects = self.agree(replace(s, heard=frozenset()))
+        return after, [CancelTimer(Wait.VOTES), *effects]
+
+    def decide(self, s: Any, stage: Stage) -> Result[Any]:
+        """The point of no return: from here on the coordinator tells everybody until they know."""
+        decided, effects = self.learn(s, stage)
+        return decided, [*effects, *self.tell(decided)]
+
+    def tell(self, s: Any) -> list[Effect]:
+        """Tell the decision to everybody who has not acknowledged it."""
+        told = [Send(j, word_of(s.stage)) for j in self.participants if j not in s.heard]
+        return [*told] if self.rules.acknowledge == "never" else [*told, self.set(Wait.RESEND)]
+
+    def _note_done(self, s: Any, j: NodeId) -> Result[Any]:
+        noted = replace(s, heard=s.heard | {j})
+        if not noted.heard.issuperset(self.participants):
+            return noted, []
+        words = [Send(j, Forget()) for j in self.participants if self.rules.forget == "told"]
+        return replace(noted, over=True), [CancelTimer(Wait.RESEND), *words]
+
+    # --- the participants ---
+
+    def _prepare(self, s: Any) -> Result[Any]:
+        """Let the application vote, or repeat what it has voted."""
+        match s.stage:
+            case Stage.WORKING:
+                return replace(s, asked=True), []
+            case Stage.UNCERTAIN:
+                return s, [Send(self.coordinator, Yes())]
+            case Stage.ABORTED:
+                return s, [Send(self.coordinator, No())]
+        return s, []
+
+    def _vote(self, s: Any, yes: bool) -> Result[Any]:
+        """Before its vote a node may abort alone; after a yes it may not decide at all."""
+        if not yes:
+            return at(s, Stage.ABORTED, asked=False), [Send(self.coordinator, No())]
+        if not s.asked:
+            return s, []
+        voted = at(s, Stage.UNCERTAIN, self.rules.unforced != "vote", asked=False)
+        return voted, [Send(self.coordinator, Yes()), self.set(Wait.PATIENCE)]
+
+    def refused(self, s: Any) -> Any:
+        """Who has not voted when the decision is being found out must not do so any more."""
+        return at(s, Stage.ABORTED, self.rules.unforced != "refusal", asked=False)
+
+    def _hear(self, s: Any, j: NodeId, stage: Stage) -> Result[Any]:
+        """Do as was decided, and acknowledge it to the coordinator."""
+        effects: list[Effect] = []
+        if not s.stage.is_final:
+            if s.me == self.coordinator:
+                return self.decide(s, stage)
+            s, effects = self.learn(s, stage)
+        if j != self.coordinator or s.me == j:
+            return s, effects
+        now = (
+            s.applied if self.rules.acknowledge == "applied" else self.rules.acknowledge != "never"
+        )
+        return replace(s, told=True), [*effects, *(Send(j, Done()) for _ in range(now))]
+
+    def learn(self, s: Any, stage: Stage) -> Result[Any]:
+        """Decide like that."""
+        forced = self.rules.unforced != "decision"
+        learnt = at(s, stage, forced, asked=False, waiting=False, finding=False, heard=frozenset())
+        waits = Wait.VOTES if s.me == self.coordinator else Wait.PATIENCE
+        return learnt, [CancelTimer(waits), CancelTimer(Wait.RETRY)]
+
+    def _apply(self, s: Any) -> Result[Any]:
+        """The application has done as was decided."""
+        now = s.told and self.rules.acknowledge == "applied"
+        done: list[Effect] = [Send(self.coordinator, Done()) for _ in range(now)]
+        if self.rules.forget == "applied":
+            return at(s, Stage.WORKING), done
+        return replace(s, applied=True), done
+
+    # --- recovery ---
+
+    def _despair(self, s: Any) -> Result[Any]:
+        """Nothing was heard for too long: the elected node is to find out."""
+        if self.rules.impatient != "wait":
+            rash = self.rules.impatient == "commit"
+            return self.learn(s, Stage.COMMITTED if rash else Stage.ABORTED)
+        leader = self.lift.view(s).leader
+        if leader == s.me:
+            return self._lead(s)
+        # The first time the elected node is as impatient as everybody, and needs no call.
+        calls: list[Effect] = [Send(leader, Help())] if leader and s.waiting else []
+        return replace(s, waiting=True), [*calls, self.set(Wait.RETRY)]
+
+    def _lead(self, s: Any) -> Result[Any]:
+        """Find out the decision, and try again until it is known."""
+        if s.stage is Stage.WORKING and s.me != self.coordinator:
+            s = self.refused(s)
+        if s.stage.is_final:
+            return s, self.spread(s)
+        finding = replace(s, waiting=True, finding=True, heard=frozenset())
+        after, effects = self.find_out(finding)
+        return after, [CancelTimer(Wait.PATIENCE), *effects, self.set(Wait.RETRY)]
+
+    def spread(self, s: Any) -> list[Effect]:
+        """Tell all other participants what was found out."""
+        return [Send(j, word_of(s.stage)) for j in self.participants if j != s.me]
+
+    def found(self, s: Any, stage: Stage) -> Result[Any]:
+        """The elected node knows the decision now, and tells everybody."""
+        if s.me == self.coordinator:
+            return self.decide(s, stage)
+        learnt, effects = self.learn(s, stage)
+        return learnt, [*effects, *self.spread(learnt)]
+
+    def heed(self, s: Any) -> list[Effect]:
+        """Somebody is finding out the decision: be patient for once more."""
+        if s.finding or not s.stage.is_in_doubt:
+            return []
+        return [CancelTimer(Wait.PATIENCE), self.set(Wait.RETRY, self.rules.patience)]
+
+    def _help(self, s: Any, j: NodeId) -> Result[Any]:
+        """Answer, or find out."""
+        if s.stage.is_final:
+            return s, [Send(j, word_of(s.stage))]
+        if s.finding or self.lift.view(s).leader != s.me:
+            return s, []
+        return self._lead(s)
+
+    def _elect(self, s: Any, event: Event) -> Result[Any]:
+        """All else is for the election. Who is elected after long waiting finds out at once."""
+        after, effects = self.lift.step(s, event)
+        led, leads = self.lift.view(s).leader == s.me, self.lift.view(after).leader == s.me
+        if led and not leads:
+            return replace(after, finding=False), effects
+        if leads and not led and after.waiting:
+            after, more = self._lead(after)
+            effects = [*effects, *more]
+        return after, effects
+
+    def set(self, wait: Wait, span: Span | None = None) -> SetTimer:
+        """The rule of the same name says how long a timer takes, unless it is said here."""
+        usual: Span = getattr(self.rules, wait)
+        return SetTimer(wait, (span or usual).of(self.timing))
+
+
+def at(s: Any, stage: Stage, forced: bool = True, **changes: Any) -> Any:
+    """The node at another stage; that is in its log, unless it is not forced."""
+    if not forced:
+        return replace(s, unlogged=stage, **changes)
+    return replace(s, unlogged=None, stable=replace(s.stable, stage=stage), **changes)

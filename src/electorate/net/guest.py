@@ -1,0 +1,38 @@
+"""What else may live in a node, beside its election: it shares the network and the store."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from electorate.core import NodeId
+from electorate.net.frame import Hello
+from electorate.net.network import Network
+from electorate.net.store import Store
+
+
+class Host(NamedTuple):
+    """What a node offers to its guest."""
+
+    me: NodeId
+    network: Network
+    store: Store
+    enter: Callable[..., None]
+    """Has something done as the node does its own things: what it raises ends the node."""
+
+
+class Guest(Protocol):
+    """It is called in the node's loop only."""
+
+    def begin(self, host: Host) -> None:
+        """The node is about to listen."""
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected."""
+
+    def decode(self, body: bytes) -> Any:
+        """The message in a letter to the guest; any error if it cannot be read."""
+
+    def read(self, hello: Hello, message: Any) -> None:
+        """A letter to the guest has come."""
+
+    async def end(self) -> None:
+        """The node has ended: nothing is sent or saved any more."""

@@ -1,0 +1,1 @@
+"""Transactions over several databases: all of their work becomes visible, or none of it."""

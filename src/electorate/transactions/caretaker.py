@@ -1,0 +1,114 @@
+"""Looks after the database of a node: the work that is asked of it, and what is left of that."""
+
+import asyncio
+from collections.abc import Coroutine
+from itertools import count
+from typing import Any, Protocol
+
+from electorate.core import NodeId, Wants
+from electorate.net.frame import Hello
+from electorate.transactions.deal import Deal
+from electorate.transactions.letter import Failed, Letter, Work, Worked
+from electorate.transactions.resource import Refused
+from electorate.transactions.worker import Worker
+
+SWEEP_S = 0.5
+SWEEPS = 10
+"""In one of so many rounds the database is searched for what belongs to nobody."""
+NO_DATABASE = "there is no database at this node"
+
+
+class Employer(Protocol):
+    """Whose database it is."""
+
+    deals: dict[str, Deal]
+
+    def start(self, act: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside everything else."""
+
+    def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way, or drop it."""
+
+    def watch(self, tx: str, what: str) -> None:
+        """Somebody may want to know what was just done."""
+
+
+class Caretaker:
+    """There may be no database at all; then everything is refused."""
+
+    def __init__(self, employer: Employer, worker: Worker | None) -> None:
+        self._employer = employer
+        self._worker = worker
+
+    def begin(self) -> None:
+        """Undo what the last life has left without a vote, and keep looking for such things."""
+        if self._worker is not None:
+            self._employer.start(self._recover(self._worker))
+            self._employer.start(self._sweep(self._worker))
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected; what it began in an earlier life is undone."""
+        if self._worker is not None:
+            for tx in self._worker.orphans(hello):
+                self.undo(tx)
+
+    def undo(self, tx: str) -> None:
+        """Undo work that has not been voted on."""
+        if self._worker is not None and tx not in self._employer.deals:
+            self._employer.start(self._worker.give_up(tx))
+
+    def forget(self, tx: str) -> None:
+        """The transaction is over."""
+        if self._worker is not None:
+            self._employer.start(self._worker.forget(tx))
+
+    async def work(self, hello: Hello, work: Work) -> None:
+        """Do a piece of work, and answer."""
+        try:
+            if self._worker is None:
+                raise Refused(NO_DATABASE)
+            answer = await self._worker.execute(hello, work)
+            self._employer.watch(work.tx, "worked")
+            self._employer.send(hello.node, Worked(work.tx, work.number, answer))
+        except Refused as error:
+            self._employer.send(hello.node, Failed(work.tx, work.number, str(error)))
+
+    async def do(self, tx: str, wants: Wants) -> None:
+        """Prepare, commit or abort."""
+        if self._worker is None:
+            raise Refused(NO_DATABASE)
+        act = {
+            Wants.PREPARE: self._worker.prepare,
+            Wants.COMMIT: self._worker.commit,
+            Wants.ABORT: self._worker.abort,
+        }[wants]
+        await act(tx)
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        if self._worker is not None:
+            await asyncio.to_thread(self._worker.close)
+
+    def _in_doubt(self) -> frozenset[str]:
+        deals = self._employer.deals.items()
+        return frozenset(tx for tx, deal in deals if deal.view.state.is_in_doubt)
+
+    async def _recover(self, worker: Worker) -> None:
+        doubtful = self._in_doubt()
+        known = await worker.recover(self._employer.deals.keys())
+        for tx in (doubtful & self._in_doubt()) - known:
+            self._employer.deals[tx].damage = "its database has lost what was prepared"
+
+    async def _sweep(self, worker: Worker) -> None:
+        for round_ in count(1):
+            await asyncio.sleep(SWEEP_S)
+            if worker.trouble is not None:
+                continue
+            for tx in worker.orphans():
+                self.undo(tx)
+            if round_ % SWEEPS == 0:
+                try:
+                    await worker.sweep(self._employer.deals.keys())
+                except Exception as error:
+                    worker.trouble = str(error) or type(error).__name__
+                    self._employer.start(self._recover(worker))

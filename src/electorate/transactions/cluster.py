@@ -1,0 +1,121 @@
+"""A node of a cluster, as an application holds it in its hands.
+
+    cluster = Cluster("atm", {"savings": "10.0.0.1:7400", "atm": "10.0.0.2:7400"}, Path("data"))
+    with cluster:
+        ...
+
+The node has a thread of its own. With a resource it takes part in the transactions of others;
+every node may coordinate. All nodes name the same members, in the same order.
+"""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from electorate.core import Machine, Standing, Timing
+from electorate.net.config import NodeConfig
+from electorate.net.link import Address
+from electorate.net.thread import NodeEnded, NodeThread
+from electorate.protocols.registry import REGISTRY
+from electorate.trace import Connections, Setting
+from electorate.transactions.clerk import Clerk
+from electorate.transactions.counter import Counter
+from electorate.transactions.draft import Draft
+from electorate.transactions.pace import Pace
+from electorate.transactions.resource import Resource
+
+R = TypeVar("R")
+
+
+class Cluster:
+    """One node, and the names of all."""
+
+    def __init__(
+        self,
+        me: str,
+        members: Mapping[str, str],
+        data: Path | str,
+        resource: Resource | None = None,
+        *,
+        election: str = "bully",
+        pace: Pace | None = None,
+        T_ms: int = 250,
+        timeout_ms: int = 1000,
+        watch: Callable[[str, str], None] | None = None,
+    ) -> None:
+        data = Path(data)
+        if me not in members:
+            raise ValueError(f"{me!r} is not among the members: {', '.join(members)}")
+        names = {name: number for number, name in enumerate(members, start=1)}
+        addresses = {names[name]: address_of(text) for name, text in members.items()}
+        ids, timing = tuple(names.values()), Timing(T_ms)
+        setting = Setting(election, ids, timing=timing, connections=Connections.DIE)
+        config = NodeConfig(names[me], setting, addresses, data, timeout_ms=timeout_ms)
+        self.me = me
+        self.clerk = Clerk(names, resource, pace or Pace(), watch)
+        self._counter = Counter(self.clerk, data)
+        self.clerk.closing.append(self._counter.close)
+        self._thread = NodeThread(config, _machine(election, setting), self._changed, self.clerk)
+
+    def start(self) -> None:
+        """Begin; transactions that the last life left are gone on with."""
+        self._thread.start()
+        with suppress(NodeEnded):
+            self.submit(self._counter.open()).result()
+
+    def close(self) -> None:
+        """End in an orderly way; raises what the node has failed of, if it has."""
+        self._thread.stop()
+        if self._thread.error is not None:
+            raise self._thread.error
+
+    @property
+    def running(self) -> bool:
+        """Whether the node is up."""
+        return not self._thread.ended.is_set()
+
+    def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
+        """Have something awaited in the node's loop."""
+        return self._thread.submit(act)
+
+    async def call(self, act: Coroutine[Any, Any, R]) -> R:
+        """The same, awaited in the loop of the caller."""
+        return await asyncio.wrap_future(self.submit(act))
+
+    def draft(self) -> Draft:
+        """A new transaction, without any work yet."""
+        return Draft(self.clerk)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _changed(self, standing: Standing | None) -> None:
+        self.clerk.led(None if standing is None else standing.leader)
+
+
+def address_of(text: str) -> Address:
+    """Read `host:port`."""
+    host, colon, port = text.rpartition(":")
+    if not (colon and host and port.isdecimal() and 1 <= int(port) <= 65535):
+        raise ValueError(f"an address is host:port, not {text!r}")
+    return host.strip("[]"), int(port)
+
+
+def _machine(election: str, setting: Setting) -> Machine[Any]:
+    if election not in REGISTRY:
+        raise ValueError(f"no election is called {election!r}")
+    return setting.machine(*REGISTRY[election])

@@ -1,0 +1,73 @@
+"""A cluster as a file: who its members are, and where each keeps its data.
+
+    election = "bully"
+
+    [members.savings]
+    address = "10.0.0.1:7400"
+    database = "sqlite:savings.db"
+
+    [members.checking]
+    address = "10.0.0.2:7400"
+    database = "postgresql://bank@10.0.0.2/checking"
+
+    [members.atm]
+    address = "10.0.0.3:7400"
+
+Every member has the same file. Paths in it are relative to it, and so is the folder `data/NAME`
+that a member keeps its log in.
+"""
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from electorate.transactions.cluster import Cluster
+from electorate.transactions.postgres import Postgres
+from electorate.transactions.resource import Resource
+from electorate.transactions.sqlite import Sqlite
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One member."""
+
+    address: str
+    database: str | None = None
+    """`sqlite:FILE`, or what PostgreSQL calls a connection URI; none for one that only asks."""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    members: dict[str, Member]
+    election: str = "bully"
+    data: str = "data"
+
+    @classmethod
+    def read(cls, path: Path) -> "Config":
+        """Read a file; ValueError if it is not like this."""
+        try:
+            return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), cls)
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+def cluster(path: Path, me: str) -> Cluster:
+    """The node of one member, as the file has it; it is not started yet."""
+    config = Config.read(path)
+    if me not in config.members:
+        raise ValueError(f"{path}: no member is called {me!r}")
+    addresses = {name: member.address for name, member in config.members.items()}
+    data = path.parent / config.data / me
+    resource = _resource(path.parent, me, config.members[me].database)
+    return Cluster(me, addresses, data, resource, election=config.election)
+
+
+def _resource(folder: Path, name: str, database: str | None) -> Resource | None:
+    if database is None:
+        return None
+    if database.startswith("sqlite:"):
+        return Sqlite(folder / database.removeprefix("sqlite:"))
+    if database.startswith(("postgresql:", "postgres:")):
+        return Postgres(name, database)
+    raise ValueError(f"{name}: a database is sqlite:FILE or postgresql://…, not {database!r}")

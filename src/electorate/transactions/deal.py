@@ -1,0 +1,274 @@
+"""One transaction at one node: its machine, and the hand that does what the machine wants.
+
+What was checked is what runs: the machine takes its turns in the driver's `Instance`, and says
+nothing before the log is forced. The order that its correctness rests on is kept here: the
+resource prepares, then the vote is in the log, then the others hear of it; the decision is in the
+log, then the resource does it, then it is acknowledged.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, cast
+
+from msgspec.structs import replace
+
+from electorate.core import (
+    Applied,
+    Asked,
+    Decision,
+    Event,
+    Machine,
+    Message,
+    Name,
+    NodeId,
+    Request,
+    Stable,
+    Stage,
+    State,
+    Turns,
+    Vote,
+    Wants,
+)
+from electorate.core.codec import Codec
+from electorate.core.part import Done, Forget, Prepare, word_of
+from electorate.net.clock import now_ms
+from electorate.net.instance import Instance
+from electorate.transactions.letter import Parts
+from electorate.transactions.log import Record
+from electorate.transactions.resource import Damaged
+from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
+
+
+class Desk(Protocol):
+    """What a deal needs of its node."""
+
+    def enter(self, act: Callable[..., None], *given: Any) -> None:
+        """Have something done; what it raises ends the node."""
+
+    def keep(self, tx: str, record: Record) -> None:
+        """Force it into the log."""
+
+    def drop(self, tx: str) -> None:
+        """Force it out of the log."""
+
+    def post(self, to: NodeId, deal: "Deal", message: Message) -> None:
+        """Bring a message of the machine on its way, or drop it."""
+
+    def moved(self, deal: "Deal") -> None:
+        """Look at what has changed."""
+
+    def watch(self, tx: str, what: str) -> None:
+        """Somebody may want to know what was just done."""
+
+    async def do(self, tx: str, wants: Wants) -> None:
+        """Have the resource prepare, commit or abort."""
+
+    def settled(self, deal: "Deal") -> None:
+        """Tell the coordinator that this is done: its word that it is over may have been lost."""
+
+    def confess(self, deal: "Deal", reason: str, *, lost: bool) -> None:
+        """Tell the coordinator why the vote is no, or that what was promised is lost."""
+
+
+class Deal:
+    """A transaction, from the moment that somebody wants it decided until it is over."""
+
+    def __init__(self, desk: Desk, tx: str, parts: Parts, turns: Turns, me: NodeId) -> None:
+        self.tx = tx
+        self.parts = parts
+        self.began = time.time()
+        self.by_hand: str | None = None
+        """What somebody has decided by hand."""
+        self.confirmed = False
+        """Whether the others have decided the same."""
+        self.damage: str | None = None
+        """What was promised and cannot be kept; nobody may guess."""
+        self.trouble: str | None = None
+        """Why the resource does not do what it is asked to; it is asked again and again."""
+        self.reasons: list[str] = []
+        """Why participants have voted no."""
+        self.decided: asyncio.Future[Stage] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._desk = desk
+        self._turns = turns
+        self._instance = Instance(turns, me, self)
+        self._hand: asyncio.Task[None] | None = None
+        self._lost = False
+        self._alarm: asyncio.TimerHandle | None = None
+
+    def boot(self, record: Record | None, stable: Stable | None) -> None:
+        """Begin, or go on from what is in the log."""
+        if record is not None:
+            self.began, self.by_hand = record.began, record.by_hand
+        self._instance.boot(stable, frozenset())
+        self._look()
+
+    def take(self, event: Event) -> None:
+        """Take one event to its end, and see what the machine wants now."""
+        self._instance.take(event)
+        self._look()
+
+    def ask(self, request: Request) -> None:
+        """The application's word."""
+        self.take(Asked(request))
+
+    def name(self, leader: NodeId | None) -> None:
+        """The node's own election has named somebody."""
+        if self.view.leader != leader:
+            machine: Any = self._turns.machine
+            self.ask(machine.lift.request(Name(leader)))
+
+    def close(self) -> None:
+        """Stop: nothing more happens here."""
+        self._instance.halt()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self._hand is not None:
+            self._hand.cancel()
+        for future in (self.decided, self.ended):
+            future.cancel()
+
+    @property
+    def view(self) -> Decision:
+        """How far it has come, and what it wants."""
+        return cast(Decision, self._turns.view(self.state))
+
+    @property
+    def state(self) -> Any:
+        """The state of the machine."""
+        assert self._instance.state is not None
+        return self._instance.state
+
+    @property
+    def machine(self) -> Machine[Any]:
+        """The machine that decides."""
+        return self._turns.machine
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether what was done here was decided by hand, and may not be what others decide."""
+        return self.by_hand is not None and not self.confirmed
+
+    @property
+    def busy(self) -> bool:
+        """Whether the resource is being asked for something."""
+        return self._hand is not None and not self._hand.done()
+
+    def tell_again(self, to: NodeId) -> None:
+        """Tell the decision to one who has done otherwise."""
+        self._desk.post(to, self, word_of(self.view.state))
+
+    def remind(self) -> None:
+        """Say once more what was not answered: it may have been lost. Networks double messages."""
+        view = self.view
+        if view.coordinates and view.state is Stage.UNCERTAIN:
+            for part in self.parts.participants:
+                if part.node not in self.state.heard:
+                    self._desk.post(part.node, self, Prepare())
+        elif self.state.applied and not view.over and not self._is_alone:
+            self._desk.settled(self)
+        if self.damage is not None and not view.coordinates:
+            self._desk.confess(self, self.damage, lost=True)
+
+    def _look(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        deadline = self._instance.next_deadline_ms
+        if deadline is not None:
+            later_s = max(0.0, deadline - now_ms()) / 1000
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(later_s, self._desk.enter, self._wake)
+        view = self.view
+        if view.wants is not Wants.NOTHING and not self.busy and not self._lost:
+            self._hand = asyncio.ensure_future(self._serve())
+            self._hand.add_done_callback(partial(end_node_if_failed, self._desk.enter))
+        if view.state.is_final and not self.decided.done():
+            self.decided.set_result(view.state)
+        self._desk.moved(self)
+
+    def _wake(self) -> None:
+        self._instance.wake()
+        self._look()
+
+    # --- the hand ---
+
+    async def _serve(self) -> None:
+        """Have the resource do what the machine wants, until it wants nothing more."""
+        pause_s = RETRY_FIRST_S
+        while (wants := self.view.wants) is not Wants.NOTHING:
+            done: Request = Vote(True) if wants is Wants.PREPARE else Applied()
+            try:
+                await self._desk.do(self.tx, wants)
+            except Damaged as error:
+                self.damage, self._lost = str(error), True
+                self._desk.confess(self, self.damage, lost=True)
+                break
+            except Exception as error:
+                self.trouble = str(error) or type(error).__name__
+                if wants is Wants.PREPARE:
+                    self._desk.confess(self, self.trouble, lost=False)
+                    done = Vote(False)
+                else:
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, RETRY_MAX_S)
+                    continue
+            else:
+                self.trouble = None
+                self._desk.watch(self.tx, f"did {wants}")
+            self._desk.enter(self.take, Asked(done))
+        self._hand = None
+        self._desk.enter(self._look)
+
+    # --- the port of its machine ---
+
+    def now_ms(self) -> float:
+        """The node's clock."""
+        return now_ms()
+
+    def save(self, stable: Any) -> None:
+        """Force it into the log. Who has not voted or begun has nothing to remember."""
+        if stable.stage is not Stage.WORKING:
+            data = Codec.encode(stable)
+            self._desk.keep(self.tx, Record(self.parts, data, self.began, self.by_hand))
+            self._desk.watch(self.tx, f"saved {stable.stage}")
+
+    def send(self, to: NodeId, message: Message) -> None:
+        """Bring a message on its way, or drop it."""
+        if isinstance(message, Done) and self._is_alone:
+            return
+        if isinstance(message, Forget):
+            # First gone from here: so who is told to commit and knows of nothing has lost it.
+            self._desk.drop(self.tx)
+        self._desk.post(to, self, message)
+        self._desk.watch(self.tx, f"sent {type(message).__name__}")
+
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """Nobody writes it down."""
+
+    def took(self, event: Event, state: State, letterhead: Any) -> None:
+        """Nobody writes it down."""
+
+    def jitter(self, up_to: int) -> float:
+        """A random part of this."""
+        return random.uniform(0, up_to)
+
+
+def end_node_if_failed(enter: Callable[..., None], task: asyncio.Task[Any]) -> None:
+    """What nobody expected must not go unseen: the node stops rather than guess."""
+
+    def fail(error: BaseException) -> None:
+        raise error
+
+    if not task.cancelled() and (error := task.exception()) is not None:
+        enter(fail, error)
+
+
+def presumed_abort(turns: Turns, me: NodeId) -> Stable:
+    """What is in the log of a coordinator that has forgotten a transaction, or never began it."""
+    blank: Any = turns.boot(me, None).state.stable
+    aborted: Stable = replace(blank, stage=Stage.ABORTED)
+    return aborted

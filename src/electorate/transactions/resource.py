@@ -1,0 +1,60 @@
+"""What takes part in a transaction: a database, or anything else that can prepare and wait.
+
+A resource is called from threads. Calls for one transaction never overlap; calls for different
+ones may. Whatever it promised by `prepare` it keeps over a crash of its process: either of
+`commit` and `abort` may come, at any time, more than once.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+
+class Refused(Exception):
+    """The work could not be done or prepared: the transaction must be aborted."""
+
+
+class Damaged(Exception):
+    """What was promised cannot be kept, because it is not there any more; nobody may guess."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a statement gave."""
+
+    rows: list[tuple[Any, ...]] = []
+    count: int = 0
+    """How many rows it found or changed."""
+
+    def value(self) -> Any:
+        """The one value of the one row."""
+        ((found,),) = self.rows
+        return found
+
+
+class Resource(Protocol):
+    """Does the work of transactions in one place."""
+
+    isolation: str
+    """How transactions are kept apart, in words."""
+
+    def execute(self, tx: str, statement: Any, values: Sequence[Any]) -> Answer:
+        """Do a piece of work that nobody else sees yet; Refused if it cannot be done."""
+
+    def prepare(self, tx: str) -> None:
+        """Make sure that the work can be committed, whatever happens now; or Refused."""
+
+    def commit(self, tx: str) -> None:
+        """Make prepared work visible; nothing if that is done already. Damaged if it is gone."""
+
+    def abort(self, tx: str) -> None:
+        """Undo the work, prepared or not; nothing if there is none."""
+
+    def known(self) -> frozenset[str]:
+        """The transactions that are prepared here, or noted as committed."""
+
+    def forget(self, tx: str) -> None:
+        """Nobody will ask for this transaction again: drop the note."""
+
+    def close(self) -> None:
+        """Let go of everything; work that is not prepared is undone."""

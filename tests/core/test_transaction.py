@@ -1,0 +1,201 @@
+"""What every commit protocol does, whatever it is: votes, answers, acknowledgements, help."""
+
+from typing import Any
+
+import pytest
+
+from electorate.core import (
+    Applied,
+    Asked,
+    Begin,
+    Decision,
+    Effect,
+    Event,
+    Members,
+    Name,
+    Received,
+    Send,
+    Stage,
+    TimedOut,
+    Timing,
+    Turns,
+    Vote,
+    Wants,
+)
+from electorate.core.part import (
+    Abort,
+    Commit,
+    Done,
+    Forget,
+    Help,
+    No,
+    Prepare,
+    Wait,
+    Yes,
+)
+from electorate.core.transaction import Transaction
+from electorate.protocols.three_phase import ThreePhase
+from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.two_phase import TwoPhase
+
+KINDS = [TwoPhase, ThreePhase, ThreePhaseBallots]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+MEMBERS = Members.of([1, 2, 3])
+
+
+class Node:
+    """One node of a transaction between nodes 1 and 2, coordinated by node 3."""
+
+    def __init__(self, kind: type[Transaction], me: int, *rules: str) -> None:
+        self.machine: Any = kind(MEMBERS, Timing(), kind.form("sound").with_texts(rules))
+        self.turns, self.me = Turns(self.machine), me
+        self.state: Any = None
+        self.effects: tuple[Effect, ...] = ()
+        self._take(self.turns.boot(me, None))
+
+    def _take(self, turn: Any) -> "Node":
+        self.state, self.effects = turn.state, turn.effects
+        return self
+
+    def take(self, *events: Event) -> "Node":
+        for event in events:
+            self._take(self.turns.step(self.state, event))
+        return self
+
+    def crash(self) -> "Node":
+        return self._take(self.turns.boot(self.me, self.state.stable))
+
+    @property
+    def view(self) -> Decision:
+        view = self.turns.view(self.state)
+        assert isinstance(view, Decision)
+        return view
+
+    @property
+    def said(self) -> list[tuple[int, object]]:
+        return [(each.to, each.message) for each in self.effects if isinstance(each, Send)]
+
+    @property
+    def owed(self) -> tuple[object, ...]:
+        return self.turns.must_ask(self.view)
+
+
+PREPARE, YES, NO = Received(3, Prepare()), Asked(Vote(yes=True)), Asked(Vote(yes=False))
+COMMIT, ABORT = Received(3, Commit()), Received(3, Abort())
+
+
+@every_kind
+def test_the_coordinator_begins_once_it_is_asked_to(kind: type[Transaction]) -> None:
+    node = Node(kind, 3)
+    assert Begin() in node.turns.may_ask(node.view)
+    assert node.take(Asked(Begin())).said == [(1, Prepare()), (2, Prepare())]
+    assert Begin() not in node.turns.may_ask(node.view)
+    assert node.take(Asked(Begin())).said == []
+
+
+@every_kind
+def test_a_vote_is_owed_when_the_coordinator_has_asked_and_logged_before_it_is_sent(
+    kind: type[Transaction],
+) -> None:
+    node = Node(kind, 1)
+    assert (node.owed, node.view.wants) == ((), Wants.NOTHING)
+    node.take(PREPARE)
+    assert (node.owed, node.view.wants) == ((Vote(yes=True), Vote(yes=False)), Wants.PREPARE)
+    assert node.take(YES).said == [(3, Yes())]
+    assert node.state.stable.stage is Stage.UNCERTAIN
+    assert (node.owed, node.view.wants) == ((), Wants.NOTHING)
+
+
+@every_kind
+def test_nobody_votes_yes_before_it_is_asked_but_anybody_may_abort(
+    kind: type[Transaction],
+) -> None:
+    node = Node(kind, 1)
+    assert node.take(YES).view.state is Stage.WORKING
+    assert Vote(yes=False) in node.turns.may_ask(node.view)
+    assert node.take(NO).said == [(3, No())]
+    assert node.view.state is Stage.ABORTED
+    assert node.take(PREPARE).said == [(3, No())]
+
+
+@every_kind
+def test_a_decision_is_acknowledged_once_it_is_applied(kind: type[Transaction]) -> None:
+    node = Node(kind, 1).take(PREPARE, YES, COMMIT)
+    assert (node.said, node.view.wants, node.owed) == ([], Wants.COMMIT, (Applied(),))
+    assert node.take(Asked(Applied())).said == [(3, Done())]
+    assert (node.view.wants, node.owed) == (Wants.NOTHING, ())
+    assert node.take(COMMIT).said == [(3, Done())]
+
+
+@every_kind
+def test_who_voted_no_acknowledges_when_it_hears_of_the_decision(kind: type[Transaction]) -> None:
+    node = Node(kind, 1).take(PREPARE, NO, Asked(Applied()))
+    assert node.said == []
+    assert node.take(ABORT).said == [(3, Done())]
+
+
+@every_kind
+def test_after_a_crash_the_application_is_asked_again(kind: type[Transaction]) -> None:
+    node = Node(kind, 1).take(PREPARE, YES, COMMIT, Asked(Applied())).crash()
+    assert (node.view.state, node.view.wants) == (Stage.COMMITTED, Wants.COMMIT)
+    assert Node(kind, 1).take(PREPARE).crash().view.wants is Wants.NOTHING
+
+
+@every_kind
+def test_all_may_forget_when_all_have_acknowledged(kind: type[Transaction]) -> None:
+    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
+    assert coordinator.view.state is Stage.ABORTED
+    assert not coordinator.take(Received(1, Done())).view.over
+    assert coordinator.take(Received(2, Done())).said == [(1, Forget()), (2, Forget())]
+    assert coordinator.view.over
+    node = Node(kind, 1).take(NO, Asked(Applied()))
+    assert node.take(Received(3, Forget())).view.over
+
+
+@every_kind
+def test_the_coordinator_tells_again_who_has_not_acknowledged(kind: type[Transaction]) -> None:
+    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()), Received(1, Done()))
+    assert coordinator.take(TimedOut(Wait.RESEND)).said == [(2, Abort())]
+    assert coordinator.crash().said == [(1, Abort()), (2, Abort())]
+
+
+@every_kind
+def test_who_waits_too_long_calls_the_elected_node_the_second_time(
+    kind: type[Transaction],
+) -> None:
+    node = Node(kind, 1, "inner.first=2").take(PREPARE, YES)
+    assert node.take(TimedOut(Wait.PATIENCE)).said == []
+    assert node.take(TimedOut(Wait.RETRY)).said == [(2, Help())]
+
+
+@every_kind
+def test_who_is_elected_while_it_waits_finds_out_at_once(kind: type[Transaction]) -> None:
+    node = Node(kind, 1).take(PREPARE, YES, TimedOut(Wait.PATIENCE))
+    assert node.said == []
+    elected = Asked(node.machine.lift.request(Name(1)))
+    assert [to for to, _ in node.take(elected).said] == [2]
+    assert node.state.finding
+
+
+@every_kind
+def test_whoever_knows_the_decision_tells_it_to_who_calls(kind: type[Transaction]) -> None:
+    node = Node(kind, 1).take(PREPARE, YES, COMMIT)
+    assert node.take(Received(2, Help())).said == [(2, Commit())]
+
+
+@every_kind
+def test_an_elected_node_that_has_not_voted_refuses_when_it_is_called(
+    kind: type[Transaction],
+) -> None:
+    node = Node(kind, 1, "inner.first=1").take(Received(2, Help()))
+    assert node.view.state is Stage.ABORTED
+    assert (2, Abort()) in node.said
+
+
+@every_kind
+def test_the_coordinator_may_be_any_member_and_must_be_one(kind: type[Transaction]) -> None:
+    node = Node(kind, 1, "coordinator=1")
+    assert node.view.coordinates
+    assert node.machine.participants == (2, 3)
+    with pytest.raises(ValueError, match="7 is not a member"):
+        Node(kind, 1, "coordinator=7")

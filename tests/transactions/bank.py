@@ -1,0 +1,196 @@
+"""A small bank in the test's own process: a node for each account, and one that coordinates."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from electorate.core import Stage
+from electorate.transactions import sync
+from electorate.transactions.cluster import Cluster
+from electorate.transactions.draft import Aborted, OutcomeUnknown
+from electorate.transactions.pace import Pace
+from electorate.transactions.resource import Resource
+from electorate.transactions.sqlite import Sqlite
+from tests.net.cluster import free_addresses, wait_until
+
+ACCOUNTS = ("savings", "checking", "moneymkt")
+PACE = Pace(
+    work_ms=3000, votes_ms=1500, patience_ms=300, again_ms=200, idle_ms=1000, settle_ms=2000
+)
+
+Open = Callable[[str], Resource]
+
+
+class Bank:
+    """Nodes by name; each can be stopped and started again."""
+
+    def __init__(self, folder: Path, opened: Open | None = None, pace: Pace = PACE) -> None:
+        self.folder = folder
+        self.pace = pace
+        self.members = dict(
+            zip((*ACCOUNTS, "atm"), (f"{h}:{p}" for h, p in free_addresses(4)), strict=True)
+        )
+        self.nodes: dict[str, Cluster] = {}
+        self.watched: list[tuple[str, str, str]] = []
+        self._open = opened or (lambda name: Sqlite(folder / f"{name}.db", wait_s=0.5))
+
+    def start(self, *names: str, **changed: Any) -> None:
+        for name in names or self.members:
+            resource = self._open(name) if name in ACCOUNTS else None
+            self.nodes[name] = Cluster(
+                name,
+                self.members,
+                self.folder / name,
+                resource,
+                pace=self.pace,
+                T_ms=150,
+                timeout_ms=1500,
+                watch=partial(self._watch, name),
+                **changed,
+            )
+            self.nodes[name].start()
+
+    def _watch(self, name: str, tx: str, what: str) -> None:
+        self.watched.append((name, tx, what))
+
+    def stop(self, *names: str) -> None:
+        for name in names or list(self.nodes):
+            if name in self.nodes:
+                self.nodes.pop(name).close()
+
+    def restart(self, *names: str) -> None:
+        self.stop(*names)
+        self.start(*names)
+
+    def reached(self) -> None:
+        """Wait until the coordinator gets answers from everybody who runs."""
+        for name in ACCOUNTS:
+            if name in self.nodes:
+                wait_until(partial(self._answers, name), 20)
+
+    def _answers(self, name: str) -> bool:
+        with suppress(Aborted), sync.transaction(self.atm) as tx:
+            tx.on(name).execute("select 1")
+            return True
+        return False
+
+    @property
+    def atm(self) -> Cluster:
+        return self.nodes["atm"]
+
+    def open_deals(self) -> dict[str, list[str]]:
+        return {name: sorted(node.clerk.deals) for name, node in self.nodes.items()}
+
+    def settled(self, seconds: float = 20.0) -> None:
+        """Wait until no transaction is left anywhere."""
+        wait_until(lambda: not any(self.open_deals().values()), seconds)
+
+
+@contextmanager
+def running(bank: Bank) -> Iterator[Bank]:
+    bank.start()
+    try:
+        bank.reached()
+        yield bank
+    finally:
+        for name in list(bank.nodes):
+            with suppress(Exception):
+                bank.stop(name)
+
+
+def read(path: Path, query: str) -> Any:
+    """Look into the file of a database that nobody has open."""
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+MOVE = "update account set balance = balance + ? where id = 1"
+
+
+class Crash(Exception):
+    """The node is gone."""
+
+
+class Fragile(Bank):
+    """A bank one of whose nodes crashes at a point that is chosen beforehand."""
+
+    def __init__(self, folder: Path, opened: Open | None = None, pace: Pace = PACE) -> None:
+        super().__init__(folder, opened, pace)
+        self.victim = ""
+        self.left = 0
+        self.deaf = ""
+        """Who does not hear what the atm tells another first."""
+
+    def _watch(self, name: str, tx: str, what: str) -> None:
+        super()._watch(name, tx, what)
+        if self.deaf and name == "atm" and what == "sent Commit":
+            network = self.atm.clerk.host.network
+            network.cut = frozenset({self.atm.clerk.names[self.deaf]})
+        if name == self.victim:
+            self.left -= 1
+            if self.left == 0:
+                raise Crash(f"{name} after it {what}")
+
+    def told_only_to_one(self, *accounts: str) -> None:
+        """Move money; the second account does not hear of the commit, and the atm is gone."""
+        source, target = accounts or ("savings", "checking")
+        self.deaf = target
+        move(self, source, target)
+        self.deaf = ""
+        wait_until(lambda: self.stage(source) is Stage.COMMITTED)
+        self.stop("atm")
+        (deal,) = self.nodes[target].clerk.deals.values()
+        assert not deal.state.told
+
+    def stage(self, name: str) -> Stage | None:
+        """How far a node has come with the one transaction that is left."""
+        found = list(self.nodes[name].clerk.deals.values())
+        return found[0].view.state if found else None
+
+    def crashed(self, victim: str, number: int, *accounts: str) -> str:
+        """Move money, and let a node crash at a point of that; returns what the client is told."""
+        self.watched.clear()
+        self.victim, self.left = victim, number
+        outcome = "committed"
+        try:
+            move(self, *accounts)
+        except Aborted:
+            outcome = "aborted"
+        except OutcomeUnknown:
+            outcome = "unknown"
+        wait_until(lambda: not self.nodes[victim].running)
+        self.victim = ""
+        with suppress(Crash):
+            self.stop(victim)
+        return outcome
+
+
+def set_up(bank: Bank) -> None:
+    """500 in every account."""
+    with sync.transaction(bank.atm) as tx:
+        for name in ACCOUNTS:
+            tx.on(name).execute("create table account (id integer primary key, balance int)")
+            tx.on(name).execute("insert into account values (1, 500)")
+    bank.settled()
+
+
+def move(bank: Bank, source: str = "savings", target: str = "checking") -> None:
+    """Move 100."""
+    with sync.transaction(bank.atm) as tx:
+        tx.on(source).execute(MOVE, -100)
+        tx.on(target).execute(MOVE, 100)
+
+
+def balances(bank: Bank) -> tuple[int, ...]:
+    """All three, at one moment."""
+    for _ in range(20):
+        try:
+            with sync.transaction(bank.atm) as tx:
+                found = [tx.on(name).execute("select balance from account") for name in ACCOUNTS]
+            return tuple(answer.value() for answer in found)
+        except Aborted:
+            continue
+    raise AssertionError("nothing gets through any more")

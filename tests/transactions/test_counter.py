@@ -1,0 +1,206 @@
+"""`electorate tx`: what is open, what it waits for, and a decision by hand."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from electorate.core import Stage
+from electorate.transactions.config import Config, cluster
+from tests.cli.run import Ran, runner
+from tests.net.cluster import free_addresses, wait_until
+from tests.transactions.bank import Fragile, balances, running, set_up
+
+SAVED_COMMITTED, SENT_YES = 4, 4
+"""Points of a transaction: see test_crash.py, where they are listed."""
+
+Tx = Callable[..., Ran]
+
+
+@pytest.fixture
+def bank(short_path: Path) -> Iterator[Fragile]:
+    found = Fragile(short_path)
+    with running(found):
+        set_up(found)
+        yield found
+
+
+@pytest.fixture
+def tx(capsys: pytest.CaptureFixture[str]) -> Tx:
+    run = runner(capsys)
+    return lambda *words: run("tx", *map(str, words))
+
+
+def is_shown(tx: Tx, folder: Path, name: str, what: str) -> bool:
+    return what in tx("show", folder, name).out
+
+
+def in_doubt(bank: Fragile) -> str:
+    """The name of a transaction that both participants are left with."""
+    bank.crashed("atm", SAVED_COMMITTED)
+    (name,) = bank.nodes["savings"].clerk.deals
+    wait_until(lambda: 4 not in bank.nodes["savings"].clerk.host.network.alive())
+    return name
+
+
+def test_nothing_is_open(bank: Fragile, tx: Tx) -> None:
+    assert tx("list", bank.folder / "savings").out == "No transaction is open.\n"
+
+
+def test_a_transaction_in_doubt_is_listed_and_shown(bank: Fragile, tx: Tx) -> None:
+    name = in_doubt(bank)
+    wait_until(lambda: bank.nodes["checking"].clerk.leader == 1)
+    listed = tx("list", bank.folder / "checking").out
+    assert name in listed
+    assert "in doubt" in listed
+    assert "the decision of atm (unreachable)" in listed
+    shown = tx("show", bank.folder / "checking", name).out
+    assert "coordinator   atm" in shown
+    assert "participants  savings, checking" in shown
+    assert "asked         savings" in shown
+    told = tx("show", bank.folder / "checking", name, "--json").object["found"][0]
+    assert told["state"] == "uncertain"
+    assert told["role"] == "participant"
+
+
+def test_a_decision_by_hand_warns_and_wants_a_yes(bank: Fragile, tx: Tx) -> None:
+    name = in_doubt(bank)
+    refused = tx("resolve", bank.folder / "savings", name, "--abort")
+    assert refused.code == 2
+    assert "warning: the others may have committed" in refused.err
+    assert "nothing was done" in refused.err
+    assert bank.stage("savings") is Stage.UNCERTAIN
+
+
+def test_a_decision_by_hand_that_the_coordinator_shares_is_forgotten_in_the_end(
+    bank: Fragile, tx: Tx
+) -> None:
+    name = in_doubt(bank)
+    done = tx("resolve", bank.folder / "savings", name, "--commit", "--yes")
+    assert done.code == 0
+    assert "by hand       committed" in done.out
+    bank.restart("savings")
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_a_decision_by_hand_that_the_coordinator_does_not_share_is_damage(
+    bank: Fragile, tx: Tx
+) -> None:
+    name = in_doubt(bank)
+    tx("resolve", bank.folder / "savings", name, "--abort", "--yes")
+    bank.restart("savings")
+    bank.start("atm")
+    split = "was aborted by hand here, but committed at atm"
+    wait_until(lambda: split in tx("show", bank.folder / "savings", name).out)
+    wait_until(lambda: f"savings {split}" in tx("show", bank.folder / "atm", name).out)
+    assert bank.stage("savings") is Stage.ABORTED
+    for where in ("savings", "atm"):
+        assert tx("resolve", bank.folder / where, name, "--forget", "--yes").code == 0
+    assert tx("list", bank.folder / "atm").out == "No transaction is open.\n"
+
+
+def test_a_decision_by_hand_that_was_spread_is_damage_at_all_who_believed_it(
+    bank: Fragile, tx: Tx
+) -> None:
+    name = in_doubt(bank)
+    tx("resolve", bank.folder / "checking", name, "--abort", "--yes")
+    wait_until(lambda: bank.stage("savings") is Stage.ABORTED)  # It is elected, and has asked.
+    bank.start("atm")
+    for where in ("savings", "checking"):
+        wait_until(partial(is_shown, tx, bank.folder / where, name, "but committed at atm"))
+    wait_until(lambda: "damaged" in tx("show", bank.folder / "atm", name).out)
+
+
+def test_what_is_in_doubt_is_not_forgotten_and_what_is_not_is_not_decided(
+    bank: Fragile, tx: Tx
+) -> None:
+    name = in_doubt(bank)
+    refused = tx("resolve", bank.folder / "savings", name, "--forget", "--yes")
+    assert refused.code == 2
+    assert "decide it first" in refused.err
+    bank.stop("checking")
+    bank.start("atm")
+    wait_until(lambda: bool(bank.atm.clerk.deals))
+    refused = tx("resolve", bank.folder / "atm", name, "--abort", "--yes")
+    assert refused.code == 2
+    assert "this node is its coordinator; it is committed" in refused.err
+    wait_until(lambda: 2 not in bank.atm.clerk.host.network.alive())
+    shown = tx("show", bank.folder / "atm", name).out
+    assert "checking (unreachable) to have committed it" in shown
+
+
+def test_what_a_participant_has_lost_is_listed_by_both(bank: Fragile, tx: Tx) -> None:
+    import shutil
+
+    bank.crashed("savings", SENT_YES)
+    shutil.rmtree(bank.folder / "savings")
+    bank.start("savings")
+    wait_until(lambda: bool(bank.nodes["savings"].clerk.losses))
+    wait_until(lambda: "damaged: savings came back" in tx("list", bank.folder / "atm").out)
+    assert "damaged: this node came back without" in tx("list", bank.folder / "savings").out
+
+
+def test_a_node_that_does_not_run_cannot_be_asked(tmp_path: Path, tx: Tx) -> None:
+    asked = tx("list", tmp_path)
+    assert asked.code == 2
+    assert asked.err == f"electorate: no node runs on {tmp_path}\n"
+
+
+def config(folder: Path) -> Path:
+    lines = []
+    for name, (host, port) in zip(("savings", "atm"), free_addresses(2), strict=True):
+        lines += [f"[members.{name}]", f'address = "{host}:{port}"']
+        lines += ['database = "sqlite:savings.db"'] if name == "savings" else []
+    path = folder / "bank.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_member_is_run_from_a_file(short_path: Path) -> None:
+    from electorate import sync
+
+    path = config(short_path)
+    words = [sys.executable, "-m", "electorate.cli.main", "tx", "serve", str(path), "savings"]
+    serving = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ)
+    assert serving.stdout is not None
+    try:
+        assert serving.stdout.readline() == "savings takes part; stop it with Ctrl-C\n"
+        with cluster(path, "atm") as atm:
+            wait_until(lambda: 1 in atm.clerk.host.network.alive())
+            with sync.transaction(atm) as tx:
+                tx.on("savings").execute("create table account (id int)")
+    finally:
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait(10) == 0
+        serving.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("members = 3", "Expected `object`"),
+        ("[members.a]\naddress = 'x:1'\ncolour = 'red'", "unknown field `colour`"),
+        ("[", "Invalid"),
+    ],
+)
+def test_a_file_that_is_no_cluster_is_refused(tmp_path: Path, text: str, wrong: str) -> None:
+    (tmp_path / "bank.toml").write_text(text)
+    with pytest.raises(ValueError, match=wrong):
+        Config.read(tmp_path / "bank.toml")
+
+
+def test_an_unknown_member_and_an_unknown_kind_of_database_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bank.toml"
+    path.write_text("[members.a]\naddress = '127.0.0.1:1'\ndatabase = 'oracle:x'")
+    with pytest.raises(ValueError, match="no member is called 'b'"):
+        cluster(path, "b")
+    with pytest.raises(ValueError, match=r"a database is sqlite:FILE or postgresql:"):
+        cluster(path, "a")

@@ -1,0 +1,130 @@
+"""Transactions in doubt: who finds out, who waits, and what is damaged rather than guessed."""
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from electorate.core import Stage
+from electorate.transactions.deal import Deal
+from tests.net.cluster import wait_until
+from tests.transactions.bank import Fragile, balances, move, running, set_up
+
+SAVED_COMMITTED, SENT_YES = 4, 4
+"""Points of a transaction: see test_crash.py, where they are listed."""
+
+
+@pytest.fixture
+def bank(short_path: Path) -> Iterator[Fragile]:
+    found = Fragile(short_path)
+    with running(found):
+        set_up(found)
+        yield found
+
+
+def deals(bank: Fragile, name: str) -> list[Deal]:
+    return list(bank.nodes[name].clerk.deals.values())
+
+
+def is_damaged(bank: Fragile, name: str, how: str) -> bool:
+    return how in damage(bank, name)
+
+
+def damage(bank: Fragile, name: str) -> str:
+    found = deals(bank, name)
+    return (found[0].damage if found else None) or ""
+
+
+def test_whoever_has_voted_waits_for_its_coordinator_as_long_as_it_takes(bank: Fragile) -> None:
+    assert bank.crashed("atm", SAVED_COMMITTED) == "unknown"
+    wait_until(lambda: all(d.state.waiting for d in deals(bank, "checking")))
+    assert bank.stage("savings") is bank.stage("checking") is Stage.UNCERTAIN
+    bank.restart("savings")
+    assert bank.stage("checking") is Stage.UNCERTAIN
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_the_elected_node_finds_out_what_another_has_heard(bank: Fragile) -> None:
+    bank.told_only_to_one()
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_the_elected_node_need_not_take_part_itself(bank: Fragile) -> None:
+    """Savings leads, but only checking and the money market take part."""
+    bank.told_only_to_one("checking", "moneymkt")
+    wait_until(lambda: bank.stage("moneymkt") is Stage.COMMITTED)
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (500, 400, 600)
+
+
+def test_a_participant_that_has_lost_its_memory_is_damaged_and_nobody_guesses(
+    bank: Fragile,
+) -> None:
+    bank.crashed("savings", SENT_YES)
+    shutil.rmtree(bank.folder / "savings")
+    bank.start("savings")
+    wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
+    assert bank.stage("atm") is Stage.COMMITTED
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    bank.restart("atm")
+    wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
+
+
+def test_a_participant_whose_log_is_older_than_its_vote_is_damaged(bank: Fragile) -> None:
+    bank.stop("savings")
+    shutil.copytree(bank.folder / "savings", bank.folder / "backup")
+    bank.start("savings")
+    bank.reached()
+    bank.crashed("savings", SENT_YES)
+    shutil.rmtree(bank.folder / "savings")
+    shutil.move(bank.folder / "backup", bank.folder / "savings")
+    bank.start("savings")
+    wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
+    assert bank.nodes["savings"].clerk.losses
+    assert bank.stage("atm") is Stage.COMMITTED
+
+
+def test_a_database_that_has_lost_what_was_prepared_is_damaged(bank: Fragile) -> None:
+    bank.crashed("atm", SAVED_COMMITTED)
+    bank.stop("savings")
+    for file in bank.folder.glob("savings.db*"):
+        file.unlink()
+    bank.start("savings")
+    wait_until(lambda: "its database has lost what was prepared" in damage(bank, "savings"))
+    assert bank.stage("savings") is Stage.UNCERTAIN
+    bank.start("atm")
+    wait_until(lambda: "has lost what was prepared" in damage(bank, "atm"))
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    assert bank.stage("savings") is Stage.COMMITTED
+
+
+def test_a_coordinator_that_has_lost_its_memory_is_not_believed(bank: Fragile) -> None:
+    bank.crashed("atm", SAVED_COMMITTED)
+    shutil.rmtree(bank.folder / "atm")
+    bank.start("atm")
+    for name in ("savings", "checking"):
+        wait_until(partial(is_damaged, bank, name, "atm came back without"))
+        assert bank.stage(name) is Stage.UNCERTAIN
+
+
+def test_what_was_prepared_without_a_vote_is_rolled_back_at_the_next_start(bank: Fragile) -> None:
+    bank.stop("savings")
+    resource = bank._open("savings")
+    resource.execute("somebody", "update account set balance = 0", ())
+    resource.prepare("somebody")
+    resource.close()
+    bank.start("savings")
+    bank.reached()
+    move(bank)
+    assert balances(bank) == (400, 600, 500)

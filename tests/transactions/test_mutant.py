@@ -1,0 +1,139 @@
+"""The driver broken on purpose: each rule that it keeps is needed, and its breach is noticed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from electorate.core import Stage, Wants
+from electorate.transactions.clerk import Clerk
+from electorate.transactions.deal import Deal
+from electorate.transactions.worker import Worker
+from tests.net.cluster import wait_until
+from tests.transactions.bank import PACE, Fragile, balances, move, running, set_up
+
+
+@pytest.fixture
+def bank(short_path: Path) -> Iterator[Fragile]:
+    found = Fragile(short_path)
+    with running(found):
+        set_up(found)
+        yield found
+
+
+def damage(bank: Fragile, name: str) -> str:
+    return "; ".join(deal.damage or "" for deal in bank.nodes[name].clerk.deals.values())
+
+
+def crash_at(bank: Fragile, victim: str, what: str) -> None:
+    """Find the point in a run without a fault, and crash there in the next."""
+    bank.watched.clear()
+    move(bank)
+    bank.settled()
+    done = [seen for who, _, seen in bank.watched if who == victim]
+    bank.crashed(victim, done.index(what) + 1)
+
+
+def forcing_all_but(stage: Stage) -> Any:
+    saved = Deal.save
+
+    def save(self: Deal, stable: Any) -> None:
+        if stable.stage is not stage:
+            saved(self, stable)
+
+    return save
+
+
+def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.UNCERTAIN))
+    crash_at(bank, "savings", "sent Yes")
+    bank.start("savings")
+    wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
+
+
+def test_a_decision_that_is_not_forced_loses_money(
+    short_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient = msgspec.structs.replace(PACE, patience_ms=60_000)
+    with running(Fragile(short_path, pace=patient)) as bank:
+        assert isinstance(bank, Fragile)
+        set_up(bank)
+        monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.COMMITTED))
+        bank.told_only_to_one()
+        bank.start("atm")
+        bank.reached()
+        bank.settled()
+        assert sum(balances(bank)) == 1400, "savings has heard of the commit, checking has not"
+
+
+def test_a_promise_without_preparing_is_damage(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Clerk.do
+
+    async def do(self: Clerk, tx: str, wants: Wants) -> None:
+        if wants is not Wants.PREPARE:
+            await done(self, tx, wants)
+
+    monkeypatch.setattr(Clerk, "do", do)
+    move(bank)
+    wait_until(lambda: "has lost what was prepared" in damage(bank, "savings"))
+    wait_until(lambda: "has lost what was prepared" in damage(bank, "atm"))
+
+
+def test_an_acknowledgement_before_it_is_done_loses_the_work(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def commit(self: Worker, tx: str) -> None:
+        """Some other time."""
+
+    monkeypatch.setattr(Worker, "commit", commit)
+    move(bank)
+    bank.settled()
+    monkeypatch.undo()
+    bank.restart("savings", "checking")
+    bank.reached()
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def recover(self: Worker, logged: object) -> frozenset[str]:
+        self.trouble = None
+        return frozenset()
+
+    crash_at(bank, "savings", "did prepare")
+    bank.stop("atm")
+    monkeypatch.setattr(Worker, "recover", recover)
+    bank.start("savings")
+    assert len(prepared(bank)) == 1
+    monkeypatch.undo()
+    bank.restart("savings")
+    wait_until(lambda: not prepared(bank))
+
+
+def prepared(bank: Fragile) -> frozenset[str]:
+    worker = bank.nodes["savings"].clerk.worker
+    assert worker is not None
+    return worker.resource.known()
+
+
+def test_who_forgets_first_and_lets_others_forget_later_cannot_tell_a_loss(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If Forget left before the record is gone, a crash between would look like a lost vote."""
+    crash_at(bank, "atm", "sent Forget")
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert bank.nodes["savings"].clerk.losses == {}
+
+    monkeypatch.setattr(Clerk, "drop", lambda self, tx: None)
+    crash_at(bank, "atm", "sent Forget")
+    monkeypatch.undo()
+    wait_until(lambda: not bank.nodes["savings"].clerk.deals)
+    bank.start("atm")
+    wait_until(lambda: bool(bank.nodes["savings"].clerk.losses))

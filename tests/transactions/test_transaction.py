@@ -1,0 +1,174 @@
+"""Transactions over real nodes and files: what an application sees."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from electorate.transactions import sync
+from electorate.transactions.draft import Aborted
+from electorate.transactions.transaction import transaction
+from tests.net.cluster import wait_until
+from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up
+
+
+@pytest.fixture
+def bank(short_path: Path) -> Iterator[Bank]:
+    with running(Bank(short_path)) as found:
+        set_up(found)
+        yield found
+
+
+@contextmanager
+def failing(bank: Bank, match: str, kind: type[Exception] = Aborted) -> Iterator[sync.Transaction]:
+    """A transaction that ends like this."""
+    with pytest.raises(kind, match=match), sync.transaction(bank.atm) as tx:
+        yield tx
+
+
+def no_work_at(bank: Bank, name: str) -> bool:
+    worker = bank.nodes[name].clerk.worker
+    return worker is not None and not worker._sessions
+
+
+def test_all_of_it_is_committed_or_none_of_it(bank: Bank) -> None:
+    with sync.transaction(bank.atm) as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100)
+    assert balances(bank) == (400, 600, 500)
+    with failing(bank, "checking: no such table: nowhere") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute("update nowhere set balance = 0")
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_what_is_raised_inside_aborts_and_is_raised_again(bank: Bank) -> None:
+    with failing(bank, "by zero", ZeroDivisionError) as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100 // 0)
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_a_failure_that_was_swallowed_still_aborts(bank: Bank) -> None:
+    with failing(bank, "no such table") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        with pytest.raises(Aborted):
+            tx.on("checking").execute("update nowhere set balance = 0")
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_the_same_with_async(bank: Bank) -> None:
+    async def move(amount: int) -> None:
+        for _ in range(20):
+            try:
+                async with transaction(bank.atm) as tx:
+                    await tx.on("savings").execute(MOVE, -amount)
+                    await tx.on("checking").execute(MOVE, amount)
+                return
+            except Aborted:
+                continue
+        raise AssertionError("it never got through")
+
+    async def all_at_once() -> None:
+        async with asyncio.TaskGroup() as group:
+            for amount in range(1, 9):
+                group.create_task(move(amount))
+
+    asyncio.run(all_at_once())
+    assert balances(bank) == (500 - 36, 500 + 36, 500)
+
+
+def test_a_finished_transaction_is_forgotten_everywhere(bank: Bank) -> None:
+    with sync.transaction(bank.atm) as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100)
+    bank.settled()
+    bank.stop()
+    for name in bank.members:
+        kept = read(bank.folder / name / "electorate.db", "select instance from stable")
+        assert kept == [("election",)], name
+    for name in ("savings", "checking"):
+        assert read(bank.folder / f"{name}.db", "select * from electorate_prepared") == []
+
+
+def test_two_transactions_on_the_same_rows_come_one_after_the_other(bank: Bank) -> None:
+    with sync.transaction(bank.atm) as first:
+        first.on("savings").execute(MOVE, -100)
+        with failing(bank, f"savings: transaction {first.name} has the database") as second:
+            second.on("savings").execute(MOVE, -100)
+    assert balances(bank) == (400, 500, 500)
+
+
+def test_two_that_wait_for_each_other_do_not_wait_for_ever(bank: Bank) -> None:
+    failed: list[str] = []
+    both = threading.Barrier(2)
+
+    def move(one: str, other: str) -> None:
+        try:
+            with sync.transaction(bank.atm) as tx:
+                tx.on(one).execute(MOVE, -100)
+                both.wait(5)
+                tx.on(other).execute(MOVE, 100)
+        except Aborted:
+            failed.append(one)
+
+    pairs = [("savings", "checking"), ("checking", "savings")]
+    threads = [threading.Thread(target=move, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert failed
+    assert sum(balances(bank)) == 1500
+
+
+def test_an_unreachable_participant_aborts_and_keeps_nobody_else_from_going_on(bank: Bank) -> None:
+    bank.stop("moneymkt")
+    wait_until(lambda: 3 not in bank.atm.clerk.host.network.alive())
+    with failing(bank, "moneymkt: it cannot be reached") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("moneymkt").execute(MOVE, 100)
+    with sync.transaction(bank.atm) as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100)
+    bank.start("moneymkt")
+    bank.reached()
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_a_participant_that_restarts_in_the_middle_has_forgotten_the_work_and_says_so(
+    bank: Bank,
+) -> None:
+    with failing(bank, "savings: earlier work of this transaction is gone") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        bank.restart("savings")
+        bank.reached()
+        tx.on("savings").execute(MOVE, -100)
+    with failing(bank, "savings: the work of this transaction is gone") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        bank.restart("savings")
+        bank.reached()
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_work_that_its_coordinator_has_left_behind_is_undone(bank: Bank) -> None:
+    tx = sync.Transaction(bank.atm)
+    tx.on("savings").execute(MOVE, -100)
+    bank.restart("atm")
+    bank.reached()
+    left = sync.Transaction(bank.atm)
+    left.on("checking").execute(MOVE, -100)
+    for name in ("savings", "checking"):
+        wait_until(partial(no_work_at, bank, name))
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_a_stranger_and_the_coordinator_itself_take_no_part(bank: Bank) -> None:
+    with failing(bank, "'pension' is no member; the members are savings, che", ValueError) as tx:
+        tx.on("pension").execute("select 1")
+    with failing(bank, "atm coordinates", ValueError) as tx:
+        tx.on("atm").execute("select 1")

@@ -1,0 +1,260 @@
+"""The verdicts in the docs: tables between two marks, made from the reviewed table."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from electorate.protocols.registry import REGISTRY
+from tests.verdicts import plan
+from tests.verdicts.ask import UNSHOWN, Answer, is_broken, is_kept
+from tests.verdicts.plan import ROOT, SITUATIONS, TIMINGS, Page
+from tests.verdicts.table import Table
+
+DOCS = ROOT / "docs"
+
+BEGIN = "<!-- Made by `make verdicts`: change tests/verdicts, not what is between these marks. -->"
+END = "<!-- So far `make verdicts`. -->"
+
+DOT = " · "
+DASH = "–"
+
+
+def pages(table: Table) -> dict[Path, str]:
+    """Every page that has verdicts, as it should be."""
+    wanted = {DOCS / "protocols" / f"{name}.md": _page(name, table) for name in plan.pages()}
+    wanted[DOCS / "verdicts.md"] = _overview(table)
+    return {file: _between(file, made) for file, made in wanted.items()}
+
+
+def _between(file: Path, made: str) -> str:
+    text = file.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{file.name} lacks the marks between which its verdicts go")
+    return f"{before}{BEGIN}\n\n{made}\n\n{END}{after}"
+
+
+# --- one page ---
+
+
+def _page(name: str, table: Table) -> str:
+    page = plan.pages()[name]
+    how = "[How to read these tables](../verdicts.md#how-to-read-a-verdict)."
+    parts = [_situations(protocol, page, table) for protocol in plan.protocols(name)]
+    parts += _repairs(name, page, table)
+    parts += _choices(page, table)
+    parts += _assumptions(name, page, table)
+    parts += _further(page, table)
+    return "\n\n".join([how, *parts])
+
+
+def _situations(protocol: str, page: Page, table: Table) -> str:
+    """All that one protocol was put through: a line for every timing and fault."""
+    lines = []
+    for timing in TIMINGS:
+        for faults in SITUATIONS:
+            found = _answers(protocol, timing, faults, table)
+            if found:
+                title = _title(protocol, timing, faults)
+                cells = (_joined(_cell(claim, each) for each in found) for claim in page.claims)
+                lines.append([title, *cells, DOT.join(map(_extent, found))])
+    machine, form = REGISTRY[protocol]
+    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}. With 2 · 3 · 4 nodes:"
+    return f"{title}\n\n{_table(['situation', *page.claims, 'states'], lines)}"
+
+
+def _title(protocol: str, timing: str, faults: str) -> str:
+    situation = plan.Situation(protocol, timing, faults, nodes=2)
+    boot = ", from boot" if situation.is_moved_to_boot else ""
+    return ("" if timing == "bounded" else f"{timing}: ") + faults + boot
+
+
+def _answers(protocol: str, timing: str, faults: str, table: Table) -> list[Answer]:
+    """What was found with two nodes, three, and four where they were tried."""
+    return [
+        table[each.row]
+        for each in plan.situations(protocol)
+        if (each.timing, each.faults) == (timing, faults)
+    ]
+
+
+def _repairs(name: str, page: Page, table: Table) -> Iterable[str]:
+    if not page.repairs:
+        return
+    lines = []
+    for repair in page.repairs:
+        _, without = repair.rows(page.sound)
+        rules = ", ".join(f"`{rule}`" for rule in repair.without.split())
+        fate = f"{repair.breaks} {_cell(repair.breaks, table[without])}"
+        lines.append([rules, fate, _options(repair.under, repair.of), _run(name, repair.run)])
+    yield (
+        f"**Each repair is needed.** This in its place breaks what `{page.sound}` keeps:\n\n"
+        + _table(["instead", "breaks", "options", "run"], lines)
+    )
+
+
+def _choices(page: Page, table: Table) -> Iterable[str]:
+    if not page.choices:
+        return
+    lines = []
+    for choice in page.choices:
+        found = table[choice.row(page.sound)]
+        rules = ", ".join(f"`{rule}`" for rule in choice.rule.split())
+        fates = [_cell(claim, found) for claim in promised(page)]
+        lines.append([rules, *fates, _options(choice.under), _extent(found)])
+    yield f"**No promise notices** if `{page.sound}` has instead:\n\n" + _table(
+        ["instead", *promised(page), "options", "states"], lines
+    )
+
+
+def promised(page: Page) -> list[str]:
+    """What the sound form of a page promises, in the order of the page's claims."""
+    machine, form = REGISTRY[page.sound]
+    return [claim for claim in page.claims if claim in machine.promised(form)]
+
+
+def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
+    if not page.assumptions:
+        return
+    lines = []
+    for dropped in page.assumptions:
+        protocols = dropped.of or (page.sound,)
+        of = ", ".join(f"`{protocol}`" for protocol in protocols)
+        options = (_options(dropped.under), f"`{dropped.by}`")
+        fate = _fallen(dropped, [table[dropped.rows(each)[1]] for each in protocols])
+        lines.append([f"`{dropped.assumption}`", of, fate, *options, _run(name, dropped.run)])
+    yield (
+        "**What falls without an assumption**, and is kept with it:\n\n"
+        + _table(["assumption", "of", "falls", "options", "dropped by", "run"], lines)
+    )
+
+
+def _fallen(dropped: plan.Dropped, found: Sequence[Answer]) -> str:
+    claim = dropped.breaks
+    return f"{claim} {_joined(_cell(claim, each) for each in found)}" if claim else "nothing"
+
+
+def _further(page: Page, table: Table) -> Iterable[str]:
+    if not page.more:
+        return
+    lines = []
+    for more in page.more:
+        found = table[plan.row(more)]
+        cells = [_cell(claim, found) for claim in page.claims]
+        lines.append([f"`{_short(more)}`", *cells, _extent(found)])
+    yield "**Further checks**, with three nodes unless they say otherwise:\n\n" + _table(
+        ["`electorate check …`", *page.claims, "states"], lines
+    )
+
+
+# --- all protocols at a glance ---
+
+
+def _overview(table: Table) -> str:
+    parts = [
+        "## At a glance",
+        "Which promises break with two nodes, three or four (**A1**), or are not known to be kept "
+        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*).",
+    ]
+    for timing in TIMINGS:
+        lines = []
+        for protocol in plan.protocols():
+            link = f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)"
+            cells = (_glance(protocol, timing, faults, table) for faults in SITUATIONS)
+            machine, form = REGISTRY[protocol]
+            lines.append([link, ", ".join(machine.promised(form)), *cells])
+        head = ["protocol", "promises", *SITUATIONS]
+        parts.append(f"**{timing.capitalize()} timing**\n\n{_table(head, lines)}")
+    return "\n\n".join([*parts, "## Worth showing", _findings(table)])
+
+
+def _findings(table: Table) -> str:
+    lines = []
+    for page in plan.pages().values():
+        for finding in page.findings:
+            found = table[plan.row(finding.row)]
+            fates = ", ".join(f"{claim} {_cell(claim, found)}" for claim in finding.claims)
+            lines.append([finding.says, f"`{_short(finding.row)}`", fates])
+    return _table(["finding", "`electorate check …`", "says"], lines)
+
+
+def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
+    """Which promises are broken, and which of the others nobody knows."""
+    found = _answers(protocol, timing, faults, table)
+    if not found:
+        return "no detector"
+    machine, form = REGISTRY[protocol]
+    fates = {claim: [each.claims[claim] for each in found] for claim in machine.promised(form)}
+    broken = [claim for claim in fates if any(map(is_broken, fates[claim]))]
+    unsure = [claim for claim in fates if {"unknown", "undecided"} & {*fates[claim]}]
+    signs = [f"**{claim}**" for claim in broken]
+    signs += [f"{claim}?" for claim in unsure if claim not in broken]
+    if not signs and all(UNSHOWN in found for found in fates.values()):
+        return DASH
+    star = "\\*" if any(each.is_cut for each in found) else ""
+    return ", ".join(signs) or f"kept{star}"
+
+
+# --- cells ---
+
+
+def _cell(claim: str, answer: Answer) -> str:
+    """A fate as a table shows it: `holds`, `8T`, `holds*`, **broken in 15**."""
+    fate = answer.claims[claim]
+    if is_broken(fate):
+        return f"**{fate}**"
+    if fate == UNSHOWN:
+        return DASH
+    star = "\\*" if answer.is_cut and is_kept(fate) else ""
+    return fate.removeprefix("live, ") + star
+
+
+def _extent(answer: Answer) -> str:
+    if answer.states is not None:
+        return f"{answer.states:,}"
+    return answer.extent.replace("more than ", "> ").removesuffix(" states")
+
+
+def _joined(cells: Iterable[str]) -> str:
+    """One cell for two nodes, three and four: once if all are alike, and no word twice in a row."""
+    found = list(cells)
+    if len(set(found)) == 1:
+        return found[0]
+    return DOT.join(_numbers(words, [*group]) for words, group in groupby(found, key=_words))
+
+
+def _words(cell: str) -> str:
+    return cell.strip("*").rstrip("0123456789")
+
+
+def _numbers(words: str, group: Sequence[str]) -> str:
+    if not is_broken(words):
+        return DOT.join(group)
+    numbers = DOT.join(cell.strip("*").removeprefix(words) for cell in group)
+    return f"**{words}{numbers}**"
+
+
+def _options(text: str, of: str = "") -> str:
+    words = _short(f"{of} {text}".strip())
+    return f"`{words}`" if words else ""
+
+
+def _short(text: str) -> str:
+    """Without the limit of the search, which says nothing about what is searched."""
+    return re.sub(r" ?--states-max \d+", "", text)
+
+
+def _run(name: str, stem: str) -> str:
+    return f"`tests/golden/{name}/{stem}.txt`" if stem else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [f"| {' | '.join(row)} |" for row in (head, *lines)]
+    rows.insert(1, "|---" * len(head) + "|")
+    return "\n".join(rows).replace("|  |", "| |")

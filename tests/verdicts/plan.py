@@ -1,0 +1,208 @@
+"""What is asked: every protocol in the same situations, and what is special to each.
+
+What is special is in the .toml files beside this one, named like the pages under docs/protocols.
+A protocol is asked about if its page has such a file.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from electorate.core import Value
+from electorate.protocols.registry import REGISTRY
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+
+SITUATIONS = {
+    "no fault": "--from boot",
+    "a crash": "--crashes 1",
+    "a crash and a recovery": "--crashes 1 --recoveries 1",
+    "a wrong suspicion": "--lies 1",
+    "a loss": "--from boot --losses 1",
+}
+TIMINGS = {
+    "bounded": "",
+    "unbounded": "--timing unbounded --capacity 2 --counter 3",
+}
+NODES = {"bounded": (2, 3, 4), "unbounded": (2, 3)}
+
+UNFINISHED: dict[str, tuple[str, ...]] = {
+    "bully": ("a crash and a recovery", "a wrong suspicion"),
+    "bully-as-printed": ("a crash and a recovery", "a wrong suspicion"),
+    "bully-rpc": ("no fault", "a crash and a recovery", "a loss"),
+    "bully-textbook": ("a crash and a recovery", "a wrong suspicion", "a loss"),
+    "bully-textbook-as-printed": ("a crash", "a crash and a recovery", "a wrong suspicion"),
+    "invitation": ("no fault", "a crash", "a crash and a recovery", "a loss"),
+    "invitation-as-printed": ("no fault", "a crash", "a crash and a recovery", "a loss"),
+    "park-literal": ("a crash and a recovery",),
+}
+"""Where four nodes have more states than a search may see, and are left out."""
+
+FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "--from")
+"""The options that a row begins with; the others follow by name."""
+
+NEVER_NORMAL = ("bully-textbook-as-printed", "park-literal")
+"""Forms whose fault-free run does not reach what they promise: they can only be tried from boot."""
+UNMOVED = {"park": "a wrong suspicion"}
+"""Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
+
+
+class Repair(Value):
+    """A rule or timer of the sound form, and where it is missed."""
+
+    without: str
+    """What is put in its place: `accept=anyone`; several, if only together they are missed."""
+    under: str
+    breaks: str
+    of: str = ""
+    """The protocol, if it is not that of the page."""
+    run: str = ""
+    """The golden script that tells such a run."""
+
+    def rows(self, sound: str) -> tuple[str, str]:
+        """With it, and without it."""
+        protocol = self.of or sound
+        return row(protocol, self.under), row(protocol, _rules(self.without), self.under)
+
+
+class Choice(Value):
+    """A rule that could as well be another, as far as the promises go."""
+
+    rule: str
+    under: str
+
+    def row(self, sound: str) -> str:
+        return row(sound, _rules(self.rule), self.under)
+
+
+class Dropped(Value):
+    """An assumption, and what falls without it."""
+
+    assumption: str
+    by: str
+    """The options that drop it."""
+    breaks: str = ""
+    """Empty if no promise falls: the form takes for granted what it would not need."""
+    under: str = ""
+    of: tuple[str, ...] = ()
+    """The protocols, if it is not only the sound form."""
+    run: str = ""
+
+    def rows(self, protocol: str) -> tuple[str, str]:
+        """With it, and without it."""
+        return row(protocol, self.under), row(protocol, self.under, self.by)
+
+
+class Finding(Value):
+    """Something worth showing to people, and the row that shows it."""
+
+    says: str
+    row: str
+    claims: tuple[str, ...]
+
+
+class Page(Value):
+    """What is asked for one page besides the situations that every protocol is put in."""
+
+    sound: str
+    """The protocol that repairs and choices are about."""
+    claims: tuple[str, ...] = ("A1", "A2", "S1", "S2")
+    more: tuple[str, ...] = ()
+    """Rows that only this page has."""
+    repairs: tuple[Repair, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    assumptions: tuple[Dropped, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def rows(self) -> Iterator[str]:
+        yield from (row(finding.row) for finding in self.findings)
+        yield from (row(more) for more in self.more)
+        yield from (choice.row(self.sound) for choice in self.choices)
+        for repair in self.repairs:
+            yield from repair.rows(self.sound)
+        for dropped in self.assumptions:
+            for protocol in dropped.of or (self.sound,):
+                yield from dropped.rows(protocol)
+
+
+class Situation(NamedTuple):
+    """One protocol with some nodes, faults and timing."""
+
+    protocol: str
+    timing: str
+    faults: str
+    nodes: int
+
+    @property
+    def is_moved_to_boot(self) -> bool:
+        """Whether it begins at boot though the others do not."""
+        moved = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
+        return moved and "--from boot" not in SITUATIONS[self.faults]
+
+    @property
+    def row(self) -> str:
+        start = "--from boot" if self.is_moved_to_boot else ""
+        options = (f"--nodes {self.nodes}", TIMINGS[self.timing], start, SITUATIONS[self.faults])
+        return row(self.protocol, *options)
+
+
+def row(*words: str) -> str:
+    """A row in its one spelling: options in one order, and three nodes go without saying."""
+    protocol, *options = re.split(r" (?=--)", " ".join(word for word in words if word))
+    said = [option for option in options if option != "--nodes 3"]
+    return " ".join((protocol, *sorted(said, key=_place)))
+
+
+def _place(option: str) -> tuple[int, str]:
+    name, _, _ = option.partition(" ")
+    return FIRST.index(name) if name in FIRST else len(FIRST), option
+
+
+def _rules(text: str) -> str:
+    return " ".join(f"--rule {rule}" for rule in text.split())
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """The questions of every page."""
+    return {
+        file.stem: msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Page)
+        for file in sorted(FOLDER.glob("*.toml"))
+    }
+
+
+def page_of(protocol: str) -> str:
+    """The page that a protocol is on."""
+    return REGISTRY[protocol].machine.__module__.rpartition(".")[2]
+
+
+def protocols(page: str | None = None) -> list[str]:
+    """The protocols that are asked about: all, or those of one page."""
+    return [name for name in REGISTRY if page_of(name) in ([page] if page else pages())]
+
+
+def situations(protocol: str) -> Iterator[Situation]:
+    """Everything that a protocol is put through."""
+    for timing, sizes in NODES.items():
+        for faults in SITUATIONS:
+            if faults == "a wrong suspicion" and not REGISTRY[protocol].machine.uses_views:
+                continue
+            for nodes in sizes:
+                if nodes < 4 or faults not in UNFINISHED.get(protocol, ()):
+                    yield Situation(protocol, timing, faults, nodes)
+
+
+def rows() -> dict[str, tuple[str, ...]]:
+    """Everything that is asked, in order and once, with the claims that are judged."""
+    asked: dict[str, tuple[str, ...]] = {}
+    for name, page in pages().items():
+        asked |= dict.fromkeys(page.rows(), page.claims)
+        for protocol in protocols(name):
+            asked |= dict.fromkeys((each.row for each in situations(protocol)), page.claims)
+    return dict(sorted(asked.items()))

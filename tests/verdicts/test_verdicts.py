@@ -1,0 +1,159 @@
+"""The reviewed table of verdicts: complete, as it says, and the same in the docs.
+
+Small rows are checked again by the reference explorer, which shares no search with the engine that
+wrote the table. `make verdicts` checks all rows again.
+"""
+
+from typing import Any
+
+import pytest
+
+from electorate.core import Assumption, Machine
+from electorate.protocols.registry import REGISTRY
+from tests.verdicts import page, plan, table
+from tests.verdicts.ask import answer, is_broken, is_kept
+
+STATES_QUICK = 200
+"""Rows with no more states than this are checked again: some seconds in all."""
+
+TABLE = table.read()
+ASKED = plan.rows()
+QUICK = [row for row, found in TABLE.items() if (found.states or 10**9) <= STATES_QUICK]
+
+BREAKS_ITS_PROMISE = ("bully-textbook-as-printed",)
+"""Forms that do not keep what they promise even inside their assumptions."""
+
+FOLDED = {"invitation-as-printed": "invitation-as-printed --rule wraps=4"}
+"""The same algorithm, in which a loop shows as a loop."""
+
+EXCLUDED = {
+    "a crash": {Assumption.NO_CRASH},
+    "a crash and a recovery": {Assumption.NO_CRASH, Assumption.NO_RECOVERY},
+    "a wrong suspicion": {Assumption.ACCURATE_DETECTOR},
+    "a loss": {Assumption.NO_LOSS},
+    "unbounded": {Assumption.BOUNDED_DELAY},
+}
+"""The assumptions that rule a fault or a timing out."""
+
+
+def test_the_table_answers_what_is_asked_and_nothing_else() -> None:
+    assert {row: tuple(found.claims) for row, found in TABLE.items()} == ASKED
+    assert table.FILE.read_text(encoding="utf-8") == table.text(TABLE)
+
+
+@pytest.mark.parametrize("row", QUICK)
+def test_the_reference_explorer_says_the_same(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(plan.ROOT)
+    assert str(answer(row, ASKED[row], engine="python")) == str(TABLE[row])
+
+
+def test_every_small_situation_is_among_those() -> None:
+    assert len(QUICK) > 200
+    for protocol in plan.protocols():
+        assert any(row.split()[0] == protocol for row in QUICK), protocol
+
+
+def test_the_docs_say_what_the_table_says() -> None:
+    stale = [
+        file.relative_to(plan.ROOT).as_posix()
+        for file, text in page.pages(TABLE).items()
+        if file.read_text(encoding="utf-8") != text
+    ]
+    assert not stale, "run: python -m tests.verdicts.make --pages"
+
+
+def test_every_protocol_is_put_in_every_situation() -> None:
+    for protocol in plan.protocols():
+        faults = {(each.timing, each.faults, each.nodes) for each in plan.situations(protocol)}
+        detectors = REGISTRY[protocol].machine.uses_views
+        tried = [name for name in plan.SITUATIONS if detectors or name != "a wrong suspicion"]
+        unfinished = len(plan.UNFINISHED.get(protocol, ()))
+        assert len(faults) == len(tried) * 5 - unfinished, protocol
+
+
+def test_four_nodes_are_there_only_where_all_was_seen() -> None:
+    for protocol in plan.protocols():
+        for situation in plan.situations(protocol):
+            assert situation.nodes < 4 or TABLE[situation.row].states, situation
+
+
+def test_protocols_keep_their_promises_inside_their_assumptions() -> None:
+    for protocol in plan.protocols():
+        machine, form = REGISTRY[protocol]
+        assumed = set(machine.assumed(form))
+        for each in plan.situations(protocol):
+            excluded = EXCLUDED.get(each.faults, set()) | EXCLUDED.get(each.timing, set())
+            if protocol in BREAKS_ITS_PROMISE or assumed & excluded:
+                continue
+            fates = TABLE[each.row].claims
+            assert not any(is_broken(fates[claim]) for claim in machine.promised(form)), each
+
+
+@pytest.mark.parametrize("name", plan.pages())
+def test_every_repair_is_missed_where_it_is_left_out(name: str) -> None:
+    asked = plan.pages()[name]
+    for repair in asked.repairs:
+        kept, broken = (TABLE[row].claims[repair.breaks] for row in repair.rows(asked.sound))
+        assert is_kept(kept), repair
+        assert is_broken(broken), repair
+
+
+@pytest.mark.parametrize("name", plan.pages())
+def test_no_promise_notices_a_choice(name: str) -> None:
+    asked = plan.pages()[name]
+    for choice in asked.choices:
+        found = TABLE[choice.row(asked.sound)]
+        assert all(is_kept(found.claims[claim]) for claim in page.promised(asked)), choice
+
+
+@pytest.mark.parametrize("name", plan.pages())
+def test_what_falls_with_an_assumption_is_kept_with_it(name: str) -> None:
+    asked = plan.pages()[name]
+    for dropped in asked.assumptions:
+        for protocol in dropped.of or (asked.sound,):
+            kept, without = (TABLE[row].claims for row in dropped.rows(protocol))
+            if dropped.breaks:
+                assert is_kept(kept[dropped.breaks]), dropped
+                assert is_broken(without[dropped.breaks]), dropped
+            else:
+                assert all(is_kept(without[claim]) for claim in page.promised(asked)), dropped
+
+
+def test_every_finding_is_about_something_that_breaks() -> None:
+    for asked in plan.pages().values():
+        for finding in asked.findings:
+            fates = TABLE[plan.row(finding.row)].claims
+            assert any(is_broken(fates[claim]) for claim in finding.claims), finding
+
+
+@pytest.mark.parametrize("protocol", plan.protocols())
+def test_no_assumption_is_left_out(protocol: str) -> None:
+    machine, form = REGISTRY[protocol]
+    asked = plan.pages()[plan.page_of(protocol)]
+    names = {protocol, FOLDED.get(protocol)}
+    dropped = {
+        each.assumption for each in asked.assumptions if names & {*(each.of or (asked.sound,))}
+    }
+    missing = set(machine.assumed(form)) - dropped
+    assert not missing or protocol in BREAKS_ITS_PROMISE
+
+
+@pytest.mark.parametrize("name", plan.pages())
+def test_no_rule_is_left_out_in_which_a_printed_form_differs(name: str) -> None:
+    asked = plan.pages()[name]
+    rules = " ".join([*(r.without for r in asked.repairs), *(c.rule for c in asked.choices)])
+    tried = {rule.partition("=")[0] for rule in rules.split()}
+    assert differing(REGISTRY[asked.sound].machine) <= tried
+
+
+def differing(machine: type[Machine[Any]]) -> set[str]:
+    """The rules in which any form differs from the sound one."""
+    if "sound" not in machine.forms:
+        return set()
+    sound = machine.form("sound").texts()
+    return {
+        rule
+        for form in machine.forms
+        for rule, text in machine.form(form).texts().items()
+        if sound[rule] != text
+    }
