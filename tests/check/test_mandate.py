@@ -20,7 +20,7 @@ SAFE = [
     (Case(BARE, 2, Budget(asks=3), order=SET), 75_011),
     (Case(BARE, 2, ONE_BACK, order=SET), 46_196),
     (Case(BARE, 2, Budget(asks=2), order=SET, counter=3), 258_662),
-    (Case(SHORT, 2, Budget(asks=1), order=SET, counter=3), 362_091),
+    (Case(SHORT, 2, Budget(asks=1), order=SET, counter=3), 230_775),
     # Channels that keep their order, and nodes that crash or fall asleep.
     (Case(BARE, 2, Budget(crashes=1, recoveries=1, pauses=1, asks=2)), 191_854),
     (Case(BARE, 3, Budget(crashes=1, recoveries=1, asks=1)), 526_221),
@@ -68,7 +68,7 @@ def test_without_clocks_an_older_claim_may_enter_beside_a_newer_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lease", "granted", "drift"), [(2, 2, 0.0), (3, 3, 0.0), (4, 6, 0.25), (4, 11, 0.45)]
+    ("lease", "granted", "drift"), [(2, 2, 0.0), (3, 3, 0.0), (4, 6, 0.25), (4, 8, 0.45)]
 )
 def test_a_tick_less_for_the_grantor_and_two_are_in_office(
     lease: int, granted: int, drift: float
@@ -91,18 +91,18 @@ def timed(inner: str, nodes: int, budget: Budget, delay_min: int = 0, T: int = 1
 
 
 LIVE = [
-    (timed("bully", 2, Budget(crashes=1, recoveries=1)), 0, 0),
-    (timed("bully", 2, Budget(crashes=1, recoveries=1, losses=1)), 0, 0),
-    (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 0, 0),
-    (timed("bully", 2, Budget(cuts=1, heals=1)), 0, 0),
-    (timed("bully", 2, Budget(pauses=1)), 0, 0),
-    (timed("bully", 3, Budget(crashes=1)), 0, 0),
-    (timed("bully", 3, Budget(losses=1)), 0, 0),
-    (timed("bully", 3, Budget(crashes=1, recoveries=1), 1), 0, 0),
-    (timed("bully", 3, Budget(cuts=1, heals=1), 1), 0, 0),
-    (timed("invitation", 2, Budget(crashes=1)), 0, 0),
-    (timed("park", 3, Budget(crashes=1), 1), 0, 0),
-    (timed("chang-roberts", 3, Budget(crashes=1), 1), 0, 0),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1)), 83_553, 14),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1, losses=1)), 446_012, 20),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 512_535, 27),
+    (timed("bully", 2, Budget(cuts=1, heals=1)), 200_456, 18),
+    (timed("bully", 2, Budget(pauses=1)), 16_343, 10),
+    (timed("bully", 3, Budget(crashes=1)), 61_032, 17),
+    (timed("bully", 3, Budget(losses=1)), 5_638, 9),
+    (timed("bully", 3, Budget(crashes=1, recoveries=1), 1), 363_853, 16),
+    (timed("bully", 3, Budget(cuts=1, heals=1), 1), 183_575, 9),
+    (timed("invitation", 2, Budget(crashes=1)), 103_449, 9),
+    (timed("park", 3, Budget(crashes=1), 1), 8_376, 16),
+    (timed("chang-roberts", 3, Budget(crashes=1), 1), 10_658, 16),
 ]
 """States, and the longest time in ticks without anybody in office."""
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
+from electorate.check import board
 from electorate.check.board import Board
 from electorate.check.column import Row
-from electorate.check.part import Armed, Local
+from electorate.check.part import Armed, Local, LocalCard
 from electorate.check.turning import Outcome, Turning
 from electorate.core import Event, NodeId, SetTimer
 from electorate.simulate.cluster import Cluster
@@ -198,3 +199,13 @@ def a_checker_that_ignores_cancels(patch: pytest.MonkeyPatch) -> None:
         return outcome._replace(local=outcome.local._replace(timers=tuple(timers.values())))
 
     patch.setattr(Turning, "step", step)
+
+
+@CHECKERS.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")
+def a_checker_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
+    class Late(LocalCard):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.expired = None
+
+    patch.setattr(board, "LocalCard", Late)
