@@ -20,7 +20,7 @@ from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Host
 from electorate.protocols.two_phase import Poll, TwoPhase
-from electorate.transactions.caretaker import SWEEP_S, Caretaker
+from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
 from electorate.transactions.errand import Errands
 from electorate.transactions.letter import (
@@ -326,7 +326,7 @@ class Clerk:
     async def _remind(self) -> None:
         """Say again what may have been lost, and to whom one may turn by now."""
         while True:
-            await asyncio.sleep(SWEEP_S)
+            await asyncio.sleep(self.pace.sweep_ms / 1000)
             self.enter(self._name_all)
             for deal in list(self.deals.values()):
                 self.enter(deal.remind)
