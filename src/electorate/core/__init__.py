@@ -4,6 +4,7 @@ from electorate.core.anyone import Anyone, Name
 from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
+from electorate.core.foremost import Foremost
 from electorate.core.lift import Lift
 from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
 from electorate.core.member import Members, Strongest
@@ -24,6 +25,7 @@ __all__ = [
     "Decision",
     "Effect",
     "Event",
+    "Foremost",
     "Growth",
     "Lift",
     "Machine",

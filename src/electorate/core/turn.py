@@ -46,8 +46,9 @@ class Turn(Value):
 class Turns:
     """The turns of one machine, each computed and verified once."""
 
-    def __init__(self, machine: Machine[Any]) -> None:
+    def __init__(self, machine: Machine[Any], turns_max: int = TURNS_MAX) -> None:
         self.machine = machine
+        self._turns_max = turns_max
         self.calls = 0
         self._steps: dict[tuple[State, Event], Turn] = {}
         self._views: dict[State, Standing] = {}
@@ -73,7 +74,7 @@ class Turns:
             known = self._handled(
                 where, (state, event), self.machine.step, lambda r: self._turn(me, r)
             )
-            if len(self._steps) >= TURNS_MAX:
+            if len(self._steps) >= self._turns_max:
                 self._steps.clear()
             self._steps[state, event] = known
         return known
@@ -85,7 +86,7 @@ class Turns:
             known = self._handled(
                 "state {}, view", (state,), self.machine.view, self._contract.standing
             )
-            if len(self._views) >= TURNS_MAX:
+            if len(self._views) >= self._turns_max:
                 self._views.clear()
             self._views[state] = known
         return known

@@ -1,7 +1,7 @@
 """What else may live in a node, beside its election: it shares the network and the store."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from electorate.core import NodeId
 from electorate.net.frame import Hello
@@ -19,17 +19,24 @@ class Host(NamedTuple):
     """Has something done as the node does its own things: what it raises ends the node."""
 
 
-class Guest(Protocol):
+class Guest:
     """It is called in the node's loop only."""
 
     def begin(self, host: Host) -> None:
         """The node is about to listen."""
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        """A life of the node begins: the others are within reach as far as they ever are."""
+
+    def viewed(self, alive: frozenset[NodeId]) -> None:
+        """Other nodes are suspect than before."""
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
     def decode(self, body: bytes) -> Any:
         """The message in a letter to the guest; any error if it cannot be read."""
+        raise NotImplementedError
 
     def read(self, hello: Hello, message: Any) -> None:
         """A letter to the guest has come."""

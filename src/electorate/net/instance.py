@@ -108,6 +108,14 @@ class Instance:
         """When `wake` should be called next; None if no timer is armed."""
         return min((alarm.deadline_ms for alarm in self._armed.values()), default=None)
 
+    def deadline_ms(self, timer: str) -> float:
+        """When that timer runs out, which must be armed."""
+        return self._armed[timer].deadline_ms
+
+    def rule_by(self, turns: Turns) -> None:
+        """Go on under other rules or ranks, with the same state."""
+        self._turns = turns
+
     @property
     def standing(self) -> Standing | None:
         """What may be believed of this node right now; None while it is down."""

@@ -65,6 +65,11 @@ class Link:
         self._outbox.append((now_ms() + self._fresh_ms, pack(frame)))
         self._stirred.set()
 
+    @property
+    def behind(self) -> bool:
+        """Whether something is still to be sent."""
+        return bool(self._outbox)
+
     def introduce(self, name: Callable[[], Hello]) -> None:
         """Speak under this name from now on, on a new connection."""
         self._name = name

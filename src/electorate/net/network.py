@@ -150,6 +150,11 @@ class Network:
                 raise IdTaken(f"another node {me} is live, says node {told}")
             await asyncio.sleep(POLL_S)
 
+    async def flushed(self) -> None:
+        """Wait until what was said has left, wherever there is a connection."""
+        while any(link.connected and link.behind for link in self.links.values()):
+            await asyncio.sleep(POLL_S)
+
     def _is_settled(self, node: NodeId) -> bool:
         link = self.links[node]
         return link.tried and (not link.connected or node in self._greeted)

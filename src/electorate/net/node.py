@@ -140,6 +140,8 @@ class Node:
             if now_ms() - at < self.config.setting.timing.T:
                 self.counters["in"] += 1
                 self._instance.take(event, letterhead)
+        if self._guest is not None:
+            self._guest.lives(self._seen)
 
     def _end_life(self, why: str) -> None:
         """Start over, as after a crash: what this node believes may be out of date."""
@@ -163,9 +165,13 @@ class Node:
     def _look_around(self) -> None:
         """See who is alive."""
         alive = self.network.alive()
-        if alive != self._seen and self._machine.uses_views and self._instance.state is not None:
-            self._seen = alive
+        if alive == self._seen or self._instance.state is None:
+            return
+        self._seen = alive
+        if self._machine.uses_views:
             self._instance.take(Viewed(alive))
+        if self._guest is not None:
+            self._guest.viewed(alive)
 
     # --- the one way into the machine ---
 

@@ -18,7 +18,7 @@ from electorate.core import Members, Message, NodeId, Received, Stage, Timing, T
 from electorate.core.codec import Codec
 from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
 from electorate.net.frame import FRAME_MAX, Hello
-from electorate.net.guest import Host
+from electorate.net.guest import Guest, Host
 from electorate.protocols.two_phase import Poll, TwoPhase
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
@@ -50,7 +50,7 @@ WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORT
 _messages = Codec(TwoPhase)
 
 
-class Clerk:
+class Clerk(Guest):
     """All transactions of one node."""
 
     def __init__(

@@ -86,7 +86,9 @@ class Mandate(Over[Any]):
             self.terms.expect_sound()
 
     def inside(self, members: Members) -> Members:
-        # Priorities act by transfers alone: the election inside ranks by id.
+        # Priorities act by transfers: an election inside that they disturb would do so for ever.
+        if self.rules.named == "priority":
+            return members
         return Members.of(members.ids, members.strongest)
 
     def boot(self, me: NodeId, stable: Any) -> Result[AnyState]:
@@ -116,7 +118,8 @@ class Mandate(Over[Any]):
             case Asked(request) if isinstance(request, REQUESTS):
                 taken = self._obey(s, request)
             case Viewed(alive):
-                taken = self._show(replace(s, alive=alive, hushed=s.hushed & alive))
+                s, effects = self._show(replace(s, alive=alive, hushed=s.hushed & alive))
+                taken = s, [*effects, *voter.hope(self.terms, s)]
             case Received(j, _):
                 s, effects = self._notice(s, j, silent=False)
                 taken = self._inside(s, event, effects)

@@ -29,6 +29,10 @@ class MandateRules(OverRules):
     """Whether a node of a higher priority than the holder's asks for the office."""
     preempt_delay: Span = 20 * T
     """For how long it follows that holder before it asks."""
+    witness: Literal["ranked", "zero"] = "ranked"
+    """Who only votes: who has priority 0 where others have one, or whoever has priority 0."""
+    named: Literal["id", "priority"] = "id"
+    """What the election inside ranks by."""
     constants: Literal["sound", "any"] = "sound"
     """Whether leases and periods that cannot work are refused."""
     rounds: int = 0
@@ -93,8 +97,9 @@ class Terms(NamedTuple):
         return self.members.attributes[self.members.ids.index(node)]
 
     def is_witness(self, node: NodeId) -> bool:
-        """Whether a node only votes: it has priority 0 where others have one."""
-        return any(self.members.attributes) and not self.priority(node)
+        """Whether a node only votes."""
+        ranked = self.rules.witness == "zero" or any(self.members.attributes)
+        return ranked and not self.priority(node)
 
     def preempts(self, me: NodeId, holder: NodeId) -> bool:
         """Whether a node should lead rather than this holder."""

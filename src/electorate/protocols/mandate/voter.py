@@ -41,6 +41,12 @@ def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
     return replace(s, bound=holder), effects
 
 
+def hope(terms: Terms, s: AnyState) -> list[Effect]:
+    """Count anew how long I have been fit to take over: things have changed."""
+    is_next = s.bound not in (None, s.me) and terms.preempts(s.me, s.bound)
+    return [terms.set(Wait.PREEMPT)] if is_next else []
+
+
 def free(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Be bound to nobody any more."""
     effects: list[Effect] = [CancelTimer(Wait.GRANTED)]

@@ -1,0 +1,1 @@
+"""Leadership that an application can trust: nodes, elections, terms."""

@@ -1,0 +1,42 @@
+"""What nodes say to each other about their elections."""
+
+import msgspec
+
+from electorate.core import NodeId
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """A message of the machine of one election."""
+
+    office: str
+    body: msgspec.Raw
+
+
+class Bundle(msgspec.Struct, frozen=True, tag=True):
+    """What there is to say at one moment, about all elections."""
+
+    said: list[Said]
+
+
+class Standing(msgspec.Struct, frozen=True, tag=True):
+    """The elections in which this node stands, with its priorities; in all others it only votes."""
+
+    priorities: dict[str, int]
+    answer: bool = False
+    """Whether I want to know yours."""
+
+
+class Order(msgspec.Struct, frozen=True, tag=True):
+    """Step down, or hand over to that node: somebody wants it who is not the leader itself."""
+
+    office: str
+    heir: NodeId | None = None
+
+
+class Stranger(msgspec.Struct, frozen=True, tag=True):
+    """I do not count on you: you have come back without the memory that I know you by."""
+
+
+Letter = Bundle | Standing | Order | Stranger
+
+decoder = msgspec.msgpack.Decoder(Letter)

@@ -1,0 +1,193 @@
+"""Leadership for asyncio.
+
+async with electorate.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
+    async for term in node.election("scheduler").terms():
+        async with term:
+            await work(term)
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from electorate.leadership.engine import Engine, Leader, TransferFailed
+from electorate.leadership.office import Office
+from electorate.leadership.pace import Pace
+from electorate.leadership.term import Term
+
+Work = Callable[[Term], Awaitable[object]]
+
+
+class Election:
+    """One election, as one node takes part in it."""
+
+    def __init__(self, engine: Engine, name: str, priority: int) -> None:
+        self.name = name
+        self._engine = engine
+        self._office = engine.office(name)
+        if priority != self._office.priority:
+            self.set_priority(priority)
+
+    def terms(self) -> "Terms":
+        """Every term of this node, one after the other; it stands while somebody waits for one."""
+        return Terms(self._engine, self._office)
+
+    async def run(self, work: Work, stopped: Work | None = None) -> None:
+        """Do this work in every term, and something after each; neither ever overlaps."""
+        async for term in self.terms():
+            try:
+                async with term:
+                    await work(term)
+            finally:
+                if stopped is not None:
+                    await stopped(term)
+
+    def observe(self) -> "Observed":
+        """Who leads, now and whenever that changes."""
+        return Observed(self._engine, self._office)
+
+    @property
+    def leader(self) -> Leader:
+        """Who leads at the moment, as this node knows it."""
+        return self._engine.told(self._office.seen)
+
+    def set_priority(self, priority: int) -> None:
+        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
+        self._engine.set_priority(self._office, expect_priority(priority))
+
+    async def step_down(self) -> None:
+        """Have whoever leads give up its office, once its work has ended."""
+        before = self.leader
+        self._engine.do(self._engine.offices.order, self.name, None)
+        await self._until(lambda now: before.leader is None or now != before)
+
+    async def transfer(self, name: str) -> None:
+        """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        heir = self._engine.expect_heir(self._office, name)
+        if self.leader.leader is None:
+            raise TransferFailed(f"nobody leads {self.name}: there is nothing to hand over")
+        if self.leader.leader != name:
+            self._engine.do(self._engine.offices.order, self.name, heir)
+            await self._until(lambda now: now.leader == name)
+
+    async def _until(self, condition: Callable[[Leader], bool]) -> None:
+        try:
+            async with asyncio.timeout(self._engine.patience_s):
+                async for now in self.observe():
+                    if condition(now):
+                        return
+        except TimeoutError:
+            raise TransferFailed(self._engine.unchanged(self._office)) from None
+
+
+class Terms:
+    """The terms of one node: it stands while somebody waits here, or works in one."""
+
+    def __init__(self, engine: Engine, office: Office) -> None:
+        self._engine = engine
+        self._office = office
+        self._last: Term | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Term:
+        if self._last is not None:
+            self._last.finish()
+        future = self._engine.wait(self._office)
+        self._last = await _awaited(self._engine, self._office, future)
+        return self._last
+
+
+async def _awaited(engine: Engine, office: Office, future: "Future[Term]") -> Term:
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        engine.give_up(office, future)
+        raise
+
+
+class Observed:
+    """Who leads: the first item is the present; what was missed meanwhile is left out."""
+
+    def __init__(self, engine: Engine, office: Office) -> None:
+        self._engine = engine
+        self._office = office
+
+    async def __aiter__(self) -> AsyncIterator[Leader]:
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        latest: list[Leader] = []
+
+        def tell(leader: Leader) -> None:
+            latest[:] = [leader]
+            with suppress(RuntimeError):  # The loop may be closed.
+                loop.call_soon_threadsafe(changed.set)
+
+        end = self._engine.observe(self._office, tell)
+        shown: Leader | None = None
+        try:
+            while True:
+                await changed.wait()
+                changed.clear()
+                if latest[0] != shown:
+                    shown = latest[0]
+                    yield shown
+        finally:
+            end()
+
+
+class Node:
+    """One member of a cluster. Its network lives in a thread of its own."""
+
+    def __init__(
+        self,
+        me: str,
+        members: Iterable[str],
+        data_dir: Path | str,
+        *,
+        pace: Pace | None = None,
+    ) -> None:
+        self._engine = Engine(me, members, data_dir, pace)
+        self.name = self._engine.me.name
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._engine.start)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._engine.stop)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all members."""
+        return tuple(sorted(self._engine.ids))
+
+    def election(self, name: str, priority: int = 1) -> Election:
+        """The election of that name. This node stands in it while somebody asks for its terms."""
+        return Election(self._engine, name, expect_priority(priority))
+
+    def observe(self, name: str) -> Observed:
+        """Who leads an election, now and whenever that changes, without standing in it."""
+        return Observed(self._engine, self._engine.office(name))
+
+    async def pause(self) -> None:
+        """Stand in no election until resumed; returns once nothing is led here."""
+        self._engine.pause(True)
+        offices = self._engine.offices.offices
+        while any(office.is_held for office in list(offices.values())):
+            await asyncio.sleep(0.005)
+            self._engine.expect_running()
+
+    async def resume(self) -> None:
+        """Stand again where it did."""
+        self._engine.pause(False)
+
+
+def expect_priority(priority: int) -> int:
+    """A priority is a number from 0 up."""
+    if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
+        raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
+    return priority

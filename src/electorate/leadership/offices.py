@@ -1,0 +1,324 @@
+"""All elections of one node: they share its connections, its detector of failures and its store."""
+
+import asyncio
+import heapq
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
+from electorate.core.codec import Codec
+from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
+from electorate.leadership.office import Office
+from electorate.leadership.pace import Pace
+from electorate.net.clock import now_ms
+from electorate.net.frame import FRAME_MAX, Hello
+from electorate.net.guest import Guest, Host
+from electorate.net.store import StoreError
+from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.message import StepDown, Transfer
+
+OfficeMandate = Mandate.over(Foremost)
+PREFIX = "office "
+STORES = "stores of the members"
+STEP_S = 0.002
+"""Timers that run out within this time are taken together, so that their messages travel so."""
+REMIND_S = 1.0
+TURNS_MAX = 2_000
+MACHINES_MAX = 200
+BUNDLE_MAX = FRAME_MAX // 4
+
+log = logging.getLogger("electorate")
+
+
+class Offices(Guest):
+    """The desk of every election of a node."""
+
+    def __init__(self, me: NodeId, names: dict[NodeId, str], pace: Pace) -> None:
+        self.call: Callable[..., None]
+        """How to have something done in the node's thread; whoever starts the node sets it."""
+        self.me = me
+        self.names = names
+        self.pace = pace
+        self.offices: dict[str, Office] = {}
+        self.alive: frozenset[NodeId] = frozenset(names)
+        self.wiped = False
+        """Whether others do not count on this node: its memory is not the one they know it by."""
+        self.paused = False
+        self.lived = asyncio.Event()
+        self.now_ms: Callable[[], float] = now_ms
+        self._standings: dict[NodeId, dict[str, int]] = {node: {} for node in names}
+        self._stores: dict[NodeId, str] = {}
+        self._strangers: set[NodeId] = set()
+        self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
+        self._announcing = self._asking = False
+        self._candid: set[Office] = set()
+        """Where this node is about to stand, and first hears who else does."""
+        self._unheard: frozenset[NodeId] = frozenset()
+        self._alarms: list[tuple[float, int, Office]] = []
+        self._due: dict[Office, float] = {}
+        self._numbers = count()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._reminding: asyncio.Task[None] | None = None
+        self._codec = Codec(self._machine((0,) * len(names)).machine)
+
+    # --- the guest of a node ---
+
+    def begin(self, host: Host) -> None:
+        """Know again what was promised, and by which memories the others are known."""
+        self.host = host
+        stored = host.store.load(STORES)
+        if stored is not None:
+            self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
+        for name in host.store.names():
+            if name.startswith(PREFIX):
+                self.office(name.removeprefix(PREFIX))
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        """The first life boots all elections; a later one finds them as they were."""
+        self.alive = alive
+        self._announce(answer=True)
+        if not self.lived.is_set():
+            self.lived.set()
+            self._reminding = asyncio.ensure_future(self._remind())
+            for office in self.offices.values():
+                self._boot(office)
+
+    def viewed(self, alive: frozenset[NodeId]) -> None:
+        """Other nodes are suspect than before."""
+        came, self.alive = alive - self.alive, alive
+        for office in list(self.offices.values()):
+            office.reconsider()
+        if came:
+            self._announce()
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected: is it the one that has promised what it has promised?"""
+        known = self._stores.setdefault(hello.node, hello.store)
+        if known == hello.store:
+            self._strangers.discard(hello.node)
+            self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
+        elif hello.node not in self._strangers:
+            self._strangers.add(hello.node)
+            name = self.names[hello.node]
+            log.error("%s has lost its memory: its votes do not count until it is replaced", name)
+
+    def decode(self, body: bytes) -> tuple[Letter, list[Message]]:
+        """A letter, with the messages of machines in it."""
+        letter: Letter = decoder.decode(body)
+        said = letter.said if isinstance(letter, Bundle) else []
+        return letter, [self._codec.message(each.body) for each in said]
+
+    def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
+        """A letter has come."""
+        letter, messages = read
+        if hello.node in self._strangers:
+            self._send(hello.node, Stranger())
+            return
+        match letter:
+            case Bundle(said):
+                for each, message in zip(said, messages, strict=True):
+                    self.office(each.office).take(Received(hello.node, message))
+            case Standing(priorities, answer):
+                self._hear_standing(hello.node, priorities)
+                if answer:
+                    self._send(hello.node, self._standing())
+                self._unheard -= {hello.node}
+                if self._candid and not self._unheard:
+                    self._stand_too()
+            case Order(office, heir):
+                self.office(office).ask(StepDown() if heir is None else Transfer(heir))
+            case Stranger():
+                if not self.wiped:
+                    log.error("%s does not count on this node any more", self.names[hello.node])
+                self.wiped = True
+
+    async def end(self) -> None:
+        """Nothing is led here any more."""
+        for handle in (self._alarm, self._reminding):
+            if handle is not None:
+                handle.cancel()
+        for office in self.offices.values():
+            office.halt(NodeStopped("the node has stopped"))
+
+    # --- all elections ---
+
+    def office(self, name: str) -> Office:
+        """The election of that name; every node votes in every election that it hears of."""
+        found = self.offices.get(name)
+        if found is None:
+            found = self.offices[name] = Office(name, self)
+            found.paused = self.paused
+            if self.lived.is_set():
+                self._boot(found)
+        return found
+
+    def pause(self, paused: bool) -> None:
+        """Stand nowhere, or again where it did."""
+        self.paused = paused
+        for office in list(self.offices.values()):
+            office.paused = paused
+            office.stand()
+
+    def order(self, name: str, heir: NodeId | None) -> None:
+        """Have whoever leads step down, or hand over."""
+        office = self.office(name)
+        if office.is_held:
+            office.ask(StepDown() if heir is None else Transfer(heir))
+        elif office.seen.leader is not None:
+            self._send(office.seen.leader, Order(name, heir))
+
+    def stands_with(self, node: NodeId, name: str) -> int:
+        """The priority with which a node stands, as far as it is known here."""
+        if node == self.me:
+            office = self.offices.get(name)
+            return 0 if office is None else office.stands_with
+        return self._standings[node].get(name, 0)
+
+    def _boot(self, office: Office) -> None:
+        data = self.host.store.load(PREFIX + office.name)
+        try:
+            stable = None if data is None else self._codec.stable(data)
+        except msgspec.DecodeError as error:
+            raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
+        office.boot(stable)
+
+    # --- the desk of its offices ---
+
+    def turns(self, office: Office) -> Turns:
+        """The machine, by the priorities that are known at the moment."""
+        known = (self._standings[node].get(office.name, 0) for node in sorted(self.names))
+        mine = sorted(self.names).index(self.me)
+        priorities = [*known]
+        priorities[mine] = 0 if office in self._candid else office.stands_with
+        return self._machine(tuple(priorities))
+
+    def keep(self, office: Office, stable: bytes) -> None:
+        """Force it to disk."""
+        self.host.store.save({PREFIX + office.name: stable})
+
+    def post(self, office: Office, to: NodeId, message: Message) -> None:
+        """Put it to what else is to be said to that node in this moment."""
+        if not self._outbox:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._outbox[to].append(Said(office.name, msgspec.Raw(Codec.encode(message))))
+
+    def schedule(self, office: Office, deadline_ms: float | None) -> None:
+        """Wake the office then."""
+        if deadline_ms is None:
+            self._due.pop(office, None)
+        elif self._due.get(office) != deadline_ms:
+            self._due[office] = deadline_ms
+            heapq.heappush(self._alarms, (deadline_ms, next(self._numbers), office))
+            self._set_alarm()
+
+    def stands(self, office: Office, *, is_new: bool) -> None:
+        """Tell the others with which priority this node stands now; a new candidate hears them."""
+        self._announce(answer=True)
+        if is_new and self.lived.is_set():
+            self._candid.add(office)
+            self._unheard = self.alive - {self.me}
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.pace.T_ms / 1000, self.host.enter, self._stand_too)
+
+    def _stand_too(self) -> None:
+        """Who else stands has been heard, or cannot be waited for."""
+        candid, self._candid = self._candid, set()
+        for office in candid:
+            office.reconsider()
+
+    def enter(self, act: Callable[..., None], *given: Any) -> None:
+        """Have something done in the node's thread, from any other."""
+        self.call(self.host.enter, act, *given)
+
+    # --- messages and timers ---
+
+    def _flush(self) -> None:
+        outbox, self._outbox = self._outbox, defaultdict(list)
+        for to, said in outbox.items():
+            for part in _parts(said):
+                self._send(to, Bundle(part))
+
+    def _announce(self, *, answer: bool = False) -> None:
+        self._asking |= answer
+        if not self._announcing:
+            self._announcing = True
+            asyncio.get_running_loop().call_soon(self._tell_all)
+
+    def _tell_all(self) -> None:
+        standing = Standing(self._standing().priorities, self._asking)
+        self._announcing = self._asking = False
+        for node in self.names:
+            if node != self.me:
+                self._send(node, standing)
+
+    def _standing(self) -> Standing:
+        stood = {name: office.stands_with for name, office in self.offices.items()}
+        return Standing({name: priority for name, priority in stood.items() if priority})
+
+    def _hear_standing(self, node: NodeId, priorities: dict[str, int]) -> None:
+        before = self._standings[node]
+        if priorities != before:
+            self._standings[node] = priorities
+            for name in before.keys() | priorities.keys():
+                if before.get(name) != priorities.get(name):
+                    self.office(name).reconsider()
+
+    def _send(self, to: NodeId, letter: Letter) -> None:
+        self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
+
+    def _set_alarm(self) -> None:
+        if self._alarm is None and self._alarms:
+            later_s = max(STEP_S, (self._alarms[0][0] - self.now_ms()) / 1000)
+            self._wakes_at = self._alarms[0][0]
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
+        elif self._alarm is not None and self._alarms[0][0] < self._wakes_at:
+            self._alarm.cancel()
+            self._alarm = None
+            self._set_alarm()
+
+    def _wake(self) -> None:
+        self._alarm = None
+        while self._alarms and self._alarms[0][0] <= self.now_ms():
+            deadline, _, office = heapq.heappop(self._alarms)
+            if self._due.get(office) == deadline:
+                del self._due[office]
+                office.wake()
+        self._set_alarm()
+
+    async def _remind(self) -> None:
+        """Say again where this node stands: it may have been lost."""
+        while True:
+            await asyncio.sleep(REMIND_S)
+            self._announce()
+
+    @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
+    def _machine(self, priorities: tuple[int, ...]) -> Turns:
+        ids = sorted(self.names)
+        members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
+        rules: Any = OfficeMandate.rules_type
+        return Turns(OfficeMandate(members, self.pace.timing, rules(**self.pace.rules)), TURNS_MAX)
+
+
+class NodeStopped(Exception):
+    """There is no node any more that could do it."""
+
+
+def _parts(said: list[Said]) -> list[list[Said]]:
+    """The same in pieces that fit into one frame each."""
+    parts: list[list[Said]] = [[]]
+    size = 0
+    for each in said:
+        length = len(each.office) + len(bytes(each.body)) + 20
+        if size + length > BUNDLE_MAX and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append(each)
+        size += length
+    return parts

@@ -1,0 +1,56 @@
+"""How fast elections go, and what is promised about clocks."""
+
+import msgspec
+
+from electorate.core import Span, Timing
+from electorate.protocols.mandate.rule import MandateRules
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """Lengths of time in milliseconds; all nodes must have the same.
+
+    Two leaders at once are ruled out whatever the network does, as long as no clock is off by more
+    than `drift`. T and P only decide how soon an office is filled again, and how much delay a
+    leader survives: a term lasts 8T + 6P from when it was last asked for, which a leader does every
+    3T + 2P.
+    """
+
+    T_ms: int = 50
+    """Messages usually arrive within that time."""
+    P_ms: int = 25
+    """They are usually answered within that time; a voter writes to its disk first."""
+    drift: float = 0.01
+    """How far the speed of a clock may be off: 0.01 is a hundredth."""
+    grace_ms: int = 5_000
+    """How long the work of a leader that steps down may take to end."""
+    preempt_delay_ms: int = 5_000
+    """How long a node follows a leader of a lower priority before it asks for the office."""
+    beat_ms: int = 50
+    """How often nodes show each other that they are there."""
+    timeout_ms: int = 400
+    """A node that has shown nothing for that long is suspect."""
+
+    @property
+    def timing(self) -> Timing:
+        """What the machine is told about time."""
+        return Timing(self.T_ms, self.P_ms, self.drift)
+
+    @property
+    def rules(self) -> dict[str, object]:
+        """The rules of the mandate that are not its defaults."""
+        return {
+            "grace": Span(ticks=self.grace_ms),
+            "preempt_delay": Span(ticks=self.preempt_delay_ms),
+            "witness": "zero",
+            "named": "priority",
+        }
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a term lasts from when it was last asked for."""
+        return MandateRules().lease.of(self.timing)
+
+    @property
+    def granted_ms(self) -> int:
+        """How long a voter is bound; so long an office may be vacant after its leader crashed."""
+        return MandateRules().granted.of(self.timing)

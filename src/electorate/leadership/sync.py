@@ -1,0 +1,176 @@
+"""Leadership without asyncio, for threads.
+
+with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
+    with node.election("scheduler").lead() as term:
+        while not term.lost.wait(1):
+            work(term)
+"""
+
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from electorate.leadership.engine import Engine, Leader, TransferFailed
+from electorate.leadership.node import expect_priority
+from electorate.leadership.pace import Pace
+from electorate.leadership.term import LeadershipLost, Term
+
+POLL_S = 0.1
+
+
+class Election:
+    """One election, as one node takes part in it."""
+
+    def __init__(self, engine: Engine, name: str, priority: int) -> None:
+        self.name = name
+        self._engine = engine
+        self._office = engine.office(name)
+        if priority != self._office.priority:
+            self.set_priority(priority)
+
+    @contextmanager
+    def lead(self, timeout: float | None = None) -> Iterator[Term]:
+        """Wait until this node leads; TimeoutError if it does not within so many seconds.
+
+        A thread cannot be cancelled: look at `term.lost`, or call `term.check()`. The office is
+        given up at the end of the block. LeadershipLost of this term ends the block quietly.
+        """
+        term = self._elected(timeout)
+        try:
+            yield term
+        except LeadershipLost as error:
+            if (error.election, error.token) != (term.election, term.token):
+                raise
+        finally:
+            term.finish()
+
+    def terms(self) -> Iterator[Term]:
+        """Every term of this node, one after the other; the next once the work of one has ended."""
+        while True:
+            with self.lead() as term:
+                yield term
+
+    def observe(self) -> Iterator[Leader]:
+        """Who leads: the first item is the present; what was missed meanwhile is left out."""
+        changes: queue.SimpleQueue[Leader] = queue.SimpleQueue()
+        end = self._engine.observe(self._office, changes.put)
+        shown: Leader | None = None
+        try:
+            while True:
+                latest = self._latest(changes)
+                if latest not in (None, shown):
+                    shown = latest
+                    assert shown is not None
+                    yield shown
+        finally:
+            end()
+
+    @property
+    def leader(self) -> Leader:
+        """Who leads at the moment, as this node knows it."""
+        return self._engine.told(self._office.seen)
+
+    def set_priority(self, priority: int) -> None:
+        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
+        self._engine.set_priority(self._office, expect_priority(priority))
+
+    def step_down(self) -> None:
+        """Have whoever leads give up its office, once its work has ended."""
+        before = self.leader
+        self._engine.do(self._engine.offices.order, self.name, None)
+        self._until(lambda now: before.leader is None or now != before)
+
+    def transfer(self, name: str) -> None:
+        """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        heir = self._engine.expect_heir(self._office, name)
+        if self.leader.leader != name:
+            self._engine.do(self._engine.offices.order, self.name, heir)
+            self._until(lambda now: now.leader == name)
+
+    def _elected(self, timeout: float | None) -> Term:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        future = self._engine.wait(self._office)
+        while True:
+            try:
+                # In short pieces, so that Ctrl-C is heard.
+                return future.result(POLL_S)
+            except NotYet:
+                if deadline is not None and time.monotonic() > deadline:
+                    self._engine.give_up(self._office, future)
+                    raise TimeoutError(
+                        f"{self._engine.me.name} does not lead {self.name} after {timeout} s"
+                    ) from None
+                self._engine.expect_running()
+            except BaseException:
+                self._engine.give_up(self._office, future)
+                raise
+
+    def _latest(self, changes: "queue.SimpleQueue[Leader]") -> Leader | None:
+        try:
+            latest = changes.get(timeout=POLL_S)
+            while not changes.empty():
+                latest = changes.get()
+        except queue.Empty:
+            self._engine.expect_running()
+            return None
+        return latest
+
+    def _until(self, condition: Callable[[Leader], bool]) -> None:
+        within_s = self._engine.patience_s
+        deadline = time.monotonic() + within_s
+        while not condition(self.leader):
+            if time.monotonic() > deadline:
+                raise TransferFailed(self._engine.unchanged(self._office))
+            self._engine.expect_running()
+            time.sleep(0.005)
+
+
+class Node:
+    """One member of a cluster. Its network lives in a thread of its own."""
+
+    def __init__(
+        self,
+        me: str,
+        members: Iterable[str],
+        data_dir: Path | str,
+        *,
+        pace: Pace | None = None,
+    ) -> None:
+        self._engine = Engine(me, members, data_dir, pace)
+        self.name = self._engine.me.name
+
+    def __enter__(self) -> Self:
+        self._engine.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.stop()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all members."""
+        return tuple(sorted(self._engine.ids))
+
+    def election(self, name: str, priority: int = 1) -> Election:
+        """The election of that name. This node stands in it while somebody asks for its terms."""
+        return Election(self._engine, name, expect_priority(priority))
+
+    def observe(self, name: str) -> Iterator[Leader]:
+        """Who leads an election, now and whenever that changes, without standing in it."""
+        return self.election(name).observe()
+
+    def pause(self) -> None:
+        """Stand in no election until resumed; returns once nothing is led here."""
+        self._engine.pause(True)
+        offices = self._engine.offices.offices
+        while any(office.is_held for office in list(offices.values())):
+            time.sleep(0.005)
+            self._engine.expect_running()
+
+    def resume(self) -> None:
+        """Stand again where it did."""
+        self._engine.pause(False)

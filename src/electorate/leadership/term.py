@@ -1,0 +1,147 @@
+"""A term of office, as the application holds it in its hands."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Protocol, Self
+
+from electorate.net.clock import now_ms
+
+log = logging.getLogger("electorate")
+
+
+class LeadershipLost(Exception):
+    """The term is over: somebody else may lead by now."""
+
+    def __init__(self, election: str, token: int) -> None:
+        super().__init__(election, token)
+        self.election = election
+        self.token = token
+
+    def __str__(self) -> str:
+        return f"term {self.token} of {self.election} is over"
+
+
+class Granted(Protocol):
+    """Who has granted a term, and wants to know when the work in it has ended."""
+
+    def finished(self, term: "Term") -> None:
+        """The work has ended; called in any thread."""
+
+
+class Term:
+    """From when this node is elected until it steps down or the term cannot be proved any more.
+
+    `token` is larger than that of every term before, in the whole cluster. Send it along with
+    whatever you write: whoever stores it can refuse what comes late.
+    """
+
+    def __init__(
+        self,
+        election: str,
+        token: int,
+        granted: Granted,
+        deadline_ms: float,
+        clock: Callable[[], float] = now_ms,
+    ) -> None:
+        self.election = election
+        self.token = token
+        self.lost = threading.Event()
+        """Set when the work has to end: the term is over, or the office is to be handed over."""
+        self.abandoned = False
+        """Whether the work went on after the term."""
+        self._granted = granted
+        self._clock = clock
+        self._deadline_ms = deadline_ms
+        self._over = False
+        self._finished = False
+        self._lock = threading.Lock()
+        self._cancel: Callable[[], None] | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._cancelling = 0
+        self._cancelled = False
+
+    def check(self) -> None:
+        """Raise LeadershipLost unless it is certain that nobody else leads. Asks nobody."""
+        if self.remaining() <= 0:
+            raise LeadershipLost(self.election, self.token)
+
+    def remaining(self) -> float:
+        """Seconds for which it is certain that nobody else leads; the term is usually renewed."""
+        return 0.0 if self._over else max(0.0, (self._deadline_ms - self._clock()) / 1000)
+
+    def __repr__(self) -> str:
+        state = "over" if self.remaining() <= 0 else f"{self.remaining():.3f} s certain"
+        return f"<Term {self.token} of {self.election}: {state}>"
+
+    # --- what the node tells it, in its own thread ---
+
+    def last(self, deadline_ms: float) -> None:
+        """A majority has agreed that it lasts until then."""
+        self._deadline_ms = deadline_ms
+
+    def end(self) -> None:
+        """It is over."""
+        self._over = True
+        self.ask_to_end()
+        if not self._finished and not self.abandoned:
+            self.abandoned = self._cancel is not None
+            if self.abandoned:
+                log.warning("term %d of %s has ended before its work", self.token, self.election)
+
+    def ask_to_end(self) -> None:
+        """The work has to end."""
+        with self._lock:
+            first = not self.lost.is_set()
+            self.lost.set()
+            if first and self._cancel is not None:
+                self._cancel()
+
+    # --- how the application holds it ---
+
+    def finish(self) -> None:
+        """The work has ended: the office may go to another. Nothing happens the second time."""
+        with self._lock:
+            if self._finished:
+                return
+            self._finished, self._cancel = True, None
+        self._granted.finished(self)
+
+    async def __aenter__(self) -> Self:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        self._task, self._cancelling = task, task.cancelling()
+
+        def cancel() -> None:
+            with suppress(RuntimeError):  # The loop may be closed.
+                loop.call_soon_threadsafe(self._cancel_body)
+
+        with self._lock:
+            self._cancel = cancel
+            if self.lost.is_set():
+                cancel()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.finish()
+        task, self._task = self._task, None
+        is_ours = self._cancelled and task is not None
+        if is_ours and task is not None:
+            # Somebody else may have cancelled the task as well: then it is still to end.
+            is_ours = task.uncancel() <= self._cancelling
+        if isinstance(error, LeadershipLost):
+            return (error.election, error.token) == (self.election, self.token)
+        return is_ours and isinstance(error, asyncio.CancelledError)
+
+    def _cancel_body(self) -> None:
+        if self._task is not None and not self._finished:
+            self._cancelled = True
+            self._task.cancel(f"term {self.token} of {self.election} has to end")
