@@ -62,8 +62,9 @@ class Engine:
         """Begin, and wait until the others were reached or proved unreachable."""
         self._thread.start()
         lived = self._thread.submit(self.offices.lived.wait())
-        while not lived.done() and not self._thread.ended.wait(0.002):
-            pass
+        concurrent.futures.wait([lived])
+        if lived.cancelled():
+            self._thread.ended.wait()
         self.expect_running()
 
     def stop(self) -> None:
