@@ -7,9 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
-from electorate.core import NodeId
 from electorate.leadership.node import Node
-from electorate.leadership.offices import Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
 from electorate.testing.chaos import FAULTS, disturb
@@ -58,7 +56,11 @@ class Cluster(Faults):
     def run(self, main: Coroutine[Any, Any, R]) -> R:
         """Start all nodes, do this to its end, and end everything. Once for each cluster."""
         __tracebackhide__ = True
-        return self._loop.run(self._run(main), self.story.end)
+        try:
+            return self._loop.run(self._run(main), self.story.end)
+        except BaseException as error:
+            error.add_note(f"simulated with seed {self.seed}, until {self.now:.3f} s")
+            raise
 
     async def _run(self, main: Coroutine[Any, Any, R]) -> R:
         __tracebackhide__ = True
@@ -165,14 +167,10 @@ class Cluster(Faults):
     def _lives(self) -> list[Life]:
         return [member.life for member in self._members.values() if member.is_up]
 
-    @property
-    def _offices(self) -> dict[NodeId, Offices]:
-        return {member.id: member.life.offices for member in self._members.values()}
-
     def _tell(self, frame: Frame, fate: str) -> None:
         """Letters are told, signs of life are not."""
         if frame.body is not None:
-            self.story.tell(Sentence(self._offices, frame, fate))
+            self.story.tell(Sentence(self._member(self.names[0]).life.offices, frame, fate))
 
 
 def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:

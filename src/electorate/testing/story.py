@@ -1,11 +1,11 @@
 """What has happened in a simulated cluster, as lines to read."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from electorate.core import Message, NodeId
+from electorate.core import Message
 from electorate.core.value import text_of
 from electorate.leadership.letter import Bundle, Letter, Standing
 from electorate.leadership.offices import Offices
@@ -18,7 +18,7 @@ LINES_MAX = 100_000
 class Sentence:
     """Who has said what to whom; read only if somebody wants to know."""
 
-    def __init__(self, offices: Mapping[NodeId, Offices], frame: Frame, fate: str) -> None:
+    def __init__(self, offices: Offices, frame: Frame, fate: str) -> None:
         self._offices = offices
         self._frame = frame
         self._fate = fate
@@ -43,12 +43,12 @@ class Sentence:
                 told = f"I stand in {stood or 'no election'}"
             case _:
                 told = text_of(letter)
-        sender, receiver = (self._offices[node].names[node] for node in self._frame.channel)
+        sender, receiver = (self._offices.names[node] for node in self._frame.channel)
         return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
 
     def _read(self) -> tuple[Letter, list[Message]]:
         assert self._frame.body is not None
-        return self._offices[self._frame.to].decode(self._frame.body)
+        return self._offices.decode(self._frame.body)
 
 
 class Line(NamedTuple):
