@@ -1,4 +1,4 @@
-"""An application as users write them: it works while it leads, and its database refuses latecomers."""
+"""An application as users write them: it works while it leads, and its database hears about it."""
 
 import asyncio
 

@@ -107,6 +107,7 @@ class Offices(Guest):
             self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
         elif hello.node not in self._strangers:
             self._strangers.add(hello.node)
+            self._hear_standing(hello.node, {})
             name = self.names[hello.node]
             log.error("%s has lost its memory: its votes do not count until it is replaced", name)
 

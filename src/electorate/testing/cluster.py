@@ -57,16 +57,10 @@ class Cluster(Faults):
         """Start all nodes, do this to its end, and end everything. Once for each cluster."""
         __tracebackhide__ = True
         try:
-            return self._loop.run(self._run(main), self.story.end)
+            return self._loop.run(self._boot_all, main, self.story.end)
         except BaseException as error:
             error.add_note(f"simulated with seed {self.seed}, until {self.now:.3f} s")
             raise
-
-    async def _run(self, main: Coroutine[Any, Any, R]) -> R:
-        __tracebackhide__ = True
-        for name in self.names:
-            self._boot(name)
-        return await main
 
     # --- what runs in it ---
 
@@ -163,6 +157,10 @@ class Cluster(Faults):
         await disturb(self, self._chance, seconds, tuple(faults))
 
     # --- inside ---
+
+    def _boot_all(self) -> None:
+        for name in self.names:
+            self._boot(name)
 
     def _lives(self) -> list[Life]:
         return [member.life for member in self._members.values() if member.is_up]

@@ -69,10 +69,9 @@ class Faults:
         """Its process goes on, and notices nothing by itself."""
         member = self._up(name)
         if member.process.paused:
-            member.process.paused = False
             if member.clock.stopped:
                 self._set_clock(name, 1.0)
-            self._loop.unpark(member.process)
+            member.go_on()
             self.story.tell(f"{name} goes on")
 
     def cut(self, a: str, b: str, *, one_way: bool = False) -> None:
@@ -84,15 +83,20 @@ class Faults:
         self.story.tell(f"{a} is cut off from {b}{', one way' if one_way else ''}")
 
     def partition(self, *sides: Iterable[str]) -> None:
-        """Nothing gets from one side to another; who is on no side is alone. Replaces all cuts."""
+        """Nothing gets from one side to another; who is named on none is on one more side.
+
+        Cuts that were made before are mended.
+        """
         groups = [set(side) for side in sides]
-        groups += [{name} for name in self.names if not any(name in group for group in groups)]
+        groups.append(set(self.names).difference(*groups))
         self._network.heal()
         for group in groups:
             for a in group:
                 for b in set(self.names) - group:
                     self._network.cut(self._member(a).id, self._member(b).id)
-        self.story.tell("partition: " + " | ".join(" ".join(sorted(group)) for group in groups))
+        self.story.tell(
+            "partition: " + " | ".join(" ".join(sorted(group)) for group in groups if group)
+        )
 
     def heal(self) -> None:
         """Everything passes again, and nothing is lost on purpose."""

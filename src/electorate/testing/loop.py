@@ -165,8 +165,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """Run this at that true time, whatever becomes of the process that asks for it."""
         self.call_at(at, callback, *args, context=self._world)
 
-    def unpark(self, process: Process) -> None:
-        """What has waited while the process stood still is to be done now."""
+    def unpark(self, process: Process, *, application_first: bool = False) -> None:
+        """What has waited while the process stood still is to be done now.
+
+        An application and the network of its node are two threads: either may be the first.
+        """
+        if application_first:
+            process.parked.sort(key=lambda handle: not handle.is_application)
         self._ready.extend(process.parked)
         process.parked.clear()
 
@@ -186,19 +191,22 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     # --- running ---
 
-    def run(self, main: Coroutine[Any, Any, R], then: Callable[[], None]) -> R:
-        """Run this to its end, then that, then end whatever else is running, and close."""
+    def run(
+        self, first: Callable[[], None], main: Coroutine[Any, Any, R], last: Callable[[], None]
+    ) -> R:
+        """Run this to its end, then end whatever else is running, and close."""
         __tracebackhide__ = True
         asyncio._set_running_loop(self)
         before = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(firstiter=self._generators.add, finalizer=self._finalize)
         self._running = True
         try:
+            first()
             task: asyncio.Task[R] = self.create_task(main, name="test")
             self._run_until(task)
             return task.result()
         finally:
-            then()
+            last()
             self._dispose()
             self._running = False
             sys.set_asyncgen_hooks(*before)

@@ -66,7 +66,7 @@ class Member:
 
     def run(self, program: Program, given: tuple[Any, ...]) -> None:
         """Run this in the process, with its node."""
-        context = self.process.context.copy()
+        context = self.process.application.copy()
         name = f"{getattr(program, '__name__', 'program')} at {self.name}"
         task = self._loop.create_task(self._run(program, given), name=name, context=context)
         self._tasks.append(task)
@@ -78,9 +78,14 @@ class Member:
         except Exception as error:
             self._loop.fail(error)
 
+    def go_on(self) -> None:
+        """Do what has waited while the process stood still."""
+        self.process.paused = False
+        self._loop.unpark(self.process, application_first=self._chance.random() < 0.5)
+
     async def stop(self) -> None:
         """End the process as an orderly application does: first its work, then its node."""
-        ending = self._loop.create_task(self._stop(), context=self.process.context.copy())
+        ending = self._loop.create_task(self._stop(), context=self.process.application.copy())
         await ending
         self.process.dead = True
 

@@ -9,7 +9,7 @@ from electorate.core import Message
 from electorate.core.value import text_of
 from electorate.leadership.letter import Bundle, Letter, Standing
 from electorate.leadership.offices import Offices
-from electorate.protocols.mandate.message import Claim, Grant
+from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.testing.network import Frame
 
 LINES_MAX = 100_000
@@ -25,12 +25,17 @@ class Sentence:
 
     @property
     def is_routine(self) -> bool:
-        """Whether it says what is said all the time, and has arrived."""
+        """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
         letter, messages = self._read()
-        return not self._fate and (
-            isinstance(letter, Standing)
-            or all(isinstance(each, Claim | Grant) and each.round > 0 for each in messages)
-        )
+        return isinstance(letter, Standing) or all(map(self._is_usual, messages))
+
+    def _is_usual(self, message: Message) -> bool:
+        match message:
+            case Poll(silent):
+                return silent
+            case Claim() | Grant():
+                return message.round > 0 and not self._fate
+        return False
 
     def __str__(self) -> str:
         letter, messages = self._read()
