@@ -18,6 +18,7 @@ from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.node import expect_priority
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import LeadershipLost, Term
+from electorate.leadership.threaded import ThreadEngine
 
 POLL_S = 0.1
 
@@ -140,7 +141,7 @@ class Node:
         *,
         pace: Pace | None = None,
     ) -> None:
-        self._engine = Engine(me, members, data_dir, pace)
+        self._engine = ThreadEngine(me, members, data_dir, pace)
         self.name = self._engine.me.name
 
     def __enter__(self) -> Self:
