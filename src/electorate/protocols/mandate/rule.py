@@ -3,7 +3,8 @@
 from typing import Literal, NamedTuple
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.state import Wait
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import AnyState, Wait
 
 
 class MandateRules(OverRules):
@@ -49,6 +50,12 @@ class MandateRules(OverRules):
     """Whether a node asks who is free before it claims."""
     silence: Literal["told", "untold", "never"] = "told"
     """Whether a node without a majority leaves the election inside, and says so."""
+    base: int = 0
+    """How many of the first ids are members to begin with; 0: all are, and nothing changes that."""
+    next_change: Literal["decided", "any"] = "decided"
+    """When the next change of members may be proposed: once the last one is decided, or before."""
+    pending: Literal["both", "new"] = "both"
+    """Of which lists majorities are needed while a change is undecided."""
 
 
 class Terms(NamedTuple):
@@ -58,13 +65,28 @@ class Terms(NamedTuple):
     timing: Timing
     rules: MandateRules
 
-    def majority(self, nodes: frozenset[NodeId]) -> bool:
-        """Whether these are more than half of the members."""
-        return 2 * len(nodes) > len(self.members.ids)
+    def first_roster(self) -> Roster:
+        """The list of members to begin with."""
+        first = self.members.ids[: self.rules.base]
+        return Roster(old=first, new=first)
 
-    def to_others(self, me: NodeId, message: Message) -> list[Send]:
+    def voters(self, s: AnyState) -> tuple[NodeId, ...]:
+        """The members, as far as this node knows."""
+        roster = s.stable.roster
+        if roster.is_fixed:
+            return self.members.ids
+        return tuple(j for j in roster.everybody if j in self.members.ids)
+
+    def majority(self, s: AnyState, nodes: frozenset[NodeId]) -> bool:
+        """Whether these are more than half of the members, and of those before if need be."""
+        roster = s.stable.roster
+        if roster.is_fixed:
+            return 2 * len(nodes) > len(self.members.ids)
+        return roster.agreed(nodes, self.rules.pending)
+
+    def to_others(self, s: AnyState, message: Message) -> list[Send]:
         """The message to every other member."""
-        return [Send(j, message) for j in self.members.others(me)]
+        return [Send(j, message) for j in self.voters(s) if j != s.me]
 
     def set(self, wait: Wait) -> SetTimer:
         """Set a timer to the length that its rule gives it."""
