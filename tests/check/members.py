@@ -5,7 +5,9 @@ by the simulator, leads to a place; there everybody crashes and recovers with wh
 all that can follow is explored.
 """
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS
@@ -20,13 +22,13 @@ from electorate.core import (
     Standing,
     State,
     Status,
-    Timing,
 )
 from electorate.protocols.mandate import Mandate
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start
 from tests.check.mandate import BARE
+from tests.check.seer import Seer
 
 
 class RivalRules(Rules):
@@ -58,7 +60,7 @@ class Placed(Mandate.over(Rivals)):  # type: ignore[misc]
     """Begins with what each node has saved in a life before, and is asked for little."""
 
     saved: ClassVar[dict[NodeId, Stable]] = {}
-    wishes: ClassVar[dict[NodeId, tuple[Request, ...]]] = {}
+    wishes: ClassVar[Mapping[NodeId, tuple[Request, ...]]] = {}
 
     def boot(self, me: NodeId, stable: Any) -> Any:
         return super().boot(me, self.saved.get(me) if stable is None else stable)
@@ -69,7 +71,9 @@ class Placed(Mandate.over(Rivals)):  # type: ignore[misc]
         return tuple(request for request in asked if request in wished)
 
 
-def kind_at(saved: dict[NodeId, Stable], wishes: dict[NodeId, tuple[Request, ...]]) -> type[Placed]:
+def kind_at(
+    saved: dict[NodeId, Stable], wishes: Mapping[NodeId, tuple[Request, ...]]
+) -> type[Placed]:
     return type("Placed", (Placed,), {"saved": saved, "wishes": wishes})
 
 
@@ -82,36 +86,69 @@ def saved_after(rules: str, nodes: int, moves: str) -> dict[NodeId, Stable]:
 
     ids = " ".join(map(str, range(1, nodes + 1)))
     head = " ".join(f"rule:{rule}" for rule in f"{BARE} {rules}".split())
-    lines = "\n".join(f"quietly {move.strip()}" for move in moves.split(";"))
+    lines = "\n".join(f"quietly {move.strip()}" for move in moves.strip().split(";"))
     script = f"cluster members {ids} clock=unbounded start=boot {head}\n\n{lines}\n"
     run_script(script, lambda name: (Mandate.over(Rivals), "sound"), watch=keep)
     return saved
 
 
-def judged(
-    rules: str,
-    nodes: int,
-    claims: str,
-    moves: str = "",
-    clock: Clock = Clock.UNBOUNDED,
-    order: Order = Order.BAG,
-    budget: Budget = Budget(),
-    wishes: dict[NodeId, tuple[Request, ...]] | None = None,
-    counter: int = 3,
-    states_max: int | None = None,
-) -> Verdict:
-    """All that can follow the moves of a script and a restart of everybody."""
-    saved = saved_after(rules, nodes, moves) if moves else {}
+class Case(NamedTuple):
+    """What is judged: all that can follow the moves of a script and a restart of everybody."""
+
+    rules: str
+    nodes: int
+    claims: str
+    moves: str = ""
+    wishes: Mapping[NodeId, tuple[Request, ...]] = MappingProxyType({})
+    clock: Clock = Clock.UNBOUNDED
+    order: Order = Order.BAG
+    budget: Budget = Budget()
+    bounds: Bounds = Bounds(counter=3)
+
+
+def judged(case: Case, states_max: int | None = None) -> Verdict:
+    saved = saved_after(case.rules, case.nodes, case.moves) if case.moves else {}
     setting = Setting(
         "members",
-        tuple(range(1, nodes + 1)),
-        tuple(f"{BARE} {rules}".split()),
-        timing=Timing(),
-        clock=clock,
-        order=order,
+        tuple(range(1, case.nodes + 1)),
+        tuple(f"{BARE} {case.rules}".split()),
+        clock=case.clock,
+        order=case.order,
         start=Start.BOOT,
     )
-    machine = setting.machine(kind_at(saved, wishes or {}), "sound")
-    model = Model(setting, budget, Bounds(counter=counter))
-    wanted = [CLAIMS[name] for name in claims.split()]
+    machine = setting.machine(kind_at(saved, case.wishes), "sound")
+    wanted = [CLAIMS[name] for name in case.claims.split()]
+    model = Model(setting, case.budget, case.bounds)
     return check(machine, model, wanted, states_max, engine="numba")
+
+
+def lasting(base: int, nodes: int, budget: Budget) -> Verdict:
+    """What becomes of changes where messages arrive in time and somebody is named."""
+    rules = ("rounds=2", f"base={base}")
+    setting = Setting("members", tuple(range(1, nodes + 1)), rules, start=Start.BOOT, delay_min=1)
+    machine = setting.machine(Mandate.over(Seer), "sound")
+    goals = [CLAIMS["M5"], CLAIMS["M6"]]
+    return check(machine, Model(setting, budget, Bounds(counter=6)), goals, engine="numba")
+
+
+THREE_AT_ONCE = """
+    deliver 1->3; deliver 3->1;
+    ask 1 Add(4); deliver 1->4; deliver 4->1; ask 1 Remove(3); ask 1 Remove(2)
+"""
+"""Node 1 is in office, and asked for one change after the other; nobody has heard of any."""
+
+THREE_ADDED = """
+    deliver 1->3; deliver 3->1; ask 1 Add(4); deliver 1->4; deliver 4->1;
+    ask 1 Add(5); deliver 1->5; deliver 5->1; ask 1 Add(6); deliver 1->6; deliver 6->1
+"""
+"""The same with three newcomers."""
+
+TWO_AGAINST_EACH_OTHER = """
+    deliver 1->2; deliver 2->1; deliver 1->4; deliver 4->1;
+    ask 1 Add(5); deliver 1->5; deliver 5->1; fire 1 even; fire 1 answer;
+    fire 3 answer; fire 2 granted; fire 4 granted; fire 3 retry;
+    deliver 3->2; deliver 3->2; deliver 3->2; deliver 2->3;
+    deliver 3->4; deliver 3->4; deliver 3->4; deliver 4->3; ask 3 Remove(1)
+"""
+"""Node 1 has proposed to add a member, and lost its office; node 3 is in office, knows nothing of
+that, and has proposed to go on without node 1."""

@@ -76,7 +76,7 @@ class Mandate(Electing):
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
     promises = ("M1", "M2", "M3", "M4")
-    promises_over = ("M5",)
+    promises_over = ("M5", "M6")
     assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
     growing = {"stable.promise.epoch": Growth.ORDER, "round": Growth.EQUALITY}
 
