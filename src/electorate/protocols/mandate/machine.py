@@ -54,7 +54,7 @@ from electorate.protocols.mandate.message import (
     Wish,
 )
 from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.rule import MandateRules
+from electorate.protocols.mandate.rule import BRIEF, MandateRules
 from electorate.protocols.mandate.state import (
     AnyState,
     MandateStable,
@@ -75,9 +75,11 @@ class Mandate(Electing):
     messages = MESSAGES
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
+    forms = {"sound": MandateRules(), "brief": BRIEF}
     promises = ("M1", "M2", "M3", "M4")
     promises_over = ("M5", "M6")
-    assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
+    assumptions = (Assumption.BOUNDED_CLOCKS,)
+    assumptions_over = (Assumption.BOUNDED_DELAY,)
     growing = {"stable.promise.epoch": Growth.ORDER, "round": Growth.EQUALITY}
 
     def boot(self, me: NodeId, stable: Any) -> Result[AnyState]:

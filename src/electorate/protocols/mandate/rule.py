@@ -58,6 +58,23 @@ class MandateRules(OverRules):
     """Of which lists majorities are needed while a change is undecided."""
 
 
+BRIEF = MandateRules(
+    lease=Span(ticks=2),
+    granted=Span(ticks=2),
+    period=Span(ticks=1),
+    answer=Span(ticks=1),
+    retry=Span(ticks=1),
+    stagger=Span(ticks=0),
+    grace=Span(ticks=1),
+    constants="any",
+    poll="skip",
+)
+"""As short as terms can be, and whoever is named claims at once: all that is safe is so with these.
+
+Where messages may take any time nothing else depends on T. An office is not to be expected of them.
+"""
+
+
 class Terms(NamedTuple):
     """The terms on which offices are granted here."""
 
