@@ -8,6 +8,8 @@ and rounds grow without end and are cut at `counter`, so every verdict is up to 
 import pytest
 
 from electorate.check import Budget, Liveness, Result
+from electorate.core import Members, Timing
+from electorate.protocols.mandate import Mandate
 from electorate.trace import Clock, Order
 from tests.check.mandate import BARE, SHORT, Case, judged
 
@@ -65,14 +67,34 @@ def test_without_clocks_an_older_claim_may_enter_beside_a_newer_one() -> None:
     assert [violation.length for violation in verdict.violations] == [7]
 
 
-@pytest.mark.parametrize(("lease", "granted", "drift"), [(3, 3, 0.0), (4, 6, 0.25)])
+@pytest.mark.parametrize(("lease", "granted", "drift", "moves"), [(3, 3, 0.0, 9), (4, 6, 0.25, 13)])
 def test_a_tick_less_for_the_grantor_and_two_are_in_office(
-    lease: int, granted: int, drift: float
+    lease: int, granted: int, drift: float, moves: int
 ) -> None:
     """The other side of the bound is among the large verdicts, and in the mutants."""
     rules = f"{BARE} lease={lease} granted={granted - 1}"
     verdict = judged(Case(rules, 3, Budget(asks=2), "M3", drift=drift))
-    assert verdict.claims == {"M3": Result.VIOLATED}
+    assert [violation.length for violation in verdict.violations] == [moves]
+
+
+@pytest.mark.parametrize(
+    ("rule", "drift", "problem"),
+    [
+        ("", 0.06, "two nodes could be in office at once"),
+        ("granted=8T-1", 0.0, "two nodes could be in office at once"),
+        ("period=2T-1", 0.0, "answers could come too late"),
+        ("answer=2T-1", 0.0, "answers could come too late"),
+        ("stagger=6T-1", 0.0, "two claims could fail again and again"),
+        ("lease=7T", 0.0, "a term could end before it is renewed"),
+    ],
+)
+def test_lengths_that_cannot_work_are_refused(rule: str, drift: float, problem: str) -> None:
+    members, timing = Members.of((1, 2, 3)), Timing(100, drift=drift)
+    Mandate(members, Timing(100, drift=0.05))
+    rules = Mandate.form("sound").with_texts(rule.split())
+    with pytest.raises(ValueError, match=problem):
+        Mandate(members, timing, rules)
+    Mandate(members, timing, rules.with_texts(["constants=any"]))
 
 
 BOUNDED = Clock.BOUNDED
