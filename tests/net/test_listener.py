@@ -1,8 +1,13 @@
 """The way in: only the latest connection speaks for its node."""
 
 import asyncio
+import gc
+import socket
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 
+import pytest
 from msgspec import Raw
 
 from electorate.net.frame import Beat, Frame, Hello, Letter, Welcome, pack, read_frame
@@ -46,9 +51,9 @@ class House:
         self._calls.append((reader, writer))
         return reader, writer
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Hang up everywhere."""
-        self.listener.close()
+        await self.listener.close()
         for _, writer in self._calls:
             writer.close()
 
@@ -63,7 +68,7 @@ def test_letters_of_one_connection_are_handed_on_in_their_order() -> None:
         writer.close()
         await until(lambda: house.broken == [2])
         assert not house.listener.hears(2)
-        house.close()
+        await house.close()
 
     asyncio.run(run())
 
@@ -77,7 +82,7 @@ def test_nothing_of_an_old_connection_is_handed_on_after_a_new_one_is_welcome() 
         frame: Frame = await read_frame(reader, 1.0)
         assert frame == Welcome()
         await until(lambda: (2, 250) in house.heard)
-        house.close()
+        await house.close()
         lives = [incarnation for incarnation, _ in house.heard]
         assert lives == sorted(lives)
         assert lives.count(1) < 2001, "the old connection should have been cut short"
@@ -98,7 +103,7 @@ def test_what_a_connection_still_holds_when_all_are_broken_is_never_handed_on() 
         assert len(house.heard) == 11
         assert house.broken == []
         assert not house.listener.hears(2)
-        house.close()
+        await house.close()
 
     asyncio.run(run())
 
@@ -113,6 +118,30 @@ def test_a_node_that_has_been_silent_for_long_makes_room_for_a_second_process() 
         await until(lambda: not house.listener.hears(2))
         reader, _ = await house.call(2, process="another")
         assert await read_frame(reader, 1.0) == Welcome()
-        house.close()
+        await house.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_who_calls_while_the_house_is_being_closed_is_sent_away(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is left open is reported when it is collected, and that counts as a failure."""
+    left_open: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left_open.append)
+
+    async def run() -> None:
+        house = House()
+        await house.listener.start(house.address)
+        with socket.create_connection(house.address) as caller:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await house.close()
+            caller.setblocking(False)
+            with suppress(BlockingIOError, ConnectionResetError):
+                assert caller.recv(1) == b""
+
+    asyncio.run(run())
+    gc.collect()
+    assert left_open == []

@@ -16,7 +16,7 @@ from tests.cli.run import Ran, runner
 from tests.net.cluster import free_addresses, wait_until
 from tests.transactions.bank import Fragile, balances, running, set_up
 
-SAVED_COMMITTED, SENT_YES = 4, 4
+SAVED_COMMITTED, SENT_YES = "saved committed", "sent Yes"
 """Points of a transaction: see test_crash.py, where they are listed."""
 
 Tx = Callable[..., Ran]

@@ -1,10 +1,14 @@
 """A crash at every single point: at every save, message and act of every node."""
 
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.transactions.bank import Fragile, balances, move, running, set_up
+from tests.net.cluster import wait_until
+from tests.transactions.bank import PACE, Bank, Fragile, balances, move, running, set_up
 
 
 @pytest.fixture(scope="module")
@@ -13,14 +17,6 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fragile]:
     with running(found):
         set_up(found)
         yield found
-
-
-def points_of(bank: Fragile, name: str) -> list[str]:
-    """What a node does in a transaction without a fault."""
-    bank.watched.clear()
-    move(bank)
-    bank.settled()
-    return [what for who, _, what in bank.watched if who == name]
 
 
 COORDINATOR = """
@@ -36,27 +32,36 @@ def points(text: str) -> list[str]:
     return [what.strip() for what in text.replace("\n", " ").split(",")]
 
 
-def test_a_transaction_without_a_fault_goes_like_this(bank: Fragile) -> None:
-    bank.victim = ""
-    assert points_of(bank, "atm") == points(COORDINATOR)
-    assert points_of(bank, "savings") == points(PARTICIPANT)
+def test_a_transaction_without_a_fault_goes_like_this(tmp_path: Path) -> None:
+    unhurried = msgspec.structs.replace(
+        PACE, sweep_ms=60_000, again_ms=60_000, patience_ms=60_000, votes_ms=60_000
+    )
+    with running(Bank(tmp_path, pace=unhurried)) as bank:
+        set_up(bank)
+        bank.watched.clear()
+        move(bank)
+        wait_until(lambda: sum(what == "forgot" for _, _, what in bank.watched) == 3)
+        done = {name: [what for who, _, what in bank.watched if who == name] for name in bank.nodes}
+    assert done["atm"] == points(COORDINATOR)
+    assert done["savings"] == done["checking"] == points(PARTICIPANT)
+    assert done["moneymkt"] == []
 
 
-CASES = [
-    *(("atm", number, what) for number, what in enumerate(points(COORDINATOR), start=1)),
-    *(("savings", number, what) for number, what in enumerate(points(PARTICIPANT), start=1)),
-    *(("checking", number, what) for number, what in enumerate(points(PARTICIPANT), start=1)),
-]
+def cases() -> Iterator[tuple[str, str, int]]:
+    for victim, text in (("atm", COORDINATOR), ("savings", PARTICIPANT), ("checking", PARTICIPANT)):
+        times: Counter[str] = Counter()
+        for what in points(text):
+            times[what] += 1
+            yield victim, what, times[what]
 
 
-@pytest.mark.parametrize(("victim", "number", "what"), CASES)
+@pytest.mark.parametrize(("victim", "what", "times"), list(cases()))
 def test_after_a_crash_at_any_point_all_of_it_is_done_or_none(
-    bank: Fragile, victim: str, number: int, what: str
+    bank: Fragile, victim: str, what: str, times: int
 ) -> None:
     before = balances(bank)
     bank.settled()
-    outcome = bank.crashed(victim, number)
-    assert [seen for who, _, seen in bank.watched if who == victim][-1] == what
+    outcome = bank.crashed(victim, what, times)
     bank.start(victim)
     bank.reached()
     bank.settled()

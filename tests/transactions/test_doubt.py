@@ -12,7 +12,7 @@ from electorate.transactions.deal import Deal
 from tests.net.cluster import wait_until
 from tests.transactions.bank import Fragile, balances, move, running, set_up
 
-SAVED_COMMITTED, SENT_YES = 4, 4
+SAVED_COMMITTED, SENT_YES = "saved committed", "sent Yes"
 """Points of a transaction: see test_crash.py, where they are listed."""
 
 

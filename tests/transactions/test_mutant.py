@@ -27,15 +27,6 @@ def damage(bank: Fragile, name: str) -> str:
     return "; ".join(deal.damage or "" for deal in bank.nodes[name].clerk.deals.values())
 
 
-def crash_at(bank: Fragile, victim: str, what: str) -> None:
-    """Find the point in a run without a fault, and crash there in the next."""
-    bank.watched.clear()
-    move(bank)
-    bank.settled()
-    done = [seen for who, _, seen in bank.watched if who == victim]
-    bank.crashed(victim, done.index(what) + 1)
-
-
 def forcing_all_but(stage: Stage) -> Any:
     saved = Deal.save
 
@@ -48,7 +39,7 @@ def forcing_all_but(stage: Stage) -> Any:
 
 def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.UNCERTAIN))
-    crash_at(bank, "savings", "sent Yes")
+    bank.crashed("savings", "sent Yes")
     bank.start("savings")
     wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
 
@@ -64,7 +55,7 @@ def test_a_decision_that_is_not_forced_loses_money(
         bank.told_only_to_one()
         bank.start("atm")
         bank.reached()
-        bank.settled()
+        wait_until(lambda: "was committed here, but aborted at atm" in damage(bank, "savings"))
         assert sum(balances(bank)) == 1400, "savings has heard of the commit, checking has not"
 
 
@@ -105,7 +96,7 @@ def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
         self.trouble = None
         return frozenset()
 
-    crash_at(bank, "savings", "did prepare")
+    bank.crashed("savings", "did prepare")
     bank.stop("atm")
     monkeypatch.setattr(Worker, "recover", recover)
     bank.start("savings")
@@ -125,14 +116,14 @@ def test_who_forgets_first_and_lets_others_forget_later_cannot_tell_a_loss(
     bank: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If Forget left before the record is gone, a crash between would look like a lost vote."""
-    crash_at(bank, "atm", "sent Forget")
+    bank.crashed("atm", "sent Forget")
     bank.start("atm")
     bank.reached()
     bank.settled()
     assert bank.nodes["savings"].clerk.losses == {}
 
     monkeypatch.setattr(Clerk, "drop", lambda self, tx: None)
-    crash_at(bank, "atm", "sent Forget")
+    bank.crashed("atm", "sent Forget")
     monkeypatch.undo()
     wait_until(lambda: not bank.nodes["savings"].clerk.deals)
     bank.start("atm")

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from electorate.bank.place import ATM
 from electorate.transactions.history import Read, Row
 
 END_S = 60.0
+CALM_S = 1.5
+"""Longer than the pause between two rounds of asking about what is in doubt."""
 
 
 class Stuck(Exception):
@@ -36,7 +40,8 @@ class Crew:
         self._told: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self._life: dict[str, int] = {}
         """What the present life of the cash machine has counted."""
-        self._finished: set[str] = set()
+        self._open: dict[str, int] = {}
+        """How many transactions each process has left, once it was told to finish."""
         self._listeners: list[threading.Thread] = []
 
     def __enter__(self) -> "Crew":
@@ -100,24 +105,43 @@ class Crew:
         process.wait()
 
     def finish(self) -> None:
-        """Let everybody come to an end: no transaction, no payment is left."""
+        """Let everybody come to an end: no transaction, no payment is left anywhere.
+
+        An account that has none left may still be asked about one by another, and so have one
+        again: it is over when all have had none for a while.
+        """
         for name in sorted(self._names, key=lambda name: name != ATM):
             # While the cash machine is at work, there is no end for the accounts.
             self.order(name, "finish")
-            deadline = time.monotonic() + END_S
-            while name not in self._finished:
-                self.listen()
-                self._notice_ends()
-                if time.monotonic() > deadline:
-                    raise Stuck(f"{name} does not come to an end")
-                time.sleep(0.01)
+            self._await(partial(self._is_done, name), f"{name} comes to no end")
+        calm_since = time.monotonic()
+
+        def calm() -> bool:
+            nonlocal calm_since
+            if any(self._open.values()):
+                calm_since = time.monotonic()
+            return time.monotonic() - calm_since > CALM_S
+
+        self._await(calm, "the accounts come to no end")
+
+    def _is_done(self, name: str) -> bool:
+        return self._open.get(name) == 0
+
+    def _await(self, condition: Callable[[], bool], trouble: str) -> None:
+        deadline = time.monotonic() + END_S
+        while not condition():
+            self.listen()
+            self._notice_ends()
+            if time.monotonic() > deadline:
+                raise Stuck(f"{trouble}: transactions left: {self._open}")
+            time.sleep(0.01)
 
     def listen(self) -> None:
         """Take in what was said."""
         while not self._told.empty():
             name, told = self._told.get()
-            if "finished" in told:
-                self._finished.add(name)
+            if "open" in told:
+                self._open[name] = told["open"]
             elif "counts" in told:
                 for what, count in told["counts"].items():
                     self.counts[what] += count - self._life.get(what, 0)

@@ -83,7 +83,7 @@ def tell(business: Business) -> None:
 
 
 def main(folder: Path, name: str) -> None:
-    """Run until told to finish, and until no transaction is left."""
+    """Run until whoever started this closes its standard input; tell when nothing is left."""
     spec, doom = Spec.read(folder), Doom()
     orders = Orders(doom)
     cluster = Cluster(
@@ -99,11 +99,10 @@ def main(folder: Path, name: str) -> None:
     with cluster:
         if name == ATM:
             asyncio.run(serve(cluster, spec, folder, doom, orders))
-        while cluster.running and not (orders.finishing.is_set() and not cluster.clerk.deals):
-            time.sleep(0.02)
-        print(json.dumps({"finished": name}), flush=True)
-        # The others may still need a word; who started us closes our standard input.
+        told = -1
         while cluster.running:
+            if orders.finishing.is_set() and told != (told := len(cluster.clerk.deals)):
+                print(json.dumps({"open": told}), flush=True)
             time.sleep(0.02)
 
 

@@ -31,6 +31,8 @@ says hello at once always gets in, however many stand around."""
 FRAMES_PER_S = 2000
 BURST_S = 0.1
 """How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
+ACCEPTING_STEPS = 4
+"""Turns of the loop from when a connection comes until it is ours to break."""
 
 log = logging.getLogger("electorate.net")
 
@@ -85,13 +87,21 @@ class Listener:
         """Whether that node is connected to this one, and has spoken lately."""
         return node in self._callers and now_ms() - self._heard_at[node] < self._live_ms
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop listening and break all connections."""
         if self._server is not None:
+            await self._stop_accepting(self._server)
             self._server.close()
         self.reset()
         for writer in self._strangers:
             writer.transport.abort()
+
+    async def _stop_accepting(self, server: asyncio.Server) -> None:
+        """Python 3.11 leaves a connection open if its server closes while it is being accepted."""
+        for listening in server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(ACCEPTING_STEPS):
+            await asyncio.sleep(0)
 
     def reset(self) -> None:
         """Break the connections of all nodes; what they still hold will not be delivered."""

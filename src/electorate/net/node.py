@@ -101,9 +101,7 @@ class Node:
             self._port.ended()
         finally:
             self._failed.cancel()  # From here on nothing enters: what comes now comes too late.
-            # Python 3.11 leaves a connection open if its server closes while it is being accepted.
-            await asyncio.sleep(0)
-            self.network.listener.close()
+            await self.network.listener.close()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -9,12 +9,12 @@ from electorate.core import NodeId, Wants
 from electorate.net.frame import Hello
 from electorate.transactions.deal import Deal
 from electorate.transactions.letter import Failed, Letter, Work, Worked
+from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Refused
 from electorate.transactions.worker import Worker
 
-SWEEP_S = 0.5
 SWEEPS = 10
-"""In one of so many rounds the database is searched for what belongs to nobody."""
+"""In one of so many sweeps the database is searched for what belongs to nobody."""
 NO_DATABASE = "there is no database at this node"
 
 
@@ -22,6 +22,7 @@ class Employer(Protocol):
     """Whose database it is."""
 
     deals: dict[str, Deal]
+    pace: Pace
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
         """Have something done beside everything else."""
@@ -62,8 +63,11 @@ class Caretaker:
         if self._worker is not None:
             self._employer.start(self._worker.forget(tx))
 
-    async def work(self, hello: Hello, work: Work) -> None:
-        """Do a piece of work, and answer."""
+    def begin_work(self, hello: Hello, work: Work) -> None:
+        """Have a piece of work done beside everything else."""
+        self._employer.start(self._work(hello, work))
+
+    async def _work(self, hello: Hello, work: Work) -> None:
         try:
             if self._worker is None:
                 raise Refused(NO_DATABASE)
@@ -101,7 +105,7 @@ class Caretaker:
 
     async def _sweep(self, worker: Worker) -> None:
         for round_ in count(1):
-            await asyncio.sleep(SWEEP_S)
+            await asyncio.sleep(self._employer.pace.sweep_ms / 1000)
             if worker.trouble is not None:
                 continue
             for tx in worker.orphans():

@@ -42,11 +42,12 @@ class Errands:
                 was_suspect, suspect = suspect, to not in self._sender.host.network.alive()
                 if suspect and was_suspect:
                     raise Refused("it cannot be reached")
-                if now_ms() > deadline:
+                left_ms = deadline - now_ms()
+                if left_ms <= 0:
                     raise Refused(f"no answer within {pace.work_ms} ms")
                 # The work or its answer may get lost; who has done it already only says so.
                 self._sender.send(to, work)
-                await asyncio.wait([answer], timeout=pace.again_ms / 1000)
+                await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)
             if answer.cancelled():
                 raise Refused("the node has ended")
             return answer.result()

@@ -21,6 +21,8 @@ class Pace(msgspec.Struct, frozen=True):
     """Between two pieces of work; later a participant undoes them."""
     settle_ms: int = 2_000
     """How long a commit waits until all have applied it, once it is decided."""
+    sweep_ms: int = 500
+    """Between two rounds of saying again what may have been lost, and of looking for orphans."""
 
     def rules(self, coordinator: NodeId) -> TwoPhaseRules:
         """The same as the timers of the machine."""
