@@ -296,10 +296,13 @@ class Offices(Guest):
         self._set_alarm()
 
     async def _remind(self) -> None:
-        """Say again where this node stands: it may have been lost."""
+        """Say again where this node stands, which may have been lost; notice work without end."""
         while True:
             await asyncio.sleep(REMIND_S)
             self._announce()
+            for office in self.offices.values():
+                if office.term is not None:
+                    office.term.abandon_after(self.pace.grace_ms)
 
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
     def _machine(self, priorities: tuple[int, ...]) -> Turns:

@@ -26,11 +26,11 @@ POLL_S = 0.1
 class Election:
     """One election, as one node takes part in it."""
 
-    def __init__(self, engine: Engine, name: str, priority: int) -> None:
+    def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
         self.name = name
         self._engine = engine
         self._office = engine.office(name)
-        if priority != self._office.priority:
+        if priority is not None:
             self.set_priority(priority)
 
     @contextmanager
@@ -156,9 +156,12 @@ class Node:
         """The names of all members."""
         return tuple(sorted(self._engine.ids))
 
-    def election(self, name: str, priority: int = 1) -> Election:
-        """The election of that name. This node stands in it while somebody asks for its terms."""
-        return Election(self._engine, name, expect_priority(priority))
+    def election(self, name: str, priority: int | None = None) -> Election:
+        """The election of that name. This node stands in it while somebody asks for its terms.
+
+        The priority is 1 unless something else was said before; 0 votes and never leads.
+        """
+        return Election(self._engine, name, priority)
 
     def observe(self, name: str) -> Iterator[Leader]:
         """Who leads an election, now and whenever that changes, without standing in it."""

@@ -52,10 +52,11 @@ class Term:
         self.lost = threading.Event()
         """Set when the work has to end: the term is over, or the office is to be handed over."""
         self.abandoned = False
-        """Whether the work went on after the term."""
+        """Whether the work goes on though the term is over and all grace has passed."""
         self._granted = granted
         self._clock = clock
         self._deadline_ms = deadline_ms
+        self._asked_ms = 0.0
         self._over = False
         self._finished = False
         self._lock = threading.Lock()
@@ -87,15 +88,19 @@ class Term:
         """It is over."""
         self._over = True
         self.ask_to_end()
-        if not self._finished and not self.abandoned:
-            self.abandoned = self._cancel is not None
-            if self.abandoned:
-                log.warning("term %d of %s has ended before its work", self.token, self.election)
+
+    def abandon_after(self, grace_ms: float) -> None:
+        """Say so if the work goes on though it should have ended that long ago."""
+        if self._over and not self.abandoned and self._clock() - self._asked_ms > grace_ms:
+            self.abandoned = True
+            log.warning("term %d of %s is over, but its work goes on", self.token, self.election)
 
     def ask_to_end(self) -> None:
         """The work has to end."""
         with self._lock:
             first = not self.lost.is_set()
+            if first:
+                self._asked_ms = self._clock()
             self.lost.set()
             if first and self._cancel is not None:
                 self._cancel()
@@ -107,7 +112,8 @@ class Term:
         with self._lock:
             if self._finished:
                 return
-            self._finished, self._cancel = True, None
+            self._finished, self._over, self._cancel = True, True, None
+        self.lost.set()
         self._granted.finished(self)
 
     async def __aenter__(self) -> Self:
