@@ -84,8 +84,8 @@ async def test_a_process_that_stood_still_knows_at_once_that_its_term_is_over(
     cluster.unpause(first)
     await asyncio.sleep(0.000_1)
     # Nothing has been heard yet: its clock alone has told it.
-    by_node = f"{first} does not lead {ELECTION} any more (term 1)"
-    assert last_told[0] in (f"{first} goes on", by_node)
+    by_node = f"{first} does not lead {ELECTION} any more"
+    assert last_told[0].startswith((f"{first} goes on", by_node))
     await cluster.calm()
     assert await cluster.leader(ELECTION) == second
 
@@ -279,7 +279,7 @@ async def test_an_office_survives_some_loss_and_not_slow_messages(
 ) -> None:
     cluster, terms = electorate_cluster, list[Term]()
     cluster.start(idle, terms)
-    await cluster.leader(ELECTION)
+    await cluster.calm()
     cluster.lose(0.05)
     await asyncio.sleep(5)
     assert len(terms) == 1

@@ -227,7 +227,10 @@ class Offices(Guest):
             self._candid[office] = None
             self._unheard = self.alive - {self.me}
             loop = asyncio.get_running_loop()
-            loop.call_later(self.pace.T_ms / 1000, self.host.enter, self._stand_too)
+            # As long as question and answer take: two that claim the same office at once lose much
+            # time, and the one that yields is no help to the other during that term.
+            answered_s = (2 * self.pace.T_ms + self.pace.P_ms) / 1000
+            loop.call_later(answered_s, self.host.enter, self._stand_too)
 
     def _stand_too(self) -> None:
         """Who else stands has been heard, or cannot be waited for."""
