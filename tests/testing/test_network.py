@@ -7,7 +7,7 @@ from typing import Any
 
 from electorate.net.frame import Hello
 from electorate.testing.loop import VirtualLoop
-from electorate.testing.network import LOST, Frame, Network
+from electorate.testing.network import Frame, Network
 
 A = Hello("", 1, 0, "store", 1, "", 0)
 B = Hello("", 2, 0, "store", 1, "", 0)
@@ -23,7 +23,7 @@ class Scene:
         self.lost: list[bytes] = []
 
     def tell(self, frame: Frame, fate: str) -> None:
-        if fate == LOST:
+        if fate:
             self.lost.append(frame.body or b"")
 
     def attach(self) -> None:

@@ -41,6 +41,7 @@ class Offices(Guest):
     """The desk of every election of a node."""
 
     def __init__(self, me: NodeId, names: dict[NodeId, str], pace: Pace) -> None:
+        self.kind_of_turns: type[Turns] = Turns
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
         self.me = me
@@ -324,7 +325,8 @@ class Offices(Guest):
         ids = sorted(self.names)
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
         rules: Any = OfficeMandate.rules_type
-        return Turns(OfficeMandate(members, self.pace.timing, rules(**self.pace.rules)), TURNS_MAX)
+        machine = OfficeMandate(members, self.pace.timing, rules(**self.pace.rules))
+        return self.kind_of_turns(machine, TURNS_MAX)
 
 
 class NodeStopped(Exception):
