@@ -29,8 +29,9 @@ class Member:
         self.id = number(name)
         self.clock = Clock()
         self.store = MemoryStore(chance)
+        self.process = Process(name, self.clock)
+        self.process.dead = True  # Until it boots.
         self.node: Node
-        self.process: Process
         self.life: Life
         self.programs: list[tuple[Program, tuple[Any, ...]]] = []
         self._tasks: list[asyncio.Task[None]] = []
