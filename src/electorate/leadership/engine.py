@@ -11,7 +11,7 @@ from electorate.core import Anyone, NodeId, Standing, Timing
 from electorate.leadership.office import Office, Seen
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place, places
+from electorate.leadership.place import named, places
 from electorate.leadership.term import Term
 from electorate.net.config import NodeConfig
 from electorate.net.thread import NodeThread
@@ -35,8 +35,8 @@ class Engine:
     def __init__(
         self, me: str, members: Iterable[str], data_dir: Path | str, pace: Pace | None
     ) -> None:
-        self.me = Place.of(me)
-        found = places([me, *members])
+        found = places(members if "@" not in me else [me, *members])
+        self.me = named(me, found)
         self.pace = pace or Pace()
         self.names = {place.id: place.name for place in found.values()}
         self.ids = {place.name: place.id for place in found.values()}
@@ -155,6 +155,8 @@ class Engine:
             raise TransferFailed(f"{name} cannot be reached")
         if not self.offices.stands_with(heir, office.name):
             raise TransferFailed(f"{name} does not stand: it is paused, has priority 0 or no work")
+        if office.seen.leader is None:
+            raise TransferFailed(f"nobody leads {office.name}: there is nothing to hand over")
         return heir
 
     @property
