@@ -5,6 +5,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The plug-in is tested by use, whether or not the package that is installed has it already.
+pytest_plugins = ["pytester", "electorate.testing.plugin"]
+
 # "ci" draws the same examples on every run, so that a red build stays red until it is mended.
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile(

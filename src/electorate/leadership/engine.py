@@ -1,23 +1,17 @@
-"""What the asyncio and the plain interface share: a node in its thread, and its elections."""
+"""What every interface to a node shares: its elections, and what may be wanted of them."""
 
-import concurrent.futures
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
-from electorate.core import Anyone, NodeId, Standing, Timing
+from electorate.core import NodeId
 from electorate.leadership.office import Office, Seen
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import named, places
 from electorate.leadership.term import Term
-from electorate.net.config import NodeConfig
-from electorate.net.thread import NodeThread
-from electorate.trace import Connections, Setting
-
-GRACE_S = 0.5
 
 
 class Leader(NamedTuple):
@@ -29,85 +23,54 @@ class Leader(NamedTuple):
     """The number of its term."""
 
 
-class Engine:
-    """A node that runs in a thread of its own."""
+class Engine(ABC):
+    """A node in operation, wherever it runs."""
 
-    def __init__(
-        self, me: str, members: Iterable[str], data_dir: Path | str, pace: Pace | None
-    ) -> None:
-        found = places(members if "@" not in me else [me, *members])
-        self.me = named(me, found)
+    def __init__(self, me: str, members: Iterable[str], pace: Pace | None) -> None:
+        self.places = places(members if "@" not in me else [me, *members])
+        self.me = named(me, self.places)
         self.pace = pace or Pace()
-        self.names = {place.id: place.name for place in found.values()}
-        self.ids = {place.name: place.id for place in found.values()}
+        self.names = {place.id: place.name for place in self.places.values()}
+        self.ids = {place.name: place.id for place in self.places.values()}
         self.offices = Offices(self.me.id, self.names, self.pace)
-        ids = tuple(sorted(self.names))
-        # What waits on a connection for longer than a lease is of no use to anybody.
-        timing = Timing(self.pace.lease_ms)
-        setting = Setting("mandate", ids, timing=timing, connections=Connections.DIE)
-        addresses = {place.id: place.address for place in found.values()}
-        config = NodeConfig(
-            self.me.id,
-            setting,
-            addresses,
-            Path(data_dir),
-            beat_ms=self.pace.beat_ms,
-            timeout_ms=self.pace.timeout_ms,
-        )
-        machine = Anyone(setting.members(), timing)
-        self._thread = NodeThread(config, machine, self._changed, self.offices)
-        self.offices.call = self._thread.call
 
-    def start(self) -> None:
-        """Begin, and wait until the others were reached or proved unreachable."""
-        self._thread.start()
-        lived = self._thread.submit(self.offices.lived.wait())
-        concurrent.futures.wait([lived])
-        if lived.cancelled():
-            self._thread.ended.wait()
-        self.expect_running()
+    @abstractmethod
+    async def begin(self) -> None:
+        """Start, and wait until the others were reached or proved unreachable."""
 
-    def stop(self) -> None:
-        """Stand nowhere any more, give work the time to end, and end."""
-        with suppress(NodeStopped):
-            self.pause(True)
-            self._await_end_of_work()
-        self._thread.stop()
-        if self._thread.error is not None:
-            raise self._thread.error
+    @abstractmethod
+    async def end(self) -> None:
+        """Stand nowhere any more, give work the time to end, and stop."""
 
+    @abstractmethod
     def expect_running(self) -> None:
         """Raise what has ended the node, if something has."""
-        if self._thread.ended.is_set():
-            raise self._thread.error or NodeStopped("the node has stopped")
+
+    @abstractmethod
+    def do(self, act: Callable[..., None], *given: object) -> None:
+        """Have something done as the node does its own things; NodeStopped if it has ended."""
+
+    @abstractmethod
+    def office(self, name: str) -> Office:
+        """The election of that name."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is work that has not ended, or an office that is held."""
+        offices = list(self.offices.offices.values())
+        return any(office.term is not None or office.is_held for office in offices)
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.do(self.offices.pause, paused)
 
-    def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done in the node's thread."""
-        if self._thread.ended.is_set():
-            raise NodeStopped("the node has stopped")
-        self.offices.enter(act, *given)
-
-    def office(self, name: str) -> Office:
-        """The election of that name."""
-        made: concurrent.futures.Future[Office] = concurrent.futures.Future()
-        self.do(lambda: made.set_result(self.offices.office(name)))
-        while True:
-            try:
-                return made.result(0.1)
-            except concurrent.futures.TimeoutError:
-                self.expect_running()
-
-    def wait(self, office: Office) -> "concurrent.futures.Future[Term]":
+    def wait(self, office: Office) -> "Future[Term]":
         """A term, once there is one. Whoever cancels that does not stand any more."""
-        future: concurrent.futures.Future[Term] = concurrent.futures.Future()
+        future: Future[Term] = Future()
         self.do(office.wait, future)
         return future
 
-    def give_up(self, office: Office, future: "concurrent.futures.Future[Term]") -> None:
+    def give_up(self, office: Office, future: "Future[Term]") -> None:
         """Nobody waits for that term any more; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):
@@ -172,26 +135,6 @@ class Engine:
     def _quietly(self, act: Callable[[], None]) -> None:
         with suppress(NodeStopped):
             self.do(act)
-
-    def _await_end_of_work(self) -> None:
-        """Wait until no work is left and the others have been told, but not for ever."""
-        ended = threading.Event()
-        deadline = self.offices.now_ms() + self.pace.grace_ms
-
-        def look() -> None:
-            busy = any(o.term is not None or o.is_held for o in self.offices.offices.values())
-            if not busy:
-                ended.set()
-
-        while self.offices.now_ms() < deadline and not self._thread.ended.is_set():
-            self.do(look)
-            if ended.wait(0.005):
-                # What was said last is still on its way.
-                self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
-                return
-
-    def _changed(self, standing: Standing | None) -> None:
-        """The node itself elects nobody."""
 
 
 class TransferFailed(Exception):

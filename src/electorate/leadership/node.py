@@ -17,6 +17,7 @@ from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.leadership.threaded import ThreadEngine
 
 Work = Callable[[Term], Awaitable[object]]
 
@@ -148,15 +149,22 @@ class Node:
         *,
         pace: Pace | None = None,
     ) -> None:
-        self._engine = Engine(me, members, data_dir, pace)
+        self._engine: Engine = ThreadEngine(me, members, data_dir, pace)
         self.name = self._engine.me.name
 
+    @classmethod
+    def of(cls, engine: Engine) -> Self:
+        """The same over a node that runs elsewhere."""
+        node = cls.__new__(cls)
+        node._engine, node.name = engine, engine.me.name
+        return node
+
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._engine.start)
+        await self._engine.begin()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._engine.stop)
+        await self._engine.end()
 
     @property
     def members(self) -> tuple[str, ...]:

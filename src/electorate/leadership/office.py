@@ -1,7 +1,6 @@
 """One election at one node: the machine of its mandate, and the term that the application holds."""
 
 import logging
-import random
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -43,6 +42,9 @@ class Desk(Protocol):
 
     def now_ms(self) -> float:
         """The node's clock."""
+
+    def chance(self, low: float, high: float) -> float:
+        """Any number between these."""
 
     def turns(self, office: "Office") -> Turns:
         """The machine, by the priorities that are known at the moment."""
@@ -236,4 +238,4 @@ class Office:
 
     def jitter(self, up_to: int) -> float:
         """A random part of this."""
-        return random.uniform(0, up_to)
+        return self._desk.chance(0, up_to)

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import logging
+import random
 from collections import defaultdict
 from collections.abc import Callable
 from functools import lru_cache
@@ -52,12 +53,13 @@ class Offices(Guest):
         self.paused = False
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
+        self.chance: Callable[[float, float], float] = random.uniform
         self._standings: dict[NodeId, dict[str, int]] = {node: {} for node in names}
         self._stores: dict[NodeId, str] = {}
         self._strangers: set[NodeId] = set()
         self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
         self._announcing = self._asking = False
-        self._candid: set[Office] = set()
+        self._candid: dict[Office, None] = {}
         """Where this node is about to stand, and first hears who else does."""
         self._unheard: frozenset[NodeId] = frozenset()
         self._alarms: list[tuple[float, int, Office]] = []
@@ -105,6 +107,7 @@ class Offices(Guest):
             self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
         elif hello.node not in self._strangers:
             self._strangers.add(hello.node)
+            self._hear_standing(hello.node, {})
             name = self.names[hello.node]
             log.error("%s has lost its memory: its votes do not count until it is replaced", name)
 
@@ -221,14 +224,14 @@ class Offices(Guest):
         """Tell the others with which priority this node stands now; a new candidate hears them."""
         self._announce(answer=True)
         if is_new and self.lived.is_set():
-            self._candid.add(office)
+            self._candid[office] = None
             self._unheard = self.alive - {self.me}
             loop = asyncio.get_running_loop()
             loop.call_later(self.pace.T_ms / 1000, self.host.enter, self._stand_too)
 
     def _stand_too(self) -> None:
         """Who else stands has been heard, or cannot be waited for."""
-        candid, self._candid = self._candid, set()
+        candid, self._candid = self._candid, {}
         for office in candid:
             office.reconsider()
 
@@ -265,7 +268,7 @@ class Offices(Guest):
         before = self._standings[node]
         if priorities != before:
             self._standings[node] = priorities
-            for name in before.keys() | priorities.keys():
+            for name in sorted(before.keys() | priorities.keys()):
                 if before.get(name) != priorities.get(name):
                     self.office(name).reconsider()
 
@@ -273,12 +276,14 @@ class Offices(Guest):
         self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
 
     def _set_alarm(self) -> None:
-        if self._alarm is None and self._alarms:
+        if not self._alarms:
+            return  # What a turn has set was due at once, and is over.
+        if self._alarm is None:
             later_s = max(STEP_S, (self._alarms[0][0] - self.now_ms()) / 1000)
             self._wakes_at = self._alarms[0][0]
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
-        elif self._alarm is not None and self._alarms[0][0] < self._wakes_at:
+        elif self._alarms[0][0] < self._wakes_at:
             self._alarm.cancel()
             self._alarm = None
             self._set_alarm()

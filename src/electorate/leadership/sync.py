@@ -19,6 +19,7 @@ from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.node import expect_priority
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.leadership.threaded import ThreadEngine
 
 POLL_S = 0.1
 
@@ -138,7 +139,7 @@ class Node:
         *,
         pace: Pace | None = None,
     ) -> None:
-        self._engine = Engine(me, members, data_dir, pace)
+        self._engine = ThreadEngine(me, members, data_dir, pace)
         self.name = self._engine.me.name
 
     def __enter__(self) -> Self:

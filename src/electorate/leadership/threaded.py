@@ -1,0 +1,109 @@
+"""A node on the network, in a thread of its own: a blocked application costs it no office."""
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from electorate.core import Anyone, Standing, Timing
+from electorate.leadership.engine import Engine
+from electorate.leadership.office import Office
+from electorate.leadership.offices import NodeStopped
+from electorate.leadership.pace import Pace
+from electorate.net.config import NodeConfig
+from electorate.net.thread import NodeThread
+from electorate.trace import Connections, Setting
+
+GRACE_S = 0.5
+
+
+class ThreadEngine(Engine):
+    """Starts, stops and speaks to a node from any other thread."""
+
+    def __init__(
+        self, me: str, members: Iterable[str], data_dir: Path | str, pace: Pace | None
+    ) -> None:
+        super().__init__(me, members, pace)
+        ids = tuple(sorted(self.names))
+        # What waits on a connection for longer than a lease is of no use to anybody.
+        timing = Timing(self.pace.lease_ms)
+        setting = Setting("mandate", ids, timing=timing, connections=Connections.DIE)
+        config = NodeConfig(
+            self.me.id,
+            setting,
+            {place.id: place.address for place in self.places.values()},
+            Path(data_dir),
+            beat_ms=self.pace.beat_ms,
+            timeout_ms=self.pace.timeout_ms,
+        )
+        machine = Anyone(setting.members(), timing)
+        self._thread = NodeThread(config, machine, self._changed, self.offices)
+        self.offices.call = self._thread.call
+
+    async def begin(self) -> None:
+        """Start, and wait until the others were reached or proved unreachable."""
+        await asyncio.to_thread(self.start)
+
+    async def end(self) -> None:
+        """Stand nowhere any more, give work the time to end, and stop."""
+        await asyncio.to_thread(self.stop)
+
+    def start(self) -> None:
+        """The same for a thread that can wait."""
+        self._thread.start()
+        lived = self._thread.submit(self.offices.lived.wait())
+        concurrent.futures.wait([lived])
+        if lived.cancelled():
+            self._thread.ended.wait()
+        self.expect_running()
+
+    def stop(self) -> None:
+        """The same for a thread that can wait."""
+        with suppress(NodeStopped):
+            self.pause(True)
+            self._await_end_of_work()
+        self._thread.stop()
+        if self._thread.error is not None:
+            raise self._thread.error
+
+    def expect_running(self) -> None:
+        """Raise what has ended the node, if something has."""
+        if self._thread.ended.is_set():
+            raise self._thread.error or NodeStopped("the node has stopped")
+
+    def do(self, act: Callable[..., None], *given: object) -> None:
+        """Have something done in the node's thread."""
+        if self._thread.ended.is_set():
+            raise NodeStopped("the node has stopped")
+        self.offices.enter(act, *given)
+
+    def office(self, name: str) -> Office:
+        """The election of that name."""
+        made: concurrent.futures.Future[Office] = concurrent.futures.Future()
+        self.do(lambda: made.set_result(self.offices.office(name)))
+        while True:
+            try:
+                return made.result(0.1)
+            except concurrent.futures.TimeoutError:
+                self.expect_running()
+
+    def _await_end_of_work(self) -> None:
+        """Wait until no work is left and the others have been told, but not for ever."""
+        ended = threading.Event()
+        deadline = self.offices.now_ms() + self.pace.grace_ms
+
+        def look() -> None:
+            if not self.is_busy:
+                ended.set()
+
+        while self.offices.now_ms() < deadline and not self._thread.ended.is_set():
+            self.do(look)
+            if ended.wait(0.005):
+                # What was said last is still on its way.
+                self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
+                return
+
+    def _changed(self, standing: Standing | None) -> None:
+        """The node itself elects nobody."""

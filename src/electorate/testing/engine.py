@@ -1,0 +1,54 @@
+"""A node of a simulated cluster, as the interface of applications drives it."""
+
+import asyncio
+from collections.abc import Callable
+
+from electorate.leadership.engine import Engine
+from electorate.leadership.office import Office
+from electorate.leadership.offices import NodeStopped
+from electorate.leadership.pace import Pace
+from electorate.testing.life import Life
+
+STEP_S = 0.005
+
+
+class SimulatedEngine(Engine):
+    """One life of a node."""
+
+    life: Life
+
+    def __init__(self, name: str, names: tuple[str, ...], pace: Pace) -> None:
+        where = {each: f"{each}@simulated:{port}" for port, each in enumerate(names, 1)}
+        super().__init__(where[name], where.values(), pace)
+        self.ended = False
+
+    async def begin(self) -> None:
+        """Wait until the others were reached or proved unreachable."""
+        await self.offices.lived.wait()
+        self.expect_running()
+
+    async def end(self) -> None:
+        """Stand nowhere any more, give work the time to end, and stop."""
+        self.expect_running()
+        self.pause(True)
+        deadline = self.offices.now_ms() + self.pace.grace_ms
+        await asyncio.sleep(STEP_S)
+        while self.is_busy and self.offices.now_ms() < deadline:
+            await asyncio.sleep(STEP_S)
+        await self.life.end()
+        self.ended = True
+
+    def expect_running(self) -> None:
+        """NodeStopped if it was stopped or has crashed."""
+        if self.ended or self.life.process.dead:
+            raise NodeStopped("the node has stopped")
+
+    def do(self, act: Callable[..., None], *given: object) -> None:
+        """Have something done in the node's process, once that does not stand still."""
+        self.expect_running()
+        self.offices.enter(act, *given)
+
+    def office(self, name: str) -> Office:
+        """The election of that name."""
+        self.expect_running()
+        return self.life.process.context.copy().run(self.offices.office, name)

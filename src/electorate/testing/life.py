@@ -1,0 +1,146 @@
+"""One life of a simulated node, from its start to its crash: what a real one is on a network."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from electorate.core import NodeId
+from electorate.leadership.offices import Offices
+from electorate.net.detector import HeartbeatDetector
+from electorate.net.frame import Hello
+from electorate.net.guest import Host
+from electorate.net.network import Network as RealNetwork
+from electorate.net.store import Store
+from electorate.testing.loop import VirtualLoop
+from electorate.testing.network import Frame, Network
+from electorate.testing.process import Process
+from electorate.testing.store import MemoryStore
+
+
+class Life:
+    """Hosts the elections of a node: brings them letters, and says who seems alive."""
+
+    def __init__(
+        self,
+        process: Process,
+        offices: Offices,
+        network: Network,
+        store: MemoryStore,
+        watch: Callable[["Life"], None],
+    ) -> None:
+        self.process = process
+        self.offices = offices
+        self._network = network
+        self._store = store
+        self._watch = watch
+        self._loop = cast(VirtualLoop, asyncio.get_running_loop())
+        self._pace = offices.pace
+        self._others = [node for node in offices.names if node != offices.me]
+        self._detector = HeartbeatDetector(
+            self._others, self._pace.timeout_ms, 2 * self._pace.lease_ms
+        )
+        self._hello = Hello("", offices.me, 0, store.identity, store.begin_life(), "", 0)
+        self._met: dict[NodeId, Hello] = {}
+        self._heard_at: dict[NodeId, float] = {}
+        self._seen = frozenset(offices.names)
+        self._awake_at = self.now_ms()
+
+    def now_ms(self) -> float:
+        """What the clock of its machine shows."""
+        return self.process.clock.at(self._loop.now) * 1000
+
+    def begin(self) -> None:
+        """Be there for the others; called in the node's own process."""
+        self.offices.now_ms = self.now_ms
+        self.offices.call = self.call
+        self._detector.begin(self.now_ms())
+        # As much of a network and a store as elections need.
+        network, store = cast(RealNetwork, self), cast(Store, self._store)
+        self.offices.begin(Host(self.offices.me, network, store, self.enter))
+        self._network.attach(self.offices.me, self._read)
+        self._beating = asyncio.ensure_future(self._beat())
+        self._booting = asyncio.ensure_future(self._boot())
+
+    async def end(self) -> None:
+        """Stop in an orderly way; what was said last still arrives."""
+        self._beating.cancel()
+        self._booting.cancel()
+        await self.offices.end()
+        self._watch(self)
+
+    def call(self, act: Callable[..., object], *given: Any) -> None:
+        """Have something done in the node's process."""
+        self._loop.call_soon(act, *given, context=self.process.context)
+
+    def enter(self, act: Callable[..., None], *given: Any) -> None:
+        """Do it as the node does its own things: what it raises fails the test."""
+        try:
+            self._notice_pause()
+            act(*given)
+        except Exception as error:
+            self._loop.fail(error)
+        self._watch(self)
+
+    # --- the network, as elections see it ---
+
+    def send(self, to: NodeId, body: bytes | None, *, to_guest: bool = True) -> None:
+        """Bring a letter on its way, or a mere sign of life."""
+        silent_ms = self.now_ms() - self._heard_at.get(to, -self._pace.timeout_ms)
+        self._network.send(self._hello, to, silent_ms < self._pace.timeout_ms, body)
+
+    async def flushed(self) -> None:
+        """What was said has left at once."""
+
+    def _read(self, frame: Frame) -> None:
+        """Something has come: it is read once this process can."""
+        self.call(self.enter, self._take, frame)
+
+    def _take(self, frame: Frame) -> None:
+        if not self._network.stands(frame):
+            return  # It came before a pause that has been noticed just now.
+        node = frame.hello.node
+        self._heard_at[node] = self.now_ms()
+        if self._met.get(node) != frame.hello:
+            self._met[node] = frame.hello
+            self.offices.met(frame.hello)
+        if frame.hears:
+            self._detector.heard(node, self.now_ms())
+            if node not in self._seen:
+                self._look_around()
+        if frame.body is not None:
+            self.offices.read(frame.hello, self.offices.decode(frame.body))
+
+    # --- who is alive ---
+
+    async def _boot(self) -> None:
+        """Live once the others are within reach, or have been silent for long."""
+        deadline = self.now_ms() + self._pace.timeout_ms
+        while len(self._heard_at) < len(self._others) and self.now_ms() < deadline:
+            await asyncio.sleep(0.001)
+        self.enter(self._live)
+
+    def _live(self) -> None:
+        self._detector.begin(self.now_ms())
+        self._seen = frozenset(self.offices.names)
+        self.offices.lives(self._seen)
+
+    async def _beat(self) -> None:
+        while True:
+            for node in self._others:
+                self.send(node, None)
+            await asyncio.sleep(self._pace.beat_ms / 1000)
+            self.enter(self._look_around)
+
+    def _look_around(self) -> None:
+        alive = self._detector.alive(self.now_ms()) | {self.offices.me}
+        if alive != self._seen and self.offices.lived.is_set():
+            self._seen = alive
+            self.offices.viewed(alive)
+
+    def _notice_pause(self) -> None:
+        """See whether this process stood still for so long that others may have given it up."""
+        now = self.now_ms()
+        gap_ms, self._awake_at = now - self._awake_at, now
+        if gap_ms >= self._pace.timeout_ms / 2:
+            self._network.reset(self.offices.me)
+            self._detector.begin(now)

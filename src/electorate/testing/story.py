@@ -1,0 +1,97 @@
+"""What has happened in a simulated cluster, as lines to read."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from electorate.core import Message
+from electorate.core.value import text_of
+from electorate.leadership.letter import Bundle, Letter, Standing
+from electorate.leadership.offices import Offices
+from electorate.protocols.mandate.message import Claim, Grant, Poll
+from electorate.testing.network import Frame
+
+LINES_MAX = 100_000
+
+
+class Sentence:
+    """Who has said what to whom; read only if somebody wants to know."""
+
+    def __init__(self, offices: Offices, frame: Frame, fate: str) -> None:
+        self._offices = offices
+        self._frame = frame
+        self._fate = fate
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
+        letter, messages = self._read()
+        return isinstance(letter, Standing) or all(map(self._is_usual, messages))
+
+    def _is_usual(self, message: Message) -> bool:
+        match message:
+            case Poll(silent):
+                return silent
+            case Claim() | Grant():
+                return message.round > 0 and not self._fate
+        return False
+
+    def __str__(self) -> str:
+        letter, messages = self._read()
+        match letter:
+            case Bundle(said):
+                pairs = zip(said, messages, strict=True)
+                told = ", ".join(f"{each.office}: {text_of(message)}" for each, message in pairs)
+            case Standing(priorities):
+                stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
+                told = f"I stand in {stood or 'no election'}"
+            case _:
+                told = text_of(letter)
+        sender, receiver = (self._offices.names[node] for node in self._frame.channel)
+        return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
+
+    def _read(self) -> tuple[Letter, list[Message]]:
+        assert self._frame.body is not None
+        return self._offices.decode(self._frame.body)
+
+
+class Line(NamedTuple):
+    """One thing that has happened."""
+
+    at_s: float
+    text: Sentence | str
+
+    def __str__(self) -> str:
+        return f"{self.at_s:9.3f} s  {self.text}"
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether it happens all the time."""
+        return isinstance(self.text, Sentence) and self.text.is_routine
+
+
+class Story:
+    """Everything that has happened, the latest last; the beginning of a long story is forgotten."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._ended = False
+        self._lines: deque[Line] = deque(maxlen=LINES_MAX)
+
+    def tell(self, text: Sentence | str) -> None:
+        """This happens now."""
+        if not self._ended:
+            self._lines.append(Line(self._now(), text))
+
+    def end(self) -> None:
+        """What happens from now on is not worth telling."""
+        self._ended = True
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, list(self._lines))
+
+    def last(self, count: int) -> list[str]:
+        """The latest lines, without letters that are written all the time."""
+        news = (line for line in reversed(self._lines) if not line.is_routine)
+        return [str(line) for line in islice(news, count)][::-1]

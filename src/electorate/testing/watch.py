@@ -1,0 +1,67 @@
+"""Looks on all the time: who leads when, and that never two do."""
+
+from collections.abc import Callable, Iterable
+
+from electorate.leadership.office import Office, Seen
+from electorate.leadership.term import Term
+from electorate.testing.life import Life
+from electorate.testing.story import Story
+
+
+class TwoLeaders(AssertionError):
+    """Two terms of one election were held at once, or a later one has a smaller token."""
+
+
+class Watch:
+    """Called after everything that happens at a node."""
+
+    def __init__(
+        self, now: Callable[[], float], story: Story, lives: Callable[[], Iterable[Life]]
+    ) -> None:
+        self.changed_at = 0.0
+        """When some node has last changed its mind about who leads."""
+        self.clocks_keep_their_word = True
+        """Otherwise two may lead, and only the tokens tell who is late."""
+        self._now = now
+        self._story = story
+        self._lives = lives
+        self._seen: dict[Office, Seen] = {}
+        self._terms: dict[str, Term] = {}
+
+    def look(self, life: Life) -> None:
+        """See what has changed at this node."""
+        for office in life.offices.offices.values():
+            if office.seen != self._seen.get(office, Seen()):
+                self._tell(life, office)
+            if office.term is not None and office.term.remaining() > 0:
+                self._judge(life, office, office.term)
+
+    def _tell(self, life: Life, office: Office) -> None:
+        was, now, me = self._seen.get(office, Seen()), office.seen, life.offices.me
+        self._seen[office] = now
+        self.changed_at = self._now()
+        name = life.process.name
+        if was.leader == me:
+            self._story.tell(f"{name} does not lead {office.name} any more (term {was.token})")
+        if now.leader == me:
+            self._story.tell(f"{name} leads {office.name} (term {now.token})")
+        elif now.leader is not None:
+            leader = life.offices.names[now.leader]
+            self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
+
+    def _judge(self, life: Life, office: Office, term: Term) -> None:
+        if not self.clocks_keep_their_word:
+            return
+        last = self._terms.setdefault(office.name, term)
+        if term is not last and term.token <= last.token:
+            raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
+        self._terms[office.name] = term
+        for other in self._lives():
+            held = other.offices.offices.get(office.name)
+            if other is not life and held is not None and _is_certain(held.term):
+                both = f"{life.process.name} and {other.process.name}"
+                raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
+
+
+def _is_certain(term: Term | None) -> bool:
+    return term is not None and term.remaining() > 0
