@@ -5,6 +5,7 @@ PYTHON ?= python3
 SEEDS ?= 10000
 FRAMES ?= 100000
 ROUNDS ?= 100
+FAULTS ?= 500
 PROTOCOL ?= all
 
 BIN := .venv/bin
@@ -16,7 +17,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +66,10 @@ bench-checker: setup ## time the checker beside Spin and TLC, where they are the
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)
+
+faults: setup ## kill and stop three processes FAULTS=500 times: no two terms overlap, fences hold
+	$(BIN)/python -m benchmarks.faults --faults $(FAULTS)
+
 bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL (BANK="--seed 2")
 	$(BIN)/electorate bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
 	$(BIN)/electorate bank --postgres --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)

@@ -18,7 +18,7 @@ import os
 import sqlite3
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import electorate
@@ -40,6 +40,10 @@ class FencedRow:
         self._execute("create table if not exists state (id int primary key, value int, token int)")
         self._execute("insert into state values (1, 0, 0) on conflict do nothing")
 
+    def close(self) -> None:
+        """Let go of the database."""
+        self._connection.close()
+
     def read(self) -> int:
         """The value of the row."""
         return int(self._execute("select value from state where id = 1").fetchone()[0])
@@ -54,13 +58,10 @@ class FencedRow:
         return self._connection.execute(statement.replace("?", self._placeholder), values)
 
 
-def sqlite_row(path: str) -> FencedRow:
-    """The row in a file of SQLite."""
-    return FencedRow(sqlite3.connect(path, isolation_level=None), "?")
-
-
-def postgres_row(conninfo: str) -> FencedRow:
-    """The row in a database of PostgreSQL."""
+def open_row(conninfo: str | None = None) -> FencedRow:
+    """The row in PostgreSQL, or in a file of SQLite."""
+    if conninfo is None:
+        return FencedRow(sqlite3.connect("shared.db", isolation_level=None), "?")
     import psycopg
 
     return FencedRow(psycopg.connect(conninfo, autocommit=True), "%s")
@@ -71,6 +72,7 @@ def write_on(me: str, term: electorate.Term, row: FencedRow) -> None:
     while True:
         term.check()
         value = row.read() + 1
+        print(f"{me}: prepares {value}")
         time.sleep(0.5)  # Here the process may be stopped, for as long as it pleases anybody.
         row.write(value, term.token)
         print(f"{me}: wrote {value} with token {term.token}")
@@ -78,12 +80,11 @@ def write_on(me: str, term: electorate.Term, row: FencedRow) -> None:
 
 def main(me: str, conninfo: str | None = None) -> None:
     """Stand for office as long as this process lives."""
-    row = postgres_row(conninfo) if conninfo else sqlite_row("shared.db")
     with electorate.sync.Node(me, MEMBERS, data_dir=f"data/standby-{me}") as node:
         print(f"{me}: ready")
         for term in node.election("primary").terms():
             try:
-                with term:
+                with term, closing(open_row(conninfo)) as row:
                     write_on(me, term, row)
             except Stale as stale:
                 print(f"{me}: {stale}")

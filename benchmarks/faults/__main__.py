@@ -41,7 +41,7 @@ def main() -> int:
         "seed": options.seed,
         "seconds": round(time.monotonic() - began),
         "load": round(os.getloadavg()[0], 1),
-        **result_of(evidence, fleet.blows),
+        **result_of(evidence, fleet.blows, fleet.complaints),
     }
     print(json.dumps(result) if options.json else text_of(result))
     if result["violations"]:
@@ -54,7 +54,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--faults", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", choices=MUTANTS, help="workers that are wrong on purpose")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep what was written")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where to keep what was written"
+    )
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -87,7 +89,7 @@ def _progress(number: int, faults: int, so_far: Evidence) -> None:
     print(words, end="\r" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 
-def result_of(evidence: Evidence, blows: list[Blow]) -> dict[str, Any]:
+def result_of(evidence: Evidence, blows: list[Blow], complaints: list[str]) -> dict[str, Any]:
     """What was found, in numbers and words."""
     kinds = {f"{b.fault.kind} {b.fault.whom}" for b in blows}
     return {
@@ -103,7 +105,7 @@ def result_of(evidence: Evidence, blows: list[Blow]) -> dict[str, Any]:
         "next_leader_ms": {
             kind: spread(list(_taking_over_ms(evidence, blows, kind))) for kind in ("kill", "stop")
         },
-        "violations": evidence.violations(),
+        "violations": [*evidence.violations(), *complaints],
         "doubts": evidence.doubts(),
     }
 

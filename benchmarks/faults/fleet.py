@@ -26,11 +26,15 @@ PATIENCE_S = 10.0
 TAIL = 400
 
 
+Kind = Literal["kill", "stop"]
+Whom = Literal["leader", "other"]
+
+
 class Fault(NamedTuple):
     """A process is killed or stopped, and back after a while."""
 
-    kind: Literal["kill", "stop"]
-    whom: Literal["leader", "other"]
+    kind: Kind
+    whom: Whom
     lasts_s: float
     rest_s: float
     """How long until the next fault; if that is shorter, two processes are hurt at once."""
@@ -43,9 +47,9 @@ def planned(seed: int, number: int) -> Iterator[Fault]:
     """So many faults, by lot."""
     chance = Random(seed)
     for _ in range(number):
-        kind = chance.choice(("kill", "stop", "stop"))
+        kind: Kind = chance.choice(("kill", "stop", "stop"))
         lasts_s = chance.uniform(*(DOWN_S if kind == "kill" else PAUSE_S))
-        whom = chance.choice(("leader", "leader", "other"))
+        whom: Whom = chance.choice(("leader", "leader", "other"))
         yield Fault(kind, whom, lasts_s, chance.uniform(0, lasts_s + 0.6))
 
 
@@ -64,6 +68,8 @@ class Fleet:
 
     def __init__(self, folder: Path, mutant: str | None = None) -> None:
         self.blows: list[Blow] = []
+        self.complaints: list[str] = []
+        """What no fault excuses: a process that has ended by itself, an office that stays vacant."""
         self._folder = folder
         self._mutant = mutant
         ports = free_ports(len(NAMES))
@@ -107,11 +113,18 @@ class Fleet:
             self._later(fault.lasts_s, name, self._resume)
         self._pass(fault.rest_s)
 
+    def _look_for_deaths(self) -> None:
+        for name, process in list(self._processes.items()):
+            if process.poll() is not None and process.returncode != -signal.SIGKILL:
+                self.complaints.append(f"{name} ({process.pid}) has ended by itself: {name}.log")
+                self._start(name)
+
     def settle(self) -> None:
         """Bring everybody back, and wait until somebody leads again."""
         while self._due:
             self._pass(0.02)
-        self.await_leader()
+        if self.await_leader() is None:
+            self.complaints.append(f"nobody leads {PATIENCE_S:.0f} s after everybody is back")
 
     def await_leader(self) -> Point | None:
         """Who leads; None if it takes too long until anybody does."""
@@ -153,6 +166,7 @@ class Fleet:
             while self._due and self._due[0][0] <= time.monotonic():
                 _, _, name, act = heapq.heappop(self._due)
                 act(name)
+            self._look_for_deaths()
             left = until - time.monotonic()
             if left <= 0:
                 return

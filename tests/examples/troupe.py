@@ -1,6 +1,7 @@
 """An example as several processes: started by name, heard, hurt, and ended by Ctrl-C."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,9 @@ PATIENCE_S = 30.0
 class Troupe:
     """The processes of one example, and what each has said."""
 
-    def __init__(self, example: str, folder: Path, *names: str, words: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, example: str, folder: Path, *names: str, words: tuple[str, ...] = ()
+    ) -> None:
         self.folder = folder
         self.names = names
         self._words = [sys.executable, str(ROOT / "examples" / example)]
@@ -57,12 +60,12 @@ class Troupe:
         """Everything that a process has said."""
         return (self.folder / f"{name}.txt").read_text()
 
-    def await_word(self, word: str, *names: str) -> str:
-        """Wait until one of these has said something; who that was."""
+    def await_word(self, pattern: str, *names: str) -> str:
+        """Wait until one of these has said something like that; who that was."""
         found: list[str] = []
 
         def hear() -> bool:
-            found[:] = [name for name in names or self.names if word in self.said(name)]
+            found[:] = [n for n in names or self.names if re.search(pattern, self.said(n))]
             return bool(found)
 
         wait_until(hear, PATIENCE_S)
