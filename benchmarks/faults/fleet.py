@@ -69,7 +69,7 @@ class Fleet:
     def __init__(self, folder: Path, mutant: str | None = None) -> None:
         self.blows: list[Blow] = []
         self.complaints: list[str] = []
-        """What no fault excuses: a process that has ended by itself, an office that stays vacant."""
+        """What no fault excuses: a process that ends by itself, an office that stays vacant."""
         self._folder = folder
         self._mutant = mutant
         ports = free_ports(len(NAMES))

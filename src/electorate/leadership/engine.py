@@ -127,6 +127,11 @@ class Engine(ABC):
         """How long a hand-over may take at most."""
         return (self.pace.grace_ms + 3 * self.pace.granted_ms) / 1000
 
+    @property
+    def again_s(self) -> float:
+        """How soon to ask again for what nobody may have heard."""
+        return self.pace.granted_ms / 2000
+
     def unchanged(self, office: Office) -> str:
         """What is wrong when nothing has come of a wish."""
         leader = self.told(office.seen).leader or "nobody"

@@ -30,6 +30,8 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     """Step down, or hand over to that node: somebody wants it who is not the leader itself."""
 
     office: str
+    token: int
+    """The term that is meant: what comes late must not end a later one."""
     heir: NodeId | None = None
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
@@ -62,24 +63,26 @@ class Election:
     async def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
         before = self.leader
-        self._engine.do(self._engine.offices.order, self.name, None)
-        await self._until(lambda now: before.leader is None or now != before)
+        await self._order(None, lambda now: before.leader is None or now != before)
 
     async def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
         heir = self._engine.expect_heir(self._office, name)
         if self.leader.leader != name:
-            self._engine.do(self._engine.offices.order, self.name, heir)
-            await self._until(lambda now: now.leader == name)
+            await self._order(heir, lambda now: now.leader == name)
 
-    async def _until(self, condition: Callable[[Leader], bool]) -> None:
-        try:
-            async with asyncio.timeout(self._engine.patience_s):
-                async for now in self.observe():
-                    if condition(now):
-                        return
-        except TimeoutError:
-            raise TransferFailed(self._engine.unchanged(self._office)) from None
+    async def _order(self, heir: NodeId | None, condition: Callable[[Leader], bool]) -> None:
+        """Ask until it has come about: what is said may be lost, or come too early for the heir."""
+        loop, engine = asyncio.get_running_loop(), self._engine
+        deadline = loop.time() + engine.patience_s
+        while loop.time() < deadline:
+            engine.do(engine.offices.order, self.name, heir)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(engine.again_s):
+                    async for now in self.observe():
+                        if condition(now):
+                            return
+        raise TransferFailed(engine.unchanged(self._office))
 
 
 class Terms:

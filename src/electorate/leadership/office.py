@@ -153,8 +153,6 @@ class Office:
             self._stood = self.stands_with
             self._desk.stands(self, is_new=is_new)
             self.reconsider()
-        if not self._stood and self.is_held:
-            self.ask(StepDown())
 
     def finished(self, term: Term) -> None:
         """The work of a term has ended; called in any thread."""
@@ -181,6 +179,7 @@ class Office:
             self._hold(standing)
         else:
             self._tell(seen)
+        self.stand()
 
     def _hold(self, standing: Standing) -> None:
         """This node is in office: so is the application, for as long as that is certain."""
@@ -192,15 +191,16 @@ class Office:
         self._tell(seen)
         if self.term is None and is_new:
             self._give(Term(self.name, standing.token, self, deadline_ms, self._desk.now_ms))
-        if self.term is None or self.term.token != standing.token:
-            # There is nobody to do the work, or it is still busy with that of an earlier term.
-            if standing.status is Status.NORMAL:
+        if self.term is not None and self.term.token == standing.token:
+            self.term.last(deadline_ms)
+            if standing.status is not Status.NORMAL:
+                self.term.ask_to_end()
+            elif not self.stands_with:
                 self.ask(StepDown())
-                self.ask(Ended())
-            return
-        self.term.last(deadline_ms)
-        if standing.status is not Status.NORMAL:
-            self.term.ask_to_end()
+        elif standing.status is Status.NORMAL:
+            # There is nobody to do the work, or it is still busy with that of an earlier term.
+            self.ask(StepDown())
+            self.ask(Ended())
 
     def _give(self, term: Term) -> None:
         """Give the term to whoever has waited longest."""

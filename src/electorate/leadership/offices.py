@@ -66,6 +66,7 @@ class Offices(Guest):
         self._due: dict[Office, float] = {}
         self._numbers = count()
         self._alarm: asyncio.TimerHandle | None = None
+        self._wakes_ms = 0.0
         self._reminding: asyncio.Task[None] | None = None
         self._codec = Codec(self._machine((0,) * len(names)).machine)
 
@@ -134,8 +135,9 @@ class Offices(Guest):
                 self._unheard -= {hello.node}
                 if self._candid and not self._unheard:
                     self._stand_too()
-            case Order(office, heir):
-                self.office(office).ask(StepDown() if heir is None else Transfer(heir))
+            case Order(office, token, heir):
+                if self.office(office).seen == (self.me, token):
+                    self.order(office, heir)
             case Stranger():
                 if not self.wiped:
                     log.error("%s does not count on this node any more", self.names[hello.node])
@@ -173,8 +175,8 @@ class Offices(Guest):
         office = self.office(name)
         if office.is_held:
             office.ask(StepDown() if heir is None else Transfer(heir))
-        elif office.seen.leader is not None:
-            self._send(office.seen.leader, Order(name, heir))
+        elif office.seen.leader is not None and office.seen.token is not None:
+            self._send(office.seen.leader, Order(name, office.seen.token, heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""
@@ -277,16 +279,16 @@ class Offices(Guest):
 
     def _set_alarm(self) -> None:
         if not self._alarms:
-            return  # What a turn has set was due at once, and is over.
-        if self._alarm is None:
-            later_s = max(STEP_S, (self._alarms[0][0] - self.now_ms()) / 1000)
-            self._wakes_at = self._alarms[0][0]
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
-        elif self._alarms[0][0] < self._wakes_at:
+            return
+        first_ms = self._alarms[0][0]
+        if self._alarm is not None:
+            if self._wakes_ms <= first_ms:
+                return
             self._alarm.cancel()
-            self._alarm = None
-            self._set_alarm()
+        self._wakes_ms = first_ms
+        later_s = max(STEP_S, (first_ms - self.now_ms()) / 1000)
+        loop = asyncio.get_running_loop()
+        self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
 
     def _wake(self) -> None:
         self._alarm = None
@@ -298,13 +300,16 @@ class Offices(Guest):
         self._set_alarm()
 
     async def _remind(self) -> None:
-        """Say again where this node stands, which may have been lost; notice work without end."""
         while True:
             await asyncio.sleep(REMIND_S)
-            self._announce()
-            for office in self.offices.values():
-                if office.term is not None:
-                    office.term.abandon_after(self.pace.grace_ms)
+            self.host.enter(self._say_again)
+
+    def _say_again(self) -> None:
+        """Where this node stands, which may have been lost; and notice work that has no end."""
+        self._announce()
+        for office in self.offices.values():
+            if office.term is not None:
+                office.term.abandon_after(self.pace.grace_ms)
 
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
     def _machine(self, priorities: tuple[int, ...]) -> Turns:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.node import expect_priority
 from electorate.leadership.pace import Pace
@@ -80,15 +81,15 @@ class Election:
     def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
         before = self.leader
-        self._engine.do(self._engine.offices.order, self.name, None)
-        self._until(lambda now: before.leader is None or now != before)
+        self._order(None, lambda now: before.leader is None or now != before)
 
     def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
         heir = self._engine.expect_heir(self._office, name)
+        if self.leader.leader is None:
+            raise TransferFailed(f"nobody leads {self.name}: there is nothing to hand over")
         if self.leader.leader != name:
-            self._engine.do(self._engine.offices.order, self.name, heir)
-            self._until(lambda now: now.leader == name)
+            self._order(heir, lambda now: now.leader == name)
 
     def _elected(self, timeout: float | None) -> Term:
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -118,12 +119,16 @@ class Election:
             return None
         return latest
 
-    def _until(self, condition: Callable[[Leader], bool]) -> None:
-        within_s = self._engine.patience_s
-        deadline = time.monotonic() + within_s
+    def _order(self, heir: NodeId | None, condition: Callable[[Leader], bool]) -> None:
+        """Ask until it has come about: what is said may be lost, or come too early for the heir."""
+        begun = asked = time.monotonic() - self._engine.again_s
         while not condition(self.leader):
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now - begun > self._engine.patience_s:
                 raise TransferFailed(self._engine.unchanged(self._office))
+            if now - asked >= self._engine.again_s:
+                asked = now
+                self._engine.do(self._engine.offices.order, self.name, heir)
             self._engine.expect_running()
             time.sleep(0.005)
 

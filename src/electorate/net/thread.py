@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -13,6 +14,8 @@ from electorate.net.guest import Guest
 from electorate.net.node import Node
 
 R = TypeVar("R")
+
+log = logging.getLogger("electorate.net")
 
 
 class NodeEnded(Exception):
@@ -65,6 +68,7 @@ class NodeThread:
             asyncio.run(self._main())
         except Exception as error:
             self.error = error
+            log.exception("node %s has ended", self.node.config.me)
         finally:
             self._ready.set()
             self.ended.set()
