@@ -33,7 +33,10 @@ def main(me: str) -> None:
             with term, ThreadPoolExecutor() as pool:
                 for number in range(1, 5):
                     pool.submit(work, me, number, term)
-                term.lost.wait()
+                try:
+                    term.lost.wait()
+                finally:
+                    term.ask_to_end()  # After Ctrl-C it is we who tell the threads.
             print(f"{me}: all threads rest")
 
 

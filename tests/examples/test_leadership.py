@@ -11,7 +11,8 @@ import pytest
 
 from electorate.bank.server import Server
 from examples.standby import FencedRow, Stale, open_row
-from tests.examples.troupe import Troupe
+from tests.examples.troupe import PATIENCE_S, Troupe
+from tests.net.cluster import wait_until
 from tests.script import ROOT
 
 EXAMPLES = ("worker.py", "scheduler.py", "standby.py", "threads.py", "witness.py")
@@ -33,15 +34,26 @@ def test_an_example_is_short_and_needs_public_names_only(name: str) -> None:
         ("threads.py", r"thread 4 works in term \d"),
     ],
 )
-def test_another_takes_over_from_who_is_killed(tmp_path: Path, example: str, works: str) -> None:
+def test_others_take_over_from_who_is_interrupted_or_killed(
+    tmp_path: Path, example: str, works: str
+) -> None:
     with Troupe(example, tmp_path, "a", "b", "c") as troupe:
         first = troupe.await_word(works)
-        troupe.kill(first)
-        others = [name for name in troupe.names if name != first]
-        second = troupe.await_word(works, *others)
+        assert troupe.end(first) == {first: 0}
+        second = troupe.await_word(works, *{"a", "b", "c"} - {first})
+        troupe.start(first)
+        (third,) = {"a", "b", "c"} - {first, second}
+        troupe.kill(second)
+        wait_until(lambda: works_after(troupe, second, first, third), PATIENCE_S)
         assert set(troupe.end().values()) == {0}
-        assert "Traceback" not in "".join(map(troupe.said, others))
+        assert "Traceback" not in "".join(map(troupe.said, troupe.names))
         assert tokens(troupe.said(first), "term") < tokens(troupe.said(second), "term")
+
+
+def works_after(troupe: Troupe, before: str, *names: str) -> bool:
+    """Whether one of these has worked under a larger token."""
+    found = [token for name in names for token in tokens(troupe.said(name), "term")]
+    return max(found, default=0) > max(tokens(troupe.said(before), "term"))
 
 
 def tokens(said: str, word: str) -> list[int]:

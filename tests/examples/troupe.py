@@ -80,9 +80,10 @@ class Troupe:
         self._processes[name].kill()
         self._processes[name].wait()
 
-    def end(self) -> dict[str, int]:
-        """Ctrl-C for everybody that is left; their exit codes."""
-        left = {name: p for name, p in self._processes.items() if p.poll() is None}
+    def end(self, *names: str) -> dict[str, int]:
+        """Ctrl-C for these, or for everybody that is left; their exit codes."""
+        wanted = {name: self._processes[name] for name in names or self.names}
+        left = {name: process for name, process in wanted.items() if process.poll() is None}
         for process in left.values():
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGINT)

@@ -96,7 +96,7 @@ class Term:
             log.warning("term %d of %s is over, but its work goes on", self.token, self.election)
 
     def ask_to_end(self) -> None:
-        """The work has to end."""
+        """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""
         with self._lock:
             first = not self.lost.is_set()
             if first:
