@@ -5,6 +5,7 @@ PYTHON ?= python3
 SEEDS ?= 10000
 FRAMES ?= 100000
 ROUNDS ?= 100
+FAULTS ?= 500
 PROTOCOL ?= all
 
 BIN := .venv/bin
@@ -16,7 +17,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts graphs bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +69,9 @@ verdicts: setup ## make every check of tests/verdicts again and show what has ch
 
 graphs: setup ## see the mandate come into office on every graph of three, four and five nodes: some minutes
 	$(BIN)/pytest -v --timeout 3600 tests/check/test_mandate_graph.py
+
+faults: setup ## kill and stop three processes FAULTS=500 times: no two terms overlap, fences hold
+	$(BIN)/python -m benchmarks.faults --faults $(FAULTS)
 
 bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL (BANK="--seed 2")
 	$(BIN)/electorate bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)

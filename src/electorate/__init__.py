@@ -8,7 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from electorate.transactions import sync
+    from electorate import sync
+    from electorate.leadership.engine import Leader, TransferFailed
+    from electorate.leadership.node import Node
+    from electorate.leadership.pace import Pace
+    from electorate.leadership.term import LeadershipLost, Term
     from electorate.transactions.cluster import Cluster
     from electorate.transactions.draft import Aborted, OutcomeUnknown
     from electorate.transactions.postgres import Postgres
@@ -23,32 +27,44 @@ __all__ = [
     "Aborted",
     "Cluster",
     "Damaged",
+    "Leader",
+    "LeadershipLost",
+    "Node",
     "OutcomeUnknown",
+    "Pace",
     "Postgres",
     "Refused",
     "Sqlite",
+    "Term",
+    "TransferFailed",
     "Triple",
     "sync",
     "transaction",
 ]
 
 _HOMES = {
-    "Aborted": "draft",
-    "Cluster": "cluster",
-    "Damaged": "resource",
-    "OutcomeUnknown": "draft",
-    "Postgres": "postgres",
-    "Refused": "resource",
-    "Sqlite": "sqlite",
-    "Triple": "triple",
-    "transaction": "transaction",
+    "Aborted": "transactions.draft",
+    "Cluster": "transactions.cluster",
+    "Damaged": "transactions.resource",
+    "Leader": "leadership.engine",
+    "LeadershipLost": "leadership.term",
+    "Node": "leadership.node",
+    "OutcomeUnknown": "transactions.draft",
+    "Pace": "leadership.pace",
+    "Postgres": "transactions.postgres",
+    "Refused": "transactions.resource",
+    "Sqlite": "transactions.sqlite",
+    "Term": "leadership.term",
+    "TransferFailed": "leadership.engine",
+    "Triple": "transactions.triple",
+    "transaction": "transactions.transaction",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Loaded when it is wanted: a command does not load what only others need."""
     if name == "sync":
-        return import_module("electorate.transactions.sync")
+        return import_module("electorate.sync")
     if name in _HOMES:
-        return getattr(import_module(f"electorate.transactions.{_HOMES[name]}"), name)
+        return getattr(import_module(f"electorate.{_HOMES[name]}"), name)
     raise AttributeError(f"electorate has no {name!r}")

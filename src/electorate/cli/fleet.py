@@ -40,7 +40,7 @@ class Fleet:
     """All nodes of one cluster, each its own process on loopback."""
 
     def __init__(self, command: Sequence[str], count: int, folder: Path, *, record: bool) -> None:
-        ports = _free_ports(count)
+        ports = free_ports(count)
         self.members = {n: Member(n, port) for n, port in enumerate(ports, start=1)}
         self.news: queue.Queue[News] = queue.Queue()
         self.changes = 0
@@ -252,7 +252,7 @@ class Fleet:
             member.order({"cut": gone})
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports on loopback that nobody listens on at the moment."""
     ports: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):

@@ -10,7 +10,7 @@ from electorate.core import NodeId
 from electorate.leadership.office import Office, Seen
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place, places
+from electorate.leadership.place import named, places
 from electorate.leadership.term import Term
 
 
@@ -27,8 +27,8 @@ class Engine(ABC):
     """A node in operation, wherever it runs."""
 
     def __init__(self, me: str, members: Iterable[str], pace: Pace | None) -> None:
-        self.me = Place.of(me)
-        self.places = places([me, *members])
+        self.places = places(members if "@" not in me else [me, *members])
+        self.me = named(me, self.places)
         self.pace = pace or Pace()
         self.names = {place.id: place.name for place in self.places.values()}
         self.ids = {place.name: place.id for place in self.places.values()}
@@ -118,6 +118,8 @@ class Engine(ABC):
             raise TransferFailed(f"{name} cannot be reached")
         if not self.offices.stands_with(heir, office.name):
             raise TransferFailed(f"{name} does not stand: it is paused, has priority 0 or no work")
+        if office.seen.leader is None:
+            raise TransferFailed(f"nobody leads {office.name}: there is nothing to hand over")
         return heir
 
     @property

@@ -68,8 +68,6 @@ class Election:
     async def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
         heir = self._engine.expect_heir(self._office, name)
-        if self.leader.leader is None:
-            raise TransferFailed(f"nobody leads {self.name}: there is nothing to hand over")
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
 

@@ -35,6 +35,16 @@ def number(name: str) -> NodeId:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1 or 1
 
 
+def named(me: str, found: dict[NodeId, Place]) -> Place:
+    """This node among the members: by its name, or as it is listed."""
+    name = me.rpartition("@")[0] or me
+    for place in found.values():
+        if place.name == name:
+            return place
+    told = ", ".join(sorted(place.name for place in found.values()))
+    raise ValueError(f"{name!r} is no member; the members are {told}")
+
+
 def places(texts: Iterable[str]) -> dict[NodeId, Place]:
     """All members by their numbers."""
     found: dict[NodeId, Place] = {}

@@ -1,9 +1,10 @@
 """Leadership without asyncio, for threads.
 
 with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
-    with node.election("scheduler").lead() as term:
-        while not term.lost.wait(1):
-            work(term)
+    for term in node.election("scheduler").terms():
+        with term:
+            while not term.lost.wait(1):
+                work(term)
 """
 
 import queue
@@ -18,7 +19,7 @@ from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.node import expect_priority
 from electorate.leadership.pace import Pace
-from electorate.leadership.term import LeadershipLost, Term
+from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
 POLL_S = 0.1
@@ -41,20 +42,17 @@ class Election:
         A thread cannot be cancelled: look at `term.lost`, or call `term.check()`. The office is
         given up at the end of the block. LeadershipLost of this term ends the block quietly.
         """
-        term = self._elected(timeout)
-        try:
+        with self._elected(timeout) as term:
             yield term
-        except LeadershipLost as error:
-            if (error.election, error.token) != (term.election, term.token):
-                raise
-        finally:
-            term.finish()
 
     def terms(self) -> Iterator[Term]:
         """Every term of this node, one after the other; the next once the work of one has ended."""
         while True:
-            with self.lead() as term:
+            term = self._elected(None)
+            try:
                 yield term
+            finally:
+                term.finish()
 
     def observe(self) -> Iterator[Leader]:
         """Who leads: the first item is the present; what was missed meanwhile is left out."""

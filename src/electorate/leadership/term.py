@@ -96,7 +96,7 @@ class Term:
             log.warning("term %d of %s is over, but its work goes on", self.token, self.election)
 
     def ask_to_end(self) -> None:
-        """The work has to end."""
+        """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""
         with self._lock:
             first = not self.lost.is_set()
             if first:
@@ -115,6 +115,21 @@ class Term:
             self._finished, self._over, self._cancel = True, True, None
         self.lost.set()
         self._granted.finished(self)
+
+    def __enter__(self) -> Self:
+        with suppress(RuntimeError):  # There is no loop: this is a thread, as it should be.
+            asyncio.get_running_loop()
+            raise TypeError("say `async with term`: otherwise nothing could cancel the work")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.finish()
+        return self._is_loss(error)
 
     async def __aenter__(self) -> Self:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -143,9 +158,12 @@ class Term:
         if is_ours and task is not None:
             # Somebody else may have cancelled the task as well: then it is still to end.
             is_ours = task.uncancel() <= self._cancelling
-        if isinstance(error, LeadershipLost):
-            return (error.election, error.token) == (self.election, self.token)
-        return is_ours and isinstance(error, asyncio.CancelledError)
+        return self._is_loss(error) or (is_ours and isinstance(error, asyncio.CancelledError))
+
+    def _is_loss(self, error: BaseException | None) -> bool:
+        """Whether this says that this very term is over, which ends its block and nothing else."""
+        own = (self.election, self.token)
+        return isinstance(error, LeadershipLost) and (error.election, error.token) == own
 
     def _cancel_body(self) -> None:
         if self._task is not None and not self._finished:

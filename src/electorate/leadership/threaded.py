@@ -37,6 +37,7 @@ class ThreadEngine(Engine):
             Path(data_dir),
             beat_ms=self.pace.beat_ms,
             timeout_ms=self.pace.timeout_ms,
+            names=self.names,
         )
         machine = Anyone(setting.members(), timing)
         self._thread = NodeThread(config, machine, self._changed, self.offices)

@@ -24,6 +24,12 @@ class NodeConfig(msgspec.Struct, frozen=True):
     detector: str = "heartbeat"
     first_wait_ms: float = 0.0
     """How long the very first life waits for the other nodes to be started too."""
+    names: dict[NodeId, str] = {}
+    """What people call the nodes, where they know them by something else than numbers."""
+
+    def called(self, node: NodeId) -> str:
+        """What to call a node when speaking to people."""
+        return self.names.get(node, str(node))
 
     def cluster(self, machine: Machine[Any]) -> str:
         """What nodes must have in common to talk to one another."""

@@ -146,8 +146,9 @@ class Network:
                 return
             # A node that lost its power is taken for live until it has been silent for a while.
             if taken and now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:
-                told = ", ".join(map(str, sorted(taken)))
-                raise IdTaken(f"another node {me} is live, says node {told}")
+                told = ", ".join(map(self._config.called, sorted(taken)))
+                name = self._config.called(me)
+                raise IdTaken(f"another node {name} is live, says node {told}")
             await asyncio.sleep(POLL_S)
 
     async def flushed(self) -> None:
@@ -216,7 +217,7 @@ class Network:
         else:
             self._taken_since.pop(node, None)
         if isinstance(error, Refused):
-            key = f"refused by node {node}: {error}"
+            key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1
             if self.counters[key] == 1:
-                log.warning("node %s is %s", self._config.me, key)
+                log.warning("node %s is %s", self._config.called(self._config.me), key)

@@ -195,7 +195,8 @@ class Node:
         if gap < self._still_ms:
             return
         self.counters["pauses noticed"] += 1
-        log.warning("node %s stood still for %d ms", self.config.me, gap)
+        me = self.config.called(self.config.me)
+        log.warning("node %s stood still for %d ms", me, gap)
         self.network.reset()  # What waits on the connections is out of date.
         if self._instance.state is None:
             self._life_due.set()
@@ -234,7 +235,7 @@ class Node:
         odd = self.store.meet(hello.node, hello.store, hello.incarnation)
         if odd is not None:
             self.counters[f"came back with {odd}"] += 1
-            log.warning("node %s came back with %s", hello.node, odd)
+            log.warning("node %s came back with %s", self.config.called(hello.node), odd)
         if self._guest is not None:
             self._guest.met(hello)
 

@@ -1,0 +1,95 @@
+"""A primary that writes to a database, and standbys that take over.
+
+A process can be stopped between its last look and its write, and wake up when another one is
+primary. No lock and no lease can help that; the database can, because every write has a token.
+
+Start it three times, then stop the primary with Ctrl-Z, wait for the next one, and say `fg`:
+
+    python examples/standby.py a
+    python examples/standby.py b
+    python examples/standby.py c
+
+The row is in shared.db (SQLite). With a second argument it is in PostgreSQL:
+
+    python examples/standby.py a "host=10.0.0.9 dbname=app"
+"""
+
+import os
+import sqlite3
+import sys
+import time
+from contextlib import closing, suppress
+from typing import Any
+
+import electorate
+
+HERE = "a@127.0.0.1:7421 b@127.0.0.1:7422 c@127.0.0.1:7423"
+MEMBERS = os.environ.get("MEMBERS", HERE).split()
+
+
+class Stale(Exception):
+    """Somebody with a larger token has written already."""
+
+
+class FencedRow:
+    """A row that takes a write only if no larger token has come before."""
+
+    def __init__(self, connection: Any, placeholder: str) -> None:
+        self._connection = connection  # In autocommit: every statement is a transaction.
+        self._placeholder = placeholder
+        self._execute("create table if not exists state (id int primary key, value int, token int)")
+        self._execute("insert into state values (1, 0, 0) on conflict do nothing")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._connection.close()
+
+    def read(self) -> int:
+        """The value of the row."""
+        return int(self._execute("select value from state where id = 1").fetchone()[0])
+
+    def write(self, value: int, token: int) -> None:
+        """Set the value, or raise Stale. The test and the write are one statement."""
+        update = "update state set value = ?, token = ? where id = 1 and token <= ?"
+        if self._execute(update, value, token, token).rowcount == 0:
+            raise Stale(f"token {token} is refused: a later primary has written")
+
+    def _execute(self, statement: str, *values: object) -> Any:
+        return self._connection.execute(statement.replace("?", self._placeholder), values)
+
+
+def open_row(conninfo: str | None = None) -> FencedRow:
+    """The row in PostgreSQL, or in a file of SQLite."""
+    if conninfo is None:
+        return FencedRow(sqlite3.connect("shared.db", isolation_level=None), "?")
+    import psycopg
+
+    return FencedRow(psycopg.connect(conninfo, autocommit=True), "%s")
+
+
+def write_on(me: str, term: electorate.Term, row: FencedRow) -> None:
+    """Count upwards until the term is over."""
+    while True:
+        term.check()
+        value = row.read() + 1
+        print(f"{me}: prepares {value}")
+        time.sleep(0.5)  # Here the process may be stopped, for as long as it pleases anybody.
+        row.write(value, term.token)
+        print(f"{me}: wrote {value} with token {term.token}")
+
+
+def main(me: str, conninfo: str | None = None) -> None:
+    """Stand for office as long as this process lives."""
+    with electorate.sync.Node(me, MEMBERS, data_dir=f"data/standby-{me}") as node:
+        print(f"{me}: ready")
+        for term in node.election("primary").terms():
+            try:
+                with term, closing(open_row(conninfo)) as row:
+                    write_on(me, term, row)
+            except Stale as stale:
+                print(f"{me}: {stale}")
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main(*sys.argv[1:])

@@ -1,0 +1,90 @@
+"""An example as several processes: started by name, heard, hurt, and ended by Ctrl-C."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from electorate.cli.fleet import free_ports
+from tests.net.cluster import wait_until
+from tests.script import ROOT
+
+PATIENCE_S = 30.0
+
+
+class Troupe:
+    """The processes of one example, and what each has said."""
+
+    def __init__(
+        self, example: str, folder: Path, *names: str, words: tuple[str, ...] = ()
+    ) -> None:
+        self.folder = folder
+        self.names = names
+        self._words = [sys.executable, str(ROOT / "examples" / example)]
+        self._more = words
+        ports = free_ports(len(names))
+        where = [f"{name}@127.0.0.1:{port}" for name, port in zip(names, ports, strict=True)]
+        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        self._env = {**os.environ, "MEMBERS": " ".join(where), "PYTHONUNBUFFERED": "1"}
+        self._env["PYTHONPATH"] = path
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        for name in self.names:
+            self.start(name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+
+    def start(self, name: str) -> None:
+        """Start a process, for the first time or again."""
+        with (self.folder / f"{name}.txt").open("ab") as output:
+            self._processes[name] = subprocess.Popen(
+                [*self._words, name, *self._more],
+                cwd=self.folder,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def said(self, name: str) -> str:
+        """Everything that a process has said."""
+        return (self.folder / f"{name}.txt").read_text()
+
+    def await_word(self, pattern: str, *names: str) -> str:
+        """Wait until one of these has said something like that; who that was."""
+        found: list[str] = []
+
+        def hear() -> bool:
+            found[:] = [n for n in names or self.names if re.search(pattern, self.said(n))]
+            return bool(found)
+
+        wait_until(hear, PATIENCE_S)
+        return found[0]
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Kill, stop, or continue it."""
+        self._processes[name].send_signal(number)
+
+    def kill(self, name: str) -> None:
+        """End it at once."""
+        self._processes[name].kill()
+        self._processes[name].wait()
+
+    def end(self, *names: str) -> dict[str, int]:
+        """Ctrl-C for these, or for everybody that is left; their exit codes."""
+        wanted = {name: self._processes[name] for name in names or self.names}
+        left = {name: process for name, process in wanted.items() if process.poll() is None}
+        for process in left.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGINT)
+        return {name: process.wait(PATIENCE_S) for name, process in left.items()}

@@ -1,0 +1,117 @@
+"""What a user sees: the rows of the table in docs/leadership.md that no other test has."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from electorate.leadership.engine import TransferFailed
+from electorate.leadership.term import LeadershipLost, Term
+from tests.leadership.cluster import run, running, until
+
+
+def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_else(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        worked: list[int] = []
+        freed = asyncio.Event()
+
+        async def work(term: Term) -> None:
+            worked.append(term.token)
+            await asyncio.sleep(3600)
+
+        async def hang(term: Term) -> None:
+            await freed.wait()
+
+        async with running(tmp_path) as cluster:
+            working = asyncio.create_task(cluster.election("a").run(work, hang))
+            await until(lambda: worked)
+            cluster.stand("b")
+            await cluster.election("c").step_down()
+            assert await cluster.led("b") == "b"
+            await cluster.stop("b")
+            await asyncio.sleep(2 * cluster.pace.lease_ms / 1000)
+            assert len(worked) == 1, "a does not stand while its callback hangs"
+            freed.set()
+            await until(lambda: len(worked) == 2)
+            working.cancel()
+
+    run(scene())
+
+
+def test_an_office_is_not_handed_to_a_witness(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand("a")
+            cluster.stand("b", priority=0)
+            await cluster.led("a")
+            why = "b does not stand: it is paused, has priority 0 or no work"
+            with pytest.raises(TransferFailed, match=why):
+                await cluster.election("a").transfer("b")
+            with pytest.raises(TransferFailed, match=why):
+                await cluster.election("c").transfer("b")
+            cluster.terms["a"].check()
+
+    run(scene())
+
+
+def test_a_loop_that_is_blocked_beyond_the_end_of_its_term_finds_it_over(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            went_on: list[str] = []
+
+            async def work(term: Term) -> None:
+                cluster.cut("a", "b", "c")
+                assert term.lost.wait(10)  # Not `await`: the loop stands still.
+                with pytest.raises(LeadershipLost):
+                    term.check()
+                went_on.append("to the first await")
+                await asyncio.sleep(0)
+                went_on.append("beyond it")
+
+            cluster.stand("a", work=work)
+            await until(lambda: went_on)
+            cluster.heal()
+            await until(lambda: len(cluster.held) == 2)  # It stands again, and blocks again.
+            assert "beyond it" not in went_on
+
+    run(scene())
+
+
+def test_a_node_may_be_named_by_its_name_alone(tmp_path: Path) -> None:
+    from electorate import Node, sync
+
+    members = ["a@127.0.0.1:7001", "b@127.0.0.1:7002"]
+    assert Node("a", members, tmp_path / "1").members == ("a", "b")
+    assert sync.Node("b@127.0.0.1:7002", members[:1], tmp_path / "2").members == ("a", "b")
+    with pytest.raises(ValueError, match="'c' is no member; the members are a, b"):
+        Node("c", members, tmp_path / "3")
+
+
+def test_a_term_in_a_thread_ends_its_block_quietly_and_lets_other_errors_out(
+    tmp_path: Path,
+) -> None:
+    class Nobody:
+        def finished(self, term: Term) -> None:
+            ended.append(term.token)
+
+    ended: list[int] = []
+    with Term("x", 7, Nobody(), 0.0) as term:
+        term.check()
+        raise AssertionError("a term that is over has been taken for granted")
+    with pytest.raises(LeadershipLost), Term("x", 8, Nobody(), 0.0):
+        raise LeadershipLost("x", 7)
+    assert ended == [7, 8]
+
+
+def test_asyncio_is_told_to_say_async_with() -> None:
+    class Nobody:
+        def finished(self, term: Term) -> None:
+            """Nothing to do."""
+
+    async def scene() -> None:
+        with pytest.raises(TypeError, match="async with term"), Term("x", 1, Nobody(), 0.0):
+            pass
+
+    run(scene())
