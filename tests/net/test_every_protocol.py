@@ -9,7 +9,6 @@ from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
 from electorate.cli.records import read_records
 from electorate.cli.retell import kind_and_form
-from electorate.core.transaction import Transaction
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.replay import replay
 from electorate.trace import script_of
@@ -20,7 +19,7 @@ NODES = 5
 TIMING = ["--T", "100", "--beat", "50", "--timeout", "400"]
 PATIENCE_S = 40.0
 
-ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not issubclass(entry[0], Transaction)}
+ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not entry.machine.begins_by}
 SOUND = [name for name, entry in ELECTIONS.items() if entry.form == "sound"]
 OTHERS = [name for name in REGISTRY if name not in SOUND]
 
