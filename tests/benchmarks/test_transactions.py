@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -52,12 +54,20 @@ def test_the_page_has_marks_for_the_tables() -> None:
     assert page.index(BEGIN) < page.index(END)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder whose path is short, and open to the user that PostgreSQL runs as."""
+    with TemporaryDirectory(prefix="e-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_measures_transactions_beside_the_floor(tmp_path: Path, kind: str) -> None:
+def test_it_measures_transactions_beside_the_floor(folder: Path, kind: str) -> None:
     words = ["--kind", kind, "--clients", "1,3", "--seconds", "0.3", "--repeats", "1", "--json"]
     done = subprocess.run(
         [*TRANSACTIONS, *words],
@@ -65,19 +75,19 @@ def test_it_measures_transactions_beside_the_floor(tmp_path: Path, kind: str) ->
         text=True,
         cwd=ROOT,
         check=False,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(folder)},
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["kinds"][kind]["rows"]
     assert [row["clients"] for row in found] == [1, 3]
     assert all(row["rate"] > 0 and row["floor_rate"] > 0 and row["ratio"] > 0 for row in found)
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 @on_linux
 @pytest.mark.timeout(60)
 def test_whoever_ends_it_early_gets_what_was_measured_and_no_process_is_left(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
     words = ["--kind", "sqlite", "--clients", "1", "--seconds", "0.2", "--repeats", "1000"]
     process = subprocess.Popen(
@@ -87,7 +97,7 @@ def test_whoever_ends_it_early_gets_what_was_measured_and_no_process_is_left(
         text=True,
         cwd=ROOT,
         start_new_session=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(folder)},
     )
     assert process.stderr is not None
     try:
@@ -104,7 +114,7 @@ def test_whoever_ends_it_early_gets_what_was_measured_and_no_process_is_left(
     [row] = json.loads(out)["kinds"]["sqlite"]["rows"]
     assert row["rate"] > 0
     wait_until(lambda: not any(map(is_running, members)))
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_a_number_of_clients_that_makes_no_sense_is_refused() -> None:
