@@ -38,7 +38,7 @@ from electorate.core.codec import Codec
 from electorate.protocols.registry import REGISTRY
 from examples.chang_roberts import ChangRoberts
 from examples.peterson import Peterson
-from examples.shared_work import SharedWork
+from examples.shared_work.protocol import SharedWork
 from tests.core.lifted import OverBully, OverTenure
 from tests.drawn import STRANGER, events, messages
 
