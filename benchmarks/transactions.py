@@ -151,6 +151,7 @@ def _progress(kind: Kind, count: int, repeat: int, repeats: int, pair: Pair) -> 
     is_watched = sys.stderr.isatty()
     line = f"{TITLES[kind]}, {count} clients, {repeat} of {repeats}: {pair.run.rate:.0f} tx/s, "
     line += f"floor {pair.floor.rate:.0f} tx/s"
+    line += f", {pair.run.aborted} aborted: {pair.run.why}" if pair.run.aborted else ""
     print(
         f"\r\033[K{line}" if is_watched else line, end="" if is_watched else "\n", file=sys.stderr
     )

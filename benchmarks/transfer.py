@@ -27,7 +27,13 @@ Kind = Literal["postgres", "sqlite"]
 PLACES = ("savings", "checking")
 TELLER = "teller"
 CLIENTS_MAX = 64
-"""Each client has an account of its own, numbered from 0; the floor has the one after them."""
+APART = 400
+"""Clients have one account in so many each, and the floor has the last one of all.
+
+PostgreSQL keeps serializable transactions apart by the pages and tables that they have read: where
+all accounts fit on a page it aborts nearly everything, though no two transactions touch one row.
+"""
+FLOOR = CLIENTS_MAX * APART
 ACCOUNT = "create table account (id integer primary key, balance integer)"
 PAUSE_S = 0.02
 """How long a client waits at most before it tries again what was aborted."""
@@ -41,6 +47,8 @@ class Run(NamedTuple):
     latencies_s: tuple[float, ...]
     """Of all that were committed."""
     aborted: int = 0
+    why: str = ""
+    """Why the last one was aborted that was."""
 
     @property
     def rate(self) -> float:
@@ -66,26 +74,26 @@ class Site:
         move = f"update account set balance = balance + {self._mark} where id = {self._mark}"
         async with transaction(self._cluster) as tx:
             for place, amount in zip(PLACES, (-1, 1), strict=True):
-                await tx.on(place).execute(move, amount, client)
+                await tx.on(place).execute(move, amount, client * APART)
 
     async def clients(self, count: int, seconds: float) -> Run:
         """So many clients at once, each with one transfer after the other."""
         latencies: list[float] = []
-        aborted = 0
+        aborted, why = 0, ""
         began = time.perf_counter()
 
         async def client(number: int) -> None:
-            nonlocal aborted
+            nonlocal aborted, why
             while (at := time.perf_counter()) < began + seconds:
                 try:
                     await self.transfer(number)
                     latencies.append(time.perf_counter() - at)
-                except Aborted:
-                    aborted += 1
+                except Aborted as error:
+                    aborted, why = aborted + 1, error.reason
                     await asyncio.sleep(random.uniform(0, PAUSE_S))
 
         await asyncio.gather(*map(client, range(count)))
-        return Run(time.perf_counter() - began, tuple(latencies), aborted)
+        return Run(time.perf_counter() - began, tuple(latencies), aborted, why)
 
     def floor(self, seconds: float) -> Run:
         """One client that has both databases prepare and then commit, and writes no log."""
@@ -111,12 +119,13 @@ class Site:
 
     async def audit(self) -> None:
         """What has left one database is in the other, for every client."""
-        query = f"select id, balance from account where id < {CLIENTS_MAX} order by id"
+        query = f"select id, balance from account where id < {FLOOR} and balance <> 0 order by id"
         async with transaction(self._cluster) as tx:
             rows = [(await tx.on(place).execute(query)).rows for place in PLACES]
-        for (number, left), (_, come) in zip(*rows, strict=True):
-            if left + come:
-                raise Wrong(f"account {number} has {left} and {come}: {left + come:+d} is wrong")
+        left, come = (dict(map(tuple, found)) for found in rows)
+        for account in sorted(left.keys() | come.keys()):
+            if left.get(account, 0) + come.get(account, 0):
+                raise Wrong(f"account {account}: {left.get(account)} and {come.get(account)}")
 
 
 @contextmanager
@@ -168,14 +177,15 @@ def _postgres(folder: Path, stack: ExitStack) -> tuple[dict[str, str], Callable[
     server = stack.enter_context(Server(*PLACES))
     server.stop()
     server.start(fsync="on")
-    open_all = f"insert into account select n, 0 from generate_series(0, {CLIENTS_MAX}) n"
+    open_all = f"insert into account select n, 0 from generate_series(0, {FLOOR}) n"
     connections = {}
     for name in PLACES:
         db = psycopg.connect(server.conninfo(name), autocommit=True)
         connections[name] = stack.enter_context(closing(db))
-        db.execute(ACCOUNT)
+        db.execute(f"{ACCOUNT} with (fillfactor = 50)")
         db.execute(open_all)
-    move = f"update account set balance = balance + 1 where id = {CLIENTS_MAX}"
+        db.execute("vacuum analyze account")
+    move = f"update account set balance = balance + 1 where id = {FLOOR}"
 
     def floor(number: int) -> None:
         for name, db in connections.items():
@@ -202,7 +212,7 @@ def _sqlite(folder: Path, stack: ExitStack) -> tuple[dict[str, str], Callable[[i
     resources = [
         stack.enter_context(closing(_filled(folder / f"floor-{name}.db"))) for name in PLACES
     ]
-    move = f"update account set balance = balance + 1 where id = {CLIENTS_MAX}"
+    move = f"update account set balance = balance + 1 where id = {FLOOR}"
 
     def floor(number: int) -> None:
         tx = f"floor-{number}"
@@ -220,8 +230,8 @@ def _filled(path: Path) -> Sqlite:
     """A file with an account for everybody."""
     found = Sqlite(path)
     found.execute("fill", ACCOUNT)
-    for number in range(CLIENTS_MAX + 1):
-        found.execute("fill", "insert into account values (?, 0)", (number,))
+    numbers = f"with recursive n(i) as (select 0 union all select i + 1 from n where i < {FLOOR})"
+    found.execute("fill", f"{numbers} insert into account select i, 0 from n")
     found.prepare("fill")
     found.commit("fill")
     found.forget("fill")
