@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import math
+import sqlite3
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -194,8 +195,9 @@ def _aborted(run: Run) -> float:
 def _tell(options: argparse.Namespace, measured: Measured, missing: list[str]) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    versions = (f"Python {sys.version.split()[0]}", f"psycopg {version('psycopg')}")
-    place = Place.here([], missing)._replace(versions=versions)
+    versions = [f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}"]
+    versions += [f"psycopg {version('psycopg')}"] if "postgres" in measured else []
+    place = Place.here([], missing)._replace(versions=tuple(versions))
     if options.json:
         print(json.dumps(_object(options, place, measured)))
         return
