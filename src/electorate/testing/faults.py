@@ -32,8 +32,8 @@ class Faults:
         """Its process is gone, in the middle of whatever it did; what it has saved is not."""
         member = self._up(name)
         member.process.dead = True
-        self._network.crash(member.id)
         self.story.tell(f"{name} crashes")
+        self._network.crash(member.id)
 
     def restart(self, name: str) -> None:
         """Start its process, and what runs in it, anew."""
