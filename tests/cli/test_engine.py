@@ -112,7 +112,7 @@ def test_an_amount_of_memory_that_is_none_is_refused(electorate: Run, text: str)
         (("--threads", "0"), "must be from 1 to 8"),
         (("--heals", "1"), "only links that are cut can heal"),
         (("--cuts", "1", "--order", "global"), "cuts need a channel for each pair"),
-        (("--order", "set"), "needs unbounded timing"),
+        (("--order", "set"), "it needs timing clocks or unbounded"),
         (("--order", "set", "--timing", "unbounded"), "never comes to rest: --from boot"),
         (("--from", "any", "--claim", "A1"), "from any only goals can be judged"),
     ],

@@ -102,7 +102,7 @@ def test_lists_end_with_and() -> None:
 
 
 def voter(state: Stage, leader: int | None = None, **given: object) -> Decision:
-    return Decision(Status.NORMAL, leader, None, None, state, **given)  # type: ignore[arg-type]
+    return Decision(Status.NORMAL, leader, state=state, **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
