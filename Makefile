@@ -17,7 +17,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ bench-checker: setup ## time the checker beside Spin and TLC, where they are the
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)
+
+graphs: setup ## see the mandate come into office on every graph of three, four and five nodes: some minutes
+	$(BIN)/pytest -v --timeout 3600 tests/check/test_mandate_graph.py
 
 faults: setup ## kill and stop three processes FAULTS=500 times: no two terms overlap, fences hold
 	$(BIN)/python -m benchmarks.faults --faults $(FAULTS)

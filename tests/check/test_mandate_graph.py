@@ -68,12 +68,12 @@ def test_somebody_does_on_four_nodes_whatever_the_delays(inner: str, worst: int)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("inner", "worst"), [("seer", 17)])
+@pytest.mark.parametrize(("inner", "worst"), [("seer", 17), ("bully", 20)])
 def test_somebody_does_on_five_nodes_if_every_delay_is_t(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 5), 998, worst)
 
 
-@pytest.mark.parametrize("silence", ["never", "untold"])
+@pytest.mark.parametrize("silence", [pytest.param("never", marks=pytest.mark.slow), "untold"])
 def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
     silence: str,
 ) -> None:

@@ -2,6 +2,11 @@
 
 from electorate.claims import CLAIMS, Following, Row, Witness
 from electorate.core import Members, NodeId, Stable, Standing, Status, Value
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import MandateStable, Promise
+
+Absent = frozenset[tuple[NodeId, NodeId]]
+NONE: Absent = frozenset()
 
 
 class Promised(Value):
@@ -23,7 +28,7 @@ def row(
     *,
     nodes: int = 3,
     attributes: dict[NodeId, int] | None = None,
-    absent: frozenset[tuple[NodeId, NodeId]] = frozenset(),
+    absent: Absent = NONE,
 ) -> Row:
     """Who is in office with which token, and who has claimed one."""
     ids = range(1, nodes + 1)
@@ -105,3 +110,34 @@ def test_a_witness_need_not_be() -> None:
     alone = Row(members, far.standings, far.absent, far.stables)
     assert judge("M5", alone) is None
     assert judge("M5", row({}, attributes=attributes, absent=only_three)) is not None
+
+
+def listed(holding: dict[int, int], *rosters: Roster, absent: Absent = NONE) -> Row:
+    """A row in which every node has a list of members of its own."""
+    seen = row(holding, nodes=len(rosters), absent=absent)
+    stables = tuple(MandateStable(Promise(), Stable(), roster) for roster in rosters)
+    return Row(seen.members, seen.standings, seen.absent, stables)
+
+
+FIRST = Roster((0, 0), (1, 2, 3), (1, 2, 3))
+GROWN = Roster((1, 1), (1, 2, 3), (1, 2, 3, 4))
+
+
+def test_a_majority_is_one_of_the_newest_list_that_a_live_node_has() -> None:
+    far = frozenset({(1, 3), (1, 4), (2, 3), (2, 4), (3, 4)})
+    assert judge("M5", listed({}, FIRST, FIRST, FIRST, FIRST, absent=far)) is not None
+    assert judge("M5", listed({}, FIRST, FIRST, FIRST, GROWN, absent=far)) is None
+    near = far - {(1, 3)}
+    assert judge("M5", listed({}, FIRST, FIRST, FIRST, GROWN, absent=near)) is not None
+
+
+def test_who_is_no_member_need_not_be_in_office() -> None:
+    only_four = frozenset({(1, 2), (1, 3), (2, 3)})
+    assert judge("M5", listed({}, FIRST, FIRST, FIRST, FIRST, absent=only_four)) is None
+
+
+def test_a_change_must_be_decided_by_whoever_is_in_office() -> None:
+    text = "1 is in office, and its change of members is undecided"
+    assert judge("M6", listed({1: 1}, GROWN, FIRST, FIRST, FIRST)) == Witness((1,), text)
+    assert judge("M6", listed({1: 1}, GROWN.decided(), GROWN, GROWN, FIRST)) is None
+    assert judge("M6", listed({}, GROWN, GROWN, GROWN, FIRST)) is None

@@ -7,7 +7,7 @@ import pytest
 
 from electorate.leadership.engine import TransferFailed
 from electorate.leadership.term import LeadershipLost, Term
-from tests.leadership.cluster import run, running, until
+from tests.leadership.cluster import Cluster, run, running, until
 
 
 def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_else(
@@ -38,6 +38,27 @@ def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_els
             working.cancel()
 
     run(scene())
+
+
+def test_after_every_term_everybody_comes_to_know_the_next_leader(tmp_path: Path) -> None:
+    """Also when two claim the same token at once, and one of them gets it."""
+
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand()
+            for _ in range(20):
+                await until(lambda: agreed(cluster))
+                leader = cluster.election("a").leader.leader
+                assert leader is not None
+                await cluster.election(leader).step_down()
+
+    run(scene())
+
+
+def agreed(cluster: Cluster) -> bool:
+    """Whether everybody names the same leader, and that one knows that it is."""
+    (first, *others) = {cluster.election(name).leader for name in cluster.nodes}
+    return not others and first.leader is not None and cluster.leads(first.leader)
 
 
 def test_an_office_is_not_handed_to_a_witness(tmp_path: Path) -> None:

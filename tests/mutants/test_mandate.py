@@ -21,8 +21,6 @@ STATES_MAX = 600_000
 
 SAFETY = [
     ("durable=no", CRASHED, "M1", 8),
-    ("durable=no", CRASHED, "M2", 8),
-    ("durable=no", CRASHED, "M3", 8),
     ("epoch=keep", ASKED, "M1", 8),
     ("epoch=keep", ASKED, "M4", 8),
     ("boot=free", CRASHED, "M3", 8),
@@ -30,7 +28,7 @@ SAFETY = [
     ("release=asked", ASKED, "M3", 9),
     ("count=reply", ASKED, "M3", 9),
     ("granted=1", ASKED, "M3", 8),
-    ("rounds=1", ASKED, "M3", 13),
+    pytest.param("rounds=1", ASKED, "M3", 13, marks=pytest.mark.slow),
 ]
 """Rule, budget, the claim that it breaks and in how many moves: three nodes, bounded clocks."""
 
@@ -42,11 +40,13 @@ def test_the_checker_kills_this_mutant(rule: str, budget: Budget, claim: str, mo
     assert [violation.length for violation in verdict.violations] == [moves]
 
 
-@pytest.mark.parametrize("budget", [ASKED, CRASHED], ids=["asked", "crashed"])
-def test_no_run_as_short_breaks_the_sound_form(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("budget", "moves"), [(ASKED, 13), pytest.param(CRASHED, 8, marks=pytest.mark.slow)]
+)
+def test_no_run_as_short_breaks_the_sound_form(budget: Budget, moves: int) -> None:
     verdict = judged(Case(BARE, 3, budget), STATES_MAX)
     assert verdict.violations == ()
-    assert verdict.depth > max(moves for _, spent, _, moves in SAFETY if spent == budget)
+    assert verdict.depth > moves
 
 
 class Late(LocalCard):
@@ -57,7 +57,7 @@ class Late(LocalCard):
         self.expired = None
 
 
-@pytest.mark.parametrize(("nodes", "claim"), [(2, "M1"), (2, "M4"), (3, "M4")])
+@pytest.mark.parametrize(("nodes", "claim"), [(2, "M1"), (2, "M4")])
 def test_an_office_that_does_not_end_first_comes_back(
     nodes: int, claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +97,7 @@ def goes_round(case: Case) -> bool:
     return times[0] != times[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "answer"), [(1, 2), (1, 3), (2, 6)])
 def test_two_that_claim_at_once_must_stay_apart_for_three_delays_and_an_answer(
     T: int, answer: int
@@ -105,15 +106,18 @@ def test_two_that_claim_at_once_must_stay_apart_for_three_delays_and_an_answer(
     assert goes_round(rivals(f"answer={answer} stagger={3 * T + answer - 1}", T))
 
 
+@pytest.mark.slow
 def test_the_next_rank_must_not_come_as_soon_as_an_answer_could() -> None:
     assert goes_round(rivals("answer=2T stagger=2T+1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stagger", "worst"), [("6T", 44), ("7T-1", 26), ("7T", 26)])
 def test_a_delay_more_and_they_collide_only_once(stagger: str, worst: int) -> None:
     assert judged(rivals(f"stagger={stagger}", T=2)).tau == worst
 
 
+@pytest.mark.slow
 def test_lots_in_place_of_a_stagger_let_them_collide_for_ever() -> None:
     assert goes_round(rivals("stagger=0 jitter=7T"))
     assert not goes_round(rivals("stagger=7T jitter=T"))
@@ -126,7 +130,11 @@ def holder(rules: str, T: int = 1, P: int = 0, drift: float = 0.0) -> Case:
 
 @pytest.mark.parametrize(
     ("T", "drift", "others", "lease"),
-    [(1, 0.0, "", 7), (2, 0.0, "", 13), (2, 0.25, "period=6 answer=6 granted=40", 21)],
+    [
+        (1, 0.0, "", 7),
+        pytest.param(2, 0.0, "", 13, marks=pytest.mark.slow),
+        pytest.param(2, 0.25, "period=6 answer=6 granted=40", 21, marks=pytest.mark.slow),
+    ],
 )
 def test_a_term_that_ends_before_it_is_renewed_is_claimed_again_and_again(
     T: int, drift: float, others: str, lease: int
@@ -135,7 +143,7 @@ def test_a_term_that_ends_before_it_is_renewed_is_claimed_again_and_again(
     assert goes_round(holder(f"{others} lease={lease - 1}", T, drift=drift))
 
 
-@pytest.mark.parametrize(("T", "P"), [(1, 1), (2, 1)])
+@pytest.mark.parametrize(("T", "P"), [(1, 1), pytest.param(2, 1, marks=pytest.mark.slow)])
 def test_a_round_that_ends_before_its_answers_come_may_be_in_vain_for_ever(T: int, P: int) -> None:
     """Handling takes P at either end: 2T+P is not enough."""
     assert judged(holder("period=2T+2P", T, P)).liveness is Liveness.LIVE

@@ -137,16 +137,17 @@ def _fallen(dropped: plan.Dropped, found: Sequence[Answer]) -> str:
 
 
 def _further(page: Page, table: Table) -> Iterable[str]:
-    if not page.more:
-        return
-    lines = []
-    for more in page.more:
-        found = table[plan.row(more)]
-        cells = [_cell(claim, found) for claim in page.claims]
-        lines.append([f"`{_short(more)}`", *cells, _extent(found)])
-    yield "**Further checks**, with three nodes unless they say otherwise:\n\n" + _table(
-        ["`electorate check …`", *page.claims, "states"], lines
-    )
+    """A table for every set of claims: a protocol over others may promise more there."""
+    title = "**Further checks**, with three nodes unless they say otherwise:"
+    for claims, rows in groupby(page.more, key=page.claims_of):
+        lines = []
+        for more in rows:
+            found = table[plan.row(more)]
+            cells = [_cell(claim, found) for claim in claims]
+            lines.append([f"`{_short(more)}`", *cells, _extent(found)])
+        head = _table(["`electorate check …`", *claims, "states"], lines)
+        yield f"{title}\n\n{head}"
+        title = "**The same over elections**:"
 
 
 # --- all protocols at a glance ---

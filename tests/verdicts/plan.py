@@ -113,12 +113,21 @@ class Page(Value):
     sound: str
     """The protocol that repairs and choices are about."""
     claims: tuple[str, ...] = ("A1", "A2", "S1", "S2")
+    claims_over: tuple[str, ...] = ()
+    """What is judged over a real election instead, for a protocol that goes over others."""
+    situations: bool = True
+    """Whether its protocols are put in the situations that every election is put in."""
     more: tuple[str, ...] = ()
     """Rows that only this page has."""
     repairs: tuple[Repair, ...] = ()
     choices: tuple[Choice, ...] = ()
     assumptions: tuple[Dropped, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    def claims_of(self, row: str) -> tuple[str, ...]:
+        """What is judged in a row."""
+        is_over = "-over-" in row.split()[0]
+        return self.claims_over if is_over and self.claims_over else self.claims
 
     def rows(self) -> Iterator[str]:
         yield from (row(finding.row) for finding in self.findings)
@@ -179,12 +188,13 @@ def pages() -> dict[str, Page]:
 
 def page_of(protocol: str) -> str:
     """The page that a protocol is on."""
-    return REGISTRY[protocol].machine.__module__.rpartition(".")[2]
+    return REGISTRY[protocol].machine.__module__.split(".")[2]
 
 
 def protocols(page: str | None = None) -> list[str]:
-    """The protocols that are asked about: all, or those of one page."""
-    return [name for name in REGISTRY if page_of(name) in ([page] if page else pages())]
+    """The protocols that are put in every situation: all, or those of one page."""
+    asked = {name for name, each in pages().items() if each.situations and page in (None, name)}
+    return [name for name in REGISTRY if page_of(name) in asked]
 
 
 def situations(protocol: str) -> Iterator[Situation]:
@@ -202,7 +212,7 @@ def rows() -> dict[str, tuple[str, ...]]:
     """Everything that is asked, in order and once, with the claims that are judged."""
     asked: dict[str, tuple[str, ...]] = {}
     for name, page in pages().items():
-        asked |= dict.fromkeys(page.rows(), page.claims)
+        asked |= {row: page.claims_of(row) for row in page.rows()}
         for protocol in protocols(name):
             asked |= dict.fromkeys((each.row for each in situations(protocol)), page.claims)
     return dict(sorted(asked.items()))

@@ -122,12 +122,42 @@ def one_term_at_a_time(row: Row, highest: int) -> Witness | None:
 def somebody_is_in_office(row: Row) -> Witness | None:
     """M5: if a node that may lead reaches a majority, somebody is in office."""
     live = [node for node, _ in row.live()]
-    reach = {node: [other for other in live if row.linked(node, other)] for node in live}
-    able = [node for node in live if 2 * len(reach[node]) > len(row.members.ids)]
-    able = [node for node in able if not _is_witness(row, node)]
-    if not able or any(standing.leader == node for node, standing in row.live()):
+    lists = _lists(row)
+    able = (node for node in live if not _is_witness(row, node) and node in lists[-1])
+    for node in able:
+        reached = {other for other in live if other == node or row.linked(node, other)}
+        if all(2 * len(reached & {*members}) > len(members) for members in lists):
+            break
+    else:
         return None
-    return Witness((able[0],), f"{able[0]} reaches a majority, and nobody is in office")
+    if any(standing.leader == holder for holder, standing in row.live()):
+        return None
+    return Witness((node,), f"{node} reaches a majority, and nobody is in office")
+
+
+def _lists(row: Row) -> tuple[tuple[NodeId, ...], ...]:
+    """The newest list of members that a live node has, and the one before if it is not decided."""
+    rosters = (getattr(row.stables[place], "roster", None) for place in _live(row) if row.stables)
+    changed = [roster for roster in rosters if roster is not None and roster.new]
+    if not changed:
+        return (row.members.ids,)
+    newest = max(changed, key=lambda roster: (roster.version, not roster.is_pending))
+    return (newest.old, newest.new)
+
+
+def _live(row: Row) -> Iterator[int]:
+    return (place for place, standing in enumerate(row.standings) if standing is not None)
+
+
+def the_members_are_decided(row: Row) -> Witness | None:
+    """M6: who is in office has a list of members that no change is pending to."""
+    for place, node in enumerate(row.members.ids):
+        standing = row.standings[place]
+        roster = getattr(row.stables[place], "roster", None) if row.stables else None
+        is_holder = standing is not None and standing.leader == node
+        if is_holder and roster is not None and roster.is_pending:
+            return Witness((node,), f"{node} is in office, and its change of members is undecided")
+    return None
 
 
 def _is_witness(row: Row, node: NodeId) -> bool:
@@ -172,6 +202,14 @@ CLAIMS: dict[str, Claim] = {
             Kind.GOAL,
             "once nothing fails any more, and if a node reaches a majority, somebody is in office",
             somebody_is_in_office,
+            sights=frozenset({Sight.STABLES}),
+        ),
+        Claim(
+            "M6",
+            Kind.GOAL,
+            "once nothing fails any more, whoever is in office has members that are decided",
+            the_members_are_decided,
+            sights=frozenset({Sight.STABLES}),
         ),
     )
 }

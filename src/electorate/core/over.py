@@ -13,7 +13,7 @@ import msgspec
 
 from electorate.core.anyone import Anyone, AnyoneRules
 from electorate.core.lift import Lift
-from electorate.core.machine import Machine, S
+from electorate.core.machine import Assumption, Machine, S
 from electorate.core.member import Members
 from electorate.core.rule import Rules
 from electorate.core.timing import Timing
@@ -35,6 +35,8 @@ class Over(Machine[S]):
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
     """What it promises besides, over any machine but the one that it is declared over."""
+    assumptions_over: ClassVar[tuple[Assumption, ...]] = ()
+    """What it has to assume for that."""
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
@@ -72,6 +74,7 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
             rules_type=rules_type,
             forms=forms,
             promises=(*outer.promises, *outer.promises_over),
+            assumptions=(*outer.assumptions, *outer.assumptions_over),
             strongest=inner.strongest,
             __module__=outer.__module__,
         ),

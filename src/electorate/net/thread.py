@@ -68,7 +68,8 @@ class NodeThread:
             asyncio.run(self._main())
         except Exception as error:
             self.error = error
-            log.exception("node %s has ended", self.node.config.me)
+            config = self.node.config
+            log.exception("node %s has ended", config.called(config.me))
         finally:
             self._ready.set()
             self.ended.set()

@@ -63,8 +63,11 @@ class Caretaker:
         if self._worker is not None:
             self._employer.start(self._worker.forget(tx))
 
-    async def work(self, hello: Hello, work: Work) -> None:
-        """Do a piece of work, and answer."""
+    def begin_work(self, hello: Hello, work: Work) -> None:
+        """Have a piece of work done beside everything else."""
+        self._employer.start(self._work(hello, work))
+
+    async def _work(self, hello: Hello, work: Work) -> None:
         try:
             if self._worker is None:
                 raise Refused(NO_DATABASE)

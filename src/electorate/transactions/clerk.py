@@ -14,18 +14,15 @@ from typing import Any
 
 import msgspec
 
-from electorate.core import Members, Message, NodeId, Received, Stage, Timing, Turns, Wants
+from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
-from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Guest, Host
-from electorate.protocols.two_phase import Poll, TwoPhase
+from electorate.protocols.two_phase import TwoPhase
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
 from electorate.transactions.errand import Errands
 from electorate.transactions.letter import (
-    Failed,
-    Leave,
     Letter,
     Lost,
     Part,
@@ -33,19 +30,14 @@ from electorate.transactions.letter import (
     Settled,
     Step,
     Word,
-    Work,
-    Worked,
     decode,
     encode,
 )
 from electorate.transactions.log import Log, Record
 from electorate.transactions.pace import Pace
+from electorate.transactions.reader import Reader
 from electorate.transactions.resource import Refused, Resource
 from electorate.transactions.worker import Worker
-
-WIPED = "came back without the memory that it had when it joined"
-
-WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORTED}
 
 _messages = Codec(TwoPhase)
 
@@ -67,12 +59,13 @@ class Clerk(Guest):
         """Transactions that others count on and this node knows nothing of, and why."""
         self.leader: NodeId | None = None
         self.worker = None if resource is None else Worker(resource, pace.idle_ms)
-        self._caretaker = Caretaker(self, self.worker)
+        self.caretaker = Caretaker(self, self.worker)
         self.closing: list[Callable[[], None]] = []
         """What else is to be closed with it."""
         self._watch = watch
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
         self.errands = Errands(self)
+        self._reader = Reader(self)
         self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -85,14 +78,14 @@ class Clerk(Guest):
         self.log = Log(host.store)
         for tx, record in self.log.all().items():
             self._go_on(tx, record)
-        self._caretaker.begin()
+        self.caretaker.begin()
         self.start(self._remind())
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: does it remember what it has promised?"""
         for deal in self.deals.values():
-            self._is_sound(hello, deal)
-        self._caretaker.met(hello)
+            self._reader.is_sound(hello, deal)
+        self.caretaker.met(hello)
 
     def decode(self, body: bytes) -> tuple[Letter, Message | None]:
         """A letter, with the message of a machine in it."""
@@ -101,23 +94,7 @@ class Clerk(Guest):
 
     def read(self, hello: Hello, read: tuple[Letter, Any]) -> None:
         """A letter has come."""
-        letter, message = read
-        deal = self.deals.get(letter.tx)
-        match letter:
-            case Step():
-                self._step(hello, letter, message)
-            case Settled():
-                self._settle(hello, letter)
-            case Work():
-                self.start(self._caretaker.work(hello, letter))
-            case Worked() | Failed():
-                self.errands.answered(hello, letter)
-            case Leave(tx):
-                self._caretaker.undo(tx)
-            case Word(_, reason) if deal is not None:
-                deal.reasons.append(f"{self.name_of(hello.node)}: {reason}")
-            case Lost(_, reason) if deal is not None:
-                deal.damage = f"{self.name_of(hello.node)} {reason}"
+        self._reader.read(hello, *read)
 
     async def end(self) -> None:
         """Stop everything; what is in the log is gone on with in the next life."""
@@ -131,7 +108,7 @@ class Clerk(Guest):
         self.errands.close()
         for _ in range(3):
             await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
-        await self._caretaker.close()
+        await self.caretaker.close()
 
     def led(self, leader: NodeId | None) -> None:
         """The node's election has named somebody, or nobody."""
@@ -157,6 +134,13 @@ class Clerk(Guest):
         """A transaction that is to be decided."""
         deal = self.deals[tx] = Deal(self, tx, parts, self.turns(parts), self.host.me)
         deal.boot(None, None)
+        return deal
+
+    def presume_aborted(self, tx: str, parts: Parts) -> Deal:
+        """A transaction of this coordinator of which there is nothing in the log."""
+        turns = self.turns(parts)
+        deal = self.deals[tx] = Deal(self, tx, parts, turns, self.host.me)
+        deal.boot(None, presumed_abort(turns, self.host.me))
         return deal
 
     def send(self, to: NodeId, letter: Letter) -> None:
@@ -200,7 +184,7 @@ class Clerk(Guest):
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
-        await self._caretaker.do(tx, wants)
+        await self.caretaker.do(tx, wants)
 
     def settled(self, deal: Deal) -> None:
         """Tell the coordinator that this is done: its word that it is over may have been lost."""
@@ -220,7 +204,7 @@ class Clerk(Guest):
         deal.ended.set_result(None)
         deal.close()
         self.watch(deal.tx, "forgot")
-        self._caretaker.forget(deal.tx)
+        self.caretaker.forget(deal.tx)
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
@@ -235,82 +219,7 @@ class Clerk(Guest):
         deal = self.deals[tx] = Deal(self, tx, record.parts, turns, self.host.me)
         deal.boot(record, Codec(turns.machine).stable(record.stable))
 
-    def _step(self, hello: Hello, letter: Step, message: Message) -> None:
-        deal = self.deals.get(letter.tx) or self._met_unknown(hello, letter, message)
-        if deal is None or deal.parts.of(hello.node) is None or not self._is_sound(hello, deal):
-            return
-        if not self._is_split(hello, deal, message):
-            deal.take(Received(hello.node, message))
-
-    def _met_unknown(self, hello: Hello, letter: Step, message: Message) -> Deal | None:
-        """A transaction of which there is nothing in the log."""
-        if not self._is_whole(hello, letter):
-            return None
-        if letter.parts.coordinator.node == self.host.me:
-            # It was never begun, or was forgotten before anybody had voted: presumed aborted.
-            turns = self.turns(letter.parts)
-            deal = self.deals[letter.tx] = Deal(self, letter.tx, letter.parts, turns, self.host.me)
-            deal.boot(None, presumed_abort(turns, self.host.me))
-            return deal
-        match message:
-            case Commit():
-                # A coordinator forgets before it lets others forget: this one was promised.
-                self._lose(hello, letter.tx, "has no vote in its log")
-            case Prepare() | Abort() | Poll() | Help():
-                deal = self.open(letter.tx, letter.parts)
-                deal.name(self._whom(deal))
-                return deal
-        return None
-
-    def _is_whole(self, hello: Hello, letter: Step | Settled) -> bool:
-        """Whether this node takes part, and remembers what it has said if it has forgotten this."""
-        now, then = self.me_as_part(), letter.parts.of(self.host.me)
-        if then is None:
-            return False
-        if now.store != then.store or now.incarnation < then.incarnation:
-            self._lose(hello, letter.tx, WIPED)
-            return False
-        return True
-
-    def _lose(self, hello: Hello, tx: str, reason: str) -> None:
-        self.losses[tx] = reason
-        self.send(hello.node, Lost(tx, reason))
-
-    def _is_sound(self, hello: Hello, deal: Deal) -> bool:
-        """Whether a node remembers what it has said in this transaction."""
-        part = deal.parts.of(hello.node)
-        if part is not None and part.lost_by(hello):
-            deal.damage = f"{self.name_of(hello.node)} {WIPED}"
-            return False
-        return True
-
-    def _settle(self, hello: Hello, letter: Settled) -> None:
-        """A participant has done what was decided, and still waits for the word to forget it."""
-        deal = self.deals.get(letter.tx)
-        if deal is None:
-            if self._is_whole(hello, letter):
-                # It is over, and the word of that was lost.
-                body = msgspec.Raw(Codec.encode(Forget()))
-                self.send(hello.node, Step(letter.tx, letter.parts, body))
-        elif letter.stage is deal.view.state:
-            deal.take(Received(hello.node, Done()))
-        elif deal.view.state.is_final:
-            deal.damage = f"was {deal.view.state}, but {letter.stage} at {self.name_of(hello.node)}"
-            deal.tell_again(hello.node)
-
-    def _is_split(self, hello: Hello, deal: Deal, message: Message) -> bool:
-        """Whether another has decided otherwise: somebody has decided by hand. It stays open."""
-        word = WORDS.get(type(message))
-        if word is None or not deal.view.state.is_final:
-            return False
-        if word is deal.view.state:
-            deal.confirmed |= hello.node == deal.parts.coordinator.node
-            return False
-        how = f"{deal.view.state} by hand" if deal.by_hand else str(deal.view.state)
-        deal.damage = f"was {how} here, but {word} at {self.name_of(hello.node)}"
-        return True
-
-    def _whom(self, deal: Deal) -> NodeId | None:
+    def whom(self, deal: Deal) -> NodeId | None:
         """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
         if self.leader in deal.parts.ids:
             return self.leader
@@ -319,7 +228,7 @@ class Clerk(Guest):
 
     def _name_all(self) -> None:
         for deal in list(self.deals.values()):
-            deal.name(self._whom(deal))
+            deal.name(self.whom(deal))
 
     # --- what is done beside everything else ---
 

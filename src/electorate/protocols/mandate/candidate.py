@@ -8,7 +8,9 @@ that very round.
 from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result
-from electorate.protocols.mandate.message import Claim, Grant, Poll, Release
+from electorate.protocols.mandate import change
+from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll, Release
+from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
 from electorate.protocols.mandate.state import (
     ASKING,
@@ -26,7 +28,7 @@ def poll(terms: Terms, s: AnyState) -> Result[AnyState]:
     me = frozenset({s.me})
     silent = s.silent and terms.rules.silence == "told"
     asking = replace(s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.epoch)
-    return asking, [*terms.to_others(s.me, Poll(silent)), terms.set(Wait.ANSWER)]
+    return asking, [*terms.to_others(s, Poll(silent)), terms.set(Wait.ANSWER)]
 
 
 def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
@@ -37,6 +39,7 @@ def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
         epoch = promise.epoch
     stable = replace(s.stable, promise=Promise(epoch, s.me))
     claiming = replace(s, **{**AT_REST, "stable": stable, "bound": None, "phase": Phase.CLAIMING})
+    claiming = replace(claiming, failed=False)
     s, asked = _ask(terms, claiming)
     return _counted(terms, s, [*asked, terms.set(Wait.ANSWER)])
 
@@ -50,6 +53,13 @@ def renew(terms: Terms, s: AnyState) -> Result[AnyState]:
     return _counted(terms, s, [*asked, terms.set(Wait.RENEW)])
 
 
+def change_members(terms: Terms, s: AnyState, changed: AnyState) -> Result[AnyState]:
+    """A change is proposed with a round of its own."""
+    if changed.stable.roster == s.stable.roster:
+        return changed, []
+    return renew(terms, changed)
+
+
 def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[AnyState]:
     """Count an answer to the round that is open, and to no other."""
     if s.phase not in ASKING or not s.votes:
@@ -59,11 +69,11 @@ def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[Any
     return _counted(terms, replace(s, votes=s.votes | {j}), [])
 
 
-def withdraw(terms: Terms, s: AnyState, over: Wait) -> Result[AnyState]:
+def withdraw(terms: Terms, s: AnyState, over: Wait | None) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
     ended: list[Effect] = [CancelTimer(w) for w in (Wait.ANSWER, _idle(s)) if w != over]
-    released = terms.to_others(s.me, Release(s.stable.promise.epoch))
-    return wait(s, [*ended, *released, terms.back_off(s.me)])
+    released = terms.to_others(s, Release(s.stable.promise.epoch))
+    return wait(replace(s, failed=True), [*ended, *released, terms.back_off(s.me)])
 
 
 def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:
@@ -86,7 +96,7 @@ def step_down(terms: Terms, s: AnyState, heir: NodeId | None) -> Result[AnyState
     """Stay in office until the work has ended."""
     effects: list[Effect] = [terms.set(Wait.GRACE)]
     if terms.rules.release == "asked":
-        effects += terms.to_others(s.me, Release(s.stable.promise.epoch, heir))
+        effects += terms.to_others(s, Release(s.stable.promise.epoch, heir))
     return replace(s, phase=Phase.ENDING, heir=heir), effects
 
 
@@ -109,7 +119,7 @@ def _leave(terms: Terms, s: AnyState, *, is_done: bool) -> Result[AnyState]:
     """The term is over. An heir may have it; without one all are free only if the work is done."""
     effects = _left(s)
     if is_done or s.heir is not None:
-        effects += terms.to_others(s.me, Release(s.stable.promise.epoch, s.heir))
+        effects += terms.to_others(s, Release(s.stable.promise.epoch, s.heir))
     if s.heir is None:
         return wait(s, [*effects, terms.back_off(s.me)])
     left, binding = bind(terms, replace(s, **AT_REST), s.heir)
@@ -118,14 +128,17 @@ def _leave(terms: Terms, s: AnyState, *, is_done: bool) -> Result[AnyState]:
 
 def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Open a round: its lease counts from now."""
-    asked = terms.to_others(s.me, Claim(s.stable.promise.epoch, s.round))
+    epoch, roster = s.stable.promise.epoch, s.stable.roster
+    is_first = roster.version == FIRST
+    asking = Claim(epoch, s.round) if is_first else Decree(epoch, s.round, roster)
+    asked = terms.to_others(s, asking)
     leases = [terms.set(_idle(s))] if terms.rules.count == "request" else []
     return replace(s, votes=frozenset({s.me})), [*asked, *leases]
 
 
 def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
     """With a majority for this round its lease comes into force."""
-    if not terms.majority(s.votes):
+    if not terms.majority(s, s.votes):
         return s, effects
     lease = _idle(s)
     if terms.rules.count == "reply":
@@ -134,8 +147,20 @@ def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyStat
         effects = [*effects, CancelTimer(s.office)]
     if s.phase is Phase.CLAIMING:
         effects = [*effects, CancelTimer(Wait.ANSWER), terms.set(Wait.RENEW)]
-        s = replace(s, phase=Phase.HOLDING)
-    return replace(s, office=lease, votes=NOBODY), effects
+        return _enter(terms, replace(s, phase=Phase.HOLDING, office=lease, votes=NOBODY), effects)
+    s = replace(s, office=lease, votes=NOBODY)
+    if s.stable.roster.is_pending:
+        s, told = change.decide(s)
+        effects = [*effects, *told]
+    return s, effects
+
+
+def _enter(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
+    """In office: finish first what a holder before me has begun to change."""
+    if not s.stable.roster.is_pending:
+        return s, effects
+    s, more = renew(terms, change.take_over(s))
+    return s, [*effects, *more]
 
 
 def _idle(s: AnyState) -> Wait:
@@ -149,3 +174,6 @@ def _left(s: AnyState) -> list[Effect]:
     waits += [] if s.phase is Phase.LAPSING else [Wait.RENEW]
     waits += [Wait.GRACE] if s.phase is Phase.ENDING else []
     return [CancelTimer(each) for each in waits]
+
+
+FIRST = Roster().version

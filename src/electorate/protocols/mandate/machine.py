@@ -19,10 +19,8 @@ from electorate.core import (
     Effect,
     Event,
     Growth,
-    Members,
     Message,
     NodeId,
-    Over,
     Received,
     Request,
     Result,
@@ -31,27 +29,32 @@ from electorate.core import (
     Status,
     TimedOut,
     Timer,
-    Timing,
     Viewed,
 )
-from electorate.protocols.mandate import candidate, voter
+from electorate.protocols.mandate import candidate, change, voter
+from electorate.protocols.mandate.inside import Electing
 from electorate.protocols.mandate.message import (
     MESSAGES,
     REQUESTS,
+    Add,
     Back,
     Bound,
     Claim,
+    Decree,
     Ended,
     Free,
     Grant,
+    Listed,
     Offer,
     Poll,
     Release,
+    Remove,
     StepDown,
     Transfer,
     Wish,
 )
-from electorate.protocols.mandate.rule import MandateRules, Terms
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.rule import BRIEF, MandateRules
 from electorate.protocols.mandate.state import (
     AnyState,
     MandateStable,
@@ -62,7 +65,7 @@ from electorate.protocols.mandate.state import (
 )
 
 
-class Mandate(Over[Any]):
+class Mandate(Electing):
     """Any election, and a majority's word on top of it."""
 
     state_type = MandateState
@@ -72,36 +75,29 @@ class Mandate(Over[Any]):
     messages = MESSAGES
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
+    forms = {"sound": MandateRules(), "brief": BRIEF}
     promises = ("M1", "M2", "M3", "M4")
-    promises_over = ("M5",)
-    assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
+    promises_over = ("M5", "M6")
+    assumptions = (Assumption.BOUNDED_CLOCKS,)
+    assumptions_over = (Assumption.BOUNDED_DELAY,)
     growing = {"stable.promise.epoch": Growth.ORDER, "round": Growth.EQUALITY}
-
-    rules: MandateRules
-
-    def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
-        super().__init__(members, timing, rules)
-        self.terms = Terms(members, timing, self.rules)
-        if self.rules.constants == "sound":
-            self.terms.expect_sound()
-
-    def inside(self, members: Members) -> Members:
-        # Priorities act by transfers: an election inside that they disturb would do so for ever.
-        if self.rules.named == "priority":
-            return members
-        return Members.of(members.ids, members.strongest)
 
     def boot(self, me: NodeId, stable: Any) -> Result[AnyState]:
         inner, effects = self.lift.boot(me, stable)
         keeps = stable is not None and self.rules.durable == "yes"
         promise = stable.promise if keeps else Promise()
         s: AnyState = MandateState(
-            me, MandateStable(promise, inner.stable), inner, alive=frozenset(self.members.ids)
+            me,
+            MandateStable(
+                promise, inner.stable, stable.roster if keeps else self.terms.first_roster()
+            ),
+            inner,
+            alive=frozenset(self.members.ids),
         )
         effects = [] if self._is_deaf(s) else effects
         if promise.holder == me:
             # The work died with my last life: nobody has to wait for the end of its lease.
-            effects = [*self.terms.to_others(me, Release(promise.epoch)), *effects]
+            effects = [*self.terms.to_others(s, Release(promise.epoch)), *effects]
         elif promise.holder is not None and self.rules.boot == "bound":
             s, binding = voter.bind(self.terms, s, promise.holder)
             effects = [*binding, *effects]
@@ -125,7 +121,7 @@ class Mandate(Over[Any]):
                 taken = self._inside(s, event, effects)
             case _:
                 taken = self._inside(s, event, [])
-        return self._stand(*taken)
+        return self._stand(*self._follow(s, *taken))
 
     def view(self, s: AnyState) -> Standing:
         promise = s.stable.promise
@@ -142,8 +138,9 @@ class Mandate(Over[Any]):
             return asked
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
-        heirs = (node for node in self.members.ids if node != view.leader)
-        return (StepDown(), *map(Transfer, heirs), *asked)
+        others = [node for node in self.members.ids if node != view.leader]
+        changes = (kind(node) for kind in (Add, Remove) for node in others if self.rules.base)
+        return (StepDown(), *map(Transfer, others), *changes, *asked)
 
     def _stand(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
         """Whatever has happened: who is named and free stands for office."""
@@ -152,20 +149,17 @@ class Mandate(Over[Any]):
             stopped = {Phase.POLLING: Wait.ANSWER, Phase.WAITING: Wait.RETRY}.get(s.phase)
             effects = effects if stopped is None else [*effects, CancelTimer(stopped)]
             s, more = candidate.claim(self.terms, s)
-        elif s.phase is Phase.IDLE and (s.silent or self._is_named(s)):
+        elif s.phase is Phase.IDLE and (self._is_named(s) or self._is_silent(s)):
             if self.rules.poll == "ask" or s.silent:
                 s, more = self._polled(*candidate.poll(self.terms, s))
             else:
                 s, more = candidate.claim(self.terms, s)
         return s, [*effects, *more]
 
-    def _is_named(self, s: AnyState) -> bool:
-        """Whether I should lead, and may try."""
-        return s.bound is None and not self._is_deaf(s) and self.lift.view(s).leader == s.me
-
-    def _is_deaf(self, s: AnyState) -> bool:
-        """Whether I have no part in the election inside."""
-        return s.silent or self.terms.is_witness(s.me)
+    def _claimed(self, s: AnyState, j: NodeId, asked: Grant, roster: Roster) -> Result[AnyState]:
+        s, effects = self._notice(s, j, silent=False)
+        s, more = voter.answer_claim(self.terms, s, j, asked, roster)
+        return s, [*more, *effects]
 
     def _hear(self, s: AnyState, j: NodeId, message: Message) -> Result[AnyState]:
         match message:
@@ -174,10 +168,18 @@ class Mandate(Over[Any]):
                 return s, [voter.answer_poll(s, j), *effects]
             case Back():
                 return self._notice(s, j, silent=False)
-            case Claim():
-                s, effects = self._notice(s, j, silent=False)
-                s, more = voter.answer_claim(self.terms, s, j, message)
-                return s, [*more, *effects]
+            case Claim(epoch, number):
+                return self._claimed(s, j, Grant(epoch, number), self.terms.first_roster())
+            case Decree() | Listed() if not self.rules.base:
+                return s, []
+            case Decree(epoch, number, roster):
+                return self._claimed(s, j, Grant(epoch, number), roster)
+            case Listed(roster) if change.is_heeded(s, roster):
+                is_claiming = s.phase is Phase.CLAIMING
+                s, effects = candidate.withdraw(self.terms, s, None) if is_claiming else (s, [])
+                return change.adopt(s, roster), effects
+            case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:
+                return candidate.change_members(self.terms, s, change.welcome(self.terms, s, j))
             case Release():
                 return voter.take_release(self.terms, s, j, message)
             case Free(epoch) if s.phase is Phase.POLLING:
@@ -219,17 +221,22 @@ class Mandate(Over[Any]):
         match request, s.phase:
             case StepDown(), Phase.HOLDING:
                 return candidate.step_down(self.terms, s, None)
-            case Transfer(heir), Phase.HOLDING if heir in self.members.others(s.me):
+            case Transfer(heir), Phase.HOLDING if heir in self.terms.voters(s) and heir != s.me:
                 return replace(s, heir=heir), [Send(heir, Offer(s.stable.promise.epoch))]
             case Ended(), Phase.ENDING:
                 return candidate.finish(self.terms, s)
+            case Add(newcomer), _:
+                return change.add(self.terms, s, newcomer)
+            case Remove(member), _:
+                changed = change.remove(self.terms, s, member)
+                return candidate.change_members(self.terms, s, changed)
         return s, []
 
     def _polled(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
         """With enough answers: claim, or, after a silence, take part again."""
-        if s.silent and self.terms.majority(s.reached):
+        if s.silent and self.terms.majority(s, s.reached):
             s, more = self._speak_up(s)
-        elif not s.silent and self.terms.majority(s.votes):
+        elif not s.silent and self.terms.majority(s, s.votes):
             s, more = candidate.claim(self.terms, s)
         else:
             return s, effects
@@ -237,39 +244,13 @@ class Mandate(Over[Any]):
 
     def _unanswered(self, s: AnyState) -> Result[AnyState]:
         """Too few are free; if too few have answered at all, leave the election to others."""
-        is_alone = not (s.silent or self.terms.majority(s.reached))
+        is_alone = not (s.silent or self.terms.majority(s, s.reached))
         inner = self.lift.inner
         is_among_others = inner.uses_views or inner.messages
         if not (is_alone and is_among_others) or self.rules.silence == "never":
             return candidate.wait(s, [self.terms.set(Wait.RETRY)])
         s, effects = candidate.poll(self.terms, replace(s, silent=True))
         return s, [*self.lift.silenced(), *effects]
-
-    def _speak_up(self, s: AnyState) -> Result[AnyState]:
-        """A majority answers again: boot the election inside anew, and tell all."""
-        spoken = replace(s, **voter.AT_REST, silent=False)
-        inner, effects = self.lift.boot(s.me, spoken.stable)
-        shown, more = self._show(self.lift.into(spoken, inner))
-        told = self.terms.to_others(s.me, Back()) if self.rules.silence == "told" else []
-        return shown, [CancelTimer(Wait.ANSWER), *told, *effects, *more]
-
-    def _notice(self, s: AnyState, j: NodeId, *, silent: bool) -> Result[AnyState]:
-        """Take note of whether j has a part in the election inside."""
-        if silent is (j in s.hushed) or not self.lift.inner.uses_views:
-            return s, []
-        return self._show(replace(s, hushed=s.hushed | {j} if silent else s.hushed - {j}))
-
-    def _show(self, s: AnyState) -> Result[AnyState]:
-        """Show the election inside who has a part in it."""
-        witnesses = frozenset(filter(self.terms.is_witness, self.members.ids))
-        return self._inside(s, Viewed((s.alive - s.hushed - witnesses) | {s.me}), [])
-
-    def _inside(self, s: AnyState, event: Event, effects: list[Effect]) -> Result[AnyState]:
-        """Let the election inside take an event, unless I have no part in it."""
-        if self._is_deaf(s):
-            return s, effects
-        s, more = self.lift.step(s, event)
-        return s, [*effects, *more]
 
 
 WAITS = frozenset(Wait)

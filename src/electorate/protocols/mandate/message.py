@@ -1,6 +1,7 @@
 """What nodes say to each other about mandates, and what an application may ask for."""
 
 from electorate.core import Message, NodeId, Request
+from electorate.protocols.mandate.roster import Roster
 
 
 class Poll(Message):
@@ -37,6 +38,20 @@ class Grant(Message):
     round: int
 
 
+class Decree(Message):
+    """Grant me this epoch, or go on granting it; and these are the members."""
+
+    epoch: int
+    round: int
+    roster: Roster
+
+
+class Listed(Message):
+    """Your list of members is out of date: this is mine."""
+
+    roster: Roster
+
+
 class Release(Message):
     """My term of that epoch is over: be free, or bound to my heir."""
 
@@ -70,5 +85,17 @@ class Ended(Request):
     """The work has ended: the office may go."""
 
 
-MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish)
-REQUESTS = (StepDown, Transfer, Ended)
+class Add(Request):
+    """Make this node a member, if it is there."""
+
+    node: NodeId
+
+
+class Remove(Request):
+    """Go on without this member."""
+
+    node: NodeId
+
+
+MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish, Decree, Listed)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove)

@@ -3,7 +3,8 @@
 from typing import Literal, NamedTuple
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.state import Wait
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import AnyState, Wait
 
 
 class MandateRules(OverRules):
@@ -43,6 +44,8 @@ class MandateRules(OverRules):
     """Whether a node that has claimed before claims a new epoch."""
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
+    void: Literal["failed", "own", "never"] = "failed"
+    """Which promises to myself do not bind me: of a claim that failed, of any, of none."""
     grants: Literal["free", "always"] = "free"
     """Whether a node that is bound refuses others."""
     release: Literal["ended", "asked"] = "ended"
@@ -53,6 +56,29 @@ class MandateRules(OverRules):
     """Whether a node asks who is free before it claims."""
     silence: Literal["told", "untold", "never"] = "told"
     """Whether a node without a majority leaves the election inside, and says so."""
+    base: int = 0
+    """How many of the first ids are members to begin with; 0: all are, and nothing changes that."""
+    next_change: Literal["decided", "any"] = "decided"
+    """When the next change of members may be proposed: once the last one is decided, or before."""
+    pending: Literal["both", "new"] = "both"
+    """Of which lists majorities are needed while a change is undecided."""
+
+
+BRIEF = MandateRules(
+    lease=Span(ticks=2),
+    granted=Span(ticks=2),
+    period=Span(ticks=1),
+    answer=Span(ticks=1),
+    retry=Span(ticks=1),
+    stagger=Span(ticks=0),
+    grace=Span(ticks=1),
+    constants="any",
+    poll="skip",
+)
+"""As short as terms can be, and whoever is named claims at once: all that is safe is so with these.
+
+Where messages may take any time nothing else depends on T. An office is not to be expected of them.
+"""
 
 
 class Terms(NamedTuple):
@@ -62,13 +88,28 @@ class Terms(NamedTuple):
     timing: Timing
     rules: MandateRules
 
-    def majority(self, nodes: frozenset[NodeId]) -> bool:
-        """Whether these are more than half of the members."""
-        return 2 * len(nodes) > len(self.members.ids)
+    def first_roster(self) -> Roster:
+        """The list of members to begin with."""
+        first = self.members.ids[: self.rules.base]
+        return Roster(old=first, new=first)
 
-    def to_others(self, me: NodeId, message: Message) -> list[Send]:
+    def voters(self, s: AnyState) -> tuple[NodeId, ...]:
+        """The members, as far as this node knows."""
+        roster = s.stable.roster
+        if roster.is_fixed:
+            return self.members.ids
+        return tuple(j for j in roster.everybody if j in self.members.ids)
+
+    def majority(self, s: AnyState, nodes: frozenset[NodeId]) -> bool:
+        """Whether these are more than half of the members, and of those before if need be."""
+        roster = s.stable.roster
+        if roster.is_fixed:
+            return 2 * len(nodes) > len(self.members.ids)
+        return roster.agreed(nodes, self.rules.pending)
+
+    def to_others(self, s: AnyState, message: Message) -> list[Send]:
         """The message to every other member."""
-        return [Send(j, message) for j in self.members.others(me)]
+        return [Send(j, message) for j in self.voters(s) if j != s.me]
 
     def set(self, wait: Wait) -> SetTimer:
         """Set a timer to the length that its rule gives it."""

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from electorate.core import NodeId, Stable, State, Value
+from electorate.protocols.mandate.roster import Roster
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
@@ -53,6 +54,7 @@ class MandateStable(Stable, Generic[Kept]):
 
     promise: Promise
     inner: Kept
+    roster: Roster = Roster()
 
 
 class MandateState(State, Generic[Inner, Kept]):
@@ -68,11 +70,15 @@ class MandateState(State, Generic[Inner, Kept]):
     """Who is free for me, or has granted the present round; nobody while none is open."""
     reached: frozenset[NodeId] = NOBODY
     """Who has answered my poll, free or not."""
+    failed: bool = False
+    """Whether my last claim in this life came to nothing."""
     heard: int = 0
     """The highest epoch in the answers to my poll."""
     office: Wait | None = None
     """The lease in force."""
     heir: NodeId | None = None
+    joining: NodeId | None = None
+    """The newcomer that was asked whether it is there."""
     silent: bool = False
     """Whether I reach no majority, and have left the election inside."""
     hushed: frozenset[NodeId] = NOBODY

@@ -7,7 +7,9 @@ word. That a holder cannot be reached proves nothing.
 from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send
-from electorate.protocols.mandate.message import Bound, Claim, Free, Grant, Release, Wish
+from electorate.protocols.mandate import change
+from electorate.protocols.mandate.message import Bound, Free, Grant, Listed, Release, Wish
+from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
 from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Wait
 
@@ -17,20 +19,24 @@ def answer_poll(s: AnyState, j: NodeId) -> Send:
     return Send(j, Free(s.stable.promise.epoch) if _is_free_for(s, j) else Bound())
 
 
-def answer_claim(terms: Terms, s: AnyState, j: NodeId, claim: Claim) -> Result[AnyState]:
-    """Grant, for the first time or once more; who is refused hears nothing."""
-    promise = Promise(claim.epoch, j)
-    is_mine = promise == s.stable.promise or claim.epoch > s.stable.promise.epoch
+def answer_claim(
+    terms: Terms, s: AnyState, j: NodeId, asked: Grant, roster: Roster
+) -> Result[AnyState]:
+    """Grant, for the first time or once more; who is refused hears nothing, or of a newer list."""
+    if s.stable.roster.is_newer(roster):
+        return s, [Send(j, Listed(s.stable.roster))]
+    promise = Promise(asked.epoch, j)
+    is_kept = promise == s.stable.promise or asked.epoch > s.stable.promise.epoch
     is_free = _is_free_for(s, j) or (terms.rules.grants == "always" and s.phase not in OWN)
-    if not (is_mine and is_free):
+    if not ((is_kept or _is_void(terms, s, asked.epoch)) and is_free):
         return s, []
     effects: list[Effect] = []
     if s.phase is Phase.POLLING and not s.silent:
         s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
     if s.stable.promise != promise:
-        s = replace(s, stable=replace(s.stable, promise=promise))
-    s, binding = bind(terms, s, j)
-    return s, [*effects, *binding, Send(j, Grant(claim.epoch, claim.round))]
+        s = replace(s, stable=replace(s.stable, promise=promise), failed=False)
+    s, binding = bind(terms, change.adopt(s, roster), j)
+    return s, [*effects, *binding, Send(j, asked)]
 
 
 def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
@@ -60,9 +66,10 @@ def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Resu
     effects: list[Effect] = []
     if s.bound == j and s.stable.promise == Promise(release.epoch, j):
         s, effects = free(terms, s)
-        if release.heir not in (None, s.me) and release.heir in terms.members.ids:
+        if release.heir not in (None, s.me) and release.heir in terms.voters(s):
             return bind(terms, s, release.heir)
-    is_willing = s.bound is None and s.phase not in OWN and not terms.is_witness(s.me)
+    is_able = s.me in terms.voters(s) and not terms.is_witness(s.me)
+    is_willing = s.bound is None and s.phase not in OWN and is_able
     if release.heir == s.me and is_willing:
         s = replace(s, bound=s.me, heard=max(release.epoch, s.heard))
     return s, effects
@@ -73,6 +80,17 @@ def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     if s.bound is None or not terms.preempts(s.me, s.bound):
         return s, []
     return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
+
+
+def _is_void(terms: Terms, s: AnyState, epoch: int) -> bool:
+    """Whether I promised that epoch to nobody but myself, and to no purpose.
+
+    A claim that has failed is never taken up again. One that I have held must not be taken for one
+    that I have not: a claim of somebody else may still be on its way, as old as mine.
+    """
+    if s.stable.promise != Promise(epoch, s.me):
+        return False
+    return {"failed": s.failed, "own": True, "never": False}[terms.rules.void]
 
 
 def _is_free_for(s: AnyState, j: NodeId) -> bool:
@@ -87,5 +105,6 @@ AT_REST = {
     "heard": 0,
     "office": None,
     "heir": None,
+    "joining": None,
 }
 """What a node that does not stand for office has in the fields of one that does."""

@@ -1,0 +1,81 @@
+"""Changes of the list of members: only a holder makes them, one at a time.
+
+A change is proposed with a round of renewals, and is decided when majorities of the old list *and*
+of the new one have answered that round. Until then every claim and every renewal needs both.
+"""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from electorate.core import Effect, NodeId, Result, Send
+from electorate.protocols.mandate.message import Listed, Poll
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.state import OWN, AnyState, Phase
+
+
+def add(terms: Terms, s: AnyState, j: NodeId) -> Result[AnyState]:
+    """Ask the newcomer whether it is there: an absent one would cost a majority of its own."""
+    is_new = j in terms.members.ids and j not in s.stable.roster.everybody
+    if not (is_new and _may_change(terms, s)):
+        return s, []
+    return replace(s, joining=j), [Send(j, Poll())]
+
+
+def welcome(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
+    """The newcomer has answered: propose it."""
+    if not _may_change(terms, s):
+        return replace(s, joining=None)
+    return _propose(s, (*s.stable.roster.new, j))
+
+
+def remove(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
+    """Propose to go on without a member; whoever holds the office hands it over first."""
+    roster = s.stable.roster
+    if j == s.me or j not in roster.new or not _may_change(terms, s):
+        return s
+    return _propose(s, (member for member in roster.new if member != j))
+
+
+def take_over(s: AnyState) -> AnyState:
+    """Finish under my own token what a holder before me has begun."""
+    roster = s.stable.roster
+    version = (s.stable.promise.epoch, 1)
+    return _with(s, replace(roster, version=version)) if roster.is_pending else s
+
+
+def decide(s: AnyState) -> Result[AnyState]:
+    """Majorities of both lists have answered a round under the new one; who has left is told."""
+    roster = s.stable.roster.decided()
+    gone = sorted({*s.stable.roster.old} - {*roster.new})
+    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j != s.me]
+    return _with(s, roster), effects
+
+
+def adopt(s: AnyState, roster: Roster) -> AnyState:
+    """Go by a list that is newer than mine."""
+    return _with(s, roster) if roster.is_newer(s.stable.roster) else s
+
+
+def is_heeded(s: AnyState, roster: Roster) -> bool:
+    """Whether I go by a list that somebody shows me: it is newer, and I am not in office."""
+    return roster.is_newer(s.stable.roster) and (s.phase is Phase.CLAIMING or s.phase not in OWN)
+
+
+def _may_change(terms: Terms, s: AnyState) -> bool:
+    """Whether I hold the office, and no change is still undecided."""
+    roster = s.stable.roster
+    is_settled = not roster.is_pending or terms.rules.next_change == "any"
+    return s.phase is Phase.HOLDING and not roster.is_fixed and is_settled
+
+
+def _propose(s: AnyState, members: Iterable[NodeId]) -> AnyState:
+    roster, epoch = s.stable.roster, s.stable.promise.epoch
+    token, number = roster.version
+    version = (epoch, number + 1 if token == epoch else 1)
+    return replace(_with(s, roster.changed(version, members)), joining=None)
+
+
+def _with(s: AnyState, roster: Roster) -> AnyState:
+    return replace(s, stable=replace(s.stable, roster=roster))

@@ -1,0 +1,165 @@
+"""What the letters of other nodes mean, and whether they can be believed.
+
+A node that has lost its memory, a vote that is in no log, a decision that somebody else has made
+by hand: they are noticed here, and reported as damage. Nobody guesses.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from electorate.core import Message, NodeId, Received, Stage
+from electorate.core.codec import Codec
+from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
+from electorate.net.frame import Hello
+from electorate.net.guest import Host
+from electorate.protocols.two_phase import Poll
+from electorate.transactions.caretaker import Caretaker
+from electorate.transactions.deal import Deal
+from electorate.transactions.errand import Errands
+from electorate.transactions.letter import (
+    Failed,
+    Leave,
+    Letter,
+    Lost,
+    Part,
+    Parts,
+    Settled,
+    Step,
+    Word,
+    Work,
+    Worked,
+)
+
+WIPED = "came back without the memory that it had when it joined"
+
+WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORTED}
+
+
+class Desk(Protocol):
+    """Whose letters are read."""
+
+    host: Host
+    deals: dict[str, Deal]
+    losses: dict[str, str]
+    caretaker: Caretaker
+    errands: Errands
+
+    def name_of(self, node: NodeId) -> str:
+        """What people call a node."""
+
+    def me_as_part(self) -> Part:
+        """This node, with the memory that it has."""
+
+    def open(self, tx: str, parts: Parts) -> Deal:
+        """A transaction that is to be decided."""
+
+    def presume_aborted(self, tx: str, parts: Parts) -> Deal:
+        """A transaction of this coordinator of which there is nothing in the log."""
+
+    def whom(self, deal: Deal) -> NodeId | None:
+        """Who finds out the decision."""
+
+    def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way, or drop it."""
+
+
+class Reader:
+    """Reads the letters of one node."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def read(self, hello: Hello, letter: Letter, message: Message | None) -> None:
+        """A letter has come."""
+        deal = self._desk.deals.get(letter.tx)
+        match letter:
+            case Step():
+                assert message is not None
+                self._step(hello, letter, message)
+            case Settled():
+                self._settle(hello, letter)
+            case Work():
+                self._desk.caretaker.begin_work(hello, letter)
+            case Worked() | Failed():
+                self._desk.errands.answered(hello, letter)
+            case Leave(tx):
+                self._desk.caretaker.undo(tx)
+            case Word(_, reason) if deal is not None:
+                deal.reasons.append(f"{self._desk.name_of(hello.node)}: {reason}")
+            case Lost(_, reason) if deal is not None:
+                deal.damage = f"{self._desk.name_of(hello.node)} {reason}"
+
+    def _step(self, hello: Hello, letter: Step, message: Message) -> None:
+        deal = self._desk.deals.get(letter.tx) or self._met_unknown(hello, letter, message)
+        if deal is None or deal.parts.of(hello.node) is None or not self.is_sound(hello, deal):
+            return
+        if not self._is_split(hello, deal, message):
+            deal.take(Received(hello.node, message))
+
+    def _met_unknown(self, hello: Hello, letter: Step, message: Message) -> Deal | None:
+        """A transaction of which there is nothing in the log."""
+        if not self._is_whole(hello, letter):
+            return None
+        if letter.parts.coordinator.node == self._desk.host.me:
+            # It was never begun, or was forgotten before anybody had voted: presumed aborted.
+            return self._desk.presume_aborted(letter.tx, letter.parts)
+        match message:
+            case Commit():
+                # A coordinator forgets before it lets others forget: this one was promised.
+                self._lose(hello, letter.tx, "has no vote in its log")
+            case Prepare() | Abort() | Poll() | Help():
+                deal = self._desk.open(letter.tx, letter.parts)
+                deal.name(self._desk.whom(deal))
+                return deal
+        return None
+
+    def _is_whole(self, hello: Hello, letter: Step | Settled) -> bool:
+        """Whether this node takes part, and remembers what it has said if it has forgotten this."""
+        now, then = self._desk.me_as_part(), letter.parts.of(self._desk.host.me)
+        if then is None:
+            return False
+        if now.store != then.store or now.incarnation < then.incarnation:
+            self._lose(hello, letter.tx, WIPED)
+            return False
+        return True
+
+    def _lose(self, hello: Hello, tx: str, reason: str) -> None:
+        self._desk.losses[tx] = reason
+        self._desk.send(hello.node, Lost(tx, reason))
+
+    def is_sound(self, hello: Hello, deal: Deal) -> bool:
+        """Whether a node remembers what it has said in this transaction."""
+        part = deal.parts.of(hello.node)
+        if part is not None and part.lost_by(hello):
+            deal.damage = f"{self._desk.name_of(hello.node)} {WIPED}"
+            return False
+        return True
+
+    def _settle(self, hello: Hello, letter: Settled) -> None:
+        """A participant has done what was decided, and still waits for the word to forget it."""
+        deal = self._desk.deals.get(letter.tx)
+        if deal is None:
+            if self._is_whole(hello, letter):
+                # It is over, and the word of that was lost.
+                body = msgspec.Raw(Codec.encode(Forget()))
+                self._desk.send(hello.node, Step(letter.tx, letter.parts, body))
+        elif letter.stage is deal.view.state:
+            deal.take(Received(hello.node, Done()))
+        elif deal.view.state.is_final:
+            deal.damage = (
+                f"was {deal.view.state}, but {letter.stage} at {self._desk.name_of(hello.node)}"
+            )
+            deal.tell_again(hello.node)
+
+    def _is_split(self, hello: Hello, deal: Deal, message: Message) -> bool:
+        """Whether another has decided otherwise: somebody has decided by hand. It stays open."""
+        word = WORDS.get(type(message))
+        if word is None or not deal.view.state.is_final:
+            return False
+        if word is deal.view.state:
+            deal.confirmed |= hello.node == deal.parts.coordinator.node
+            return False
+        how = f"{deal.view.state} by hand" if deal.by_hand else str(deal.view.state)
+        deal.damage = f"was {how} here, but {word} at {self._desk.name_of(hello.node)}"
+        return True

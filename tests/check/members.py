@@ -1,0 +1,154 @@
+"""Mandates whose members change, judged from places that two holders have brought about.
+
+From boot such a run is too long to be searched for among all others of five nodes. So a script, run
+by the simulator, leads to a place; there everybody crashes and recovers with what it has saved, and
+all that can follow is explored.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from electorate.check import Bounds, Budget, Model, Verdict, check
+from electorate.claims import CLAIMS
+from electorate.core import (
+    Event,
+    Machine,
+    NodeId,
+    Request,
+    Result,
+    Rules,
+    Stable,
+    Standing,
+    State,
+    Status,
+)
+from electorate.protocols.mandate import Mandate
+from electorate.simulate.cluster import Cluster
+from electorate.simulate.script import run_script
+from electorate.trace import Clock, Order, Setting, Start
+from tests.check.mandate import BARE
+from tests.check.seer import Seer
+
+
+class RivalRules(Rules):
+    """Who takes itself for the leader."""
+
+    rivals: int = 0
+    """The ids of some nodes, one digit each."""
+
+
+class Rivals(Machine[State]):
+    """An election that is never settled: each of the rivals names itself."""
+
+    state_type = State
+    rules_type = RivalRules
+    rules: RivalRules
+
+    def boot(self, me: NodeId, stable: Stable | None) -> Result[State]:
+        return State(me, Stable()), []
+
+    def step(self, s: State, event: Event) -> Result[State]:
+        return s, []
+
+    def view(self, s: State) -> Standing:
+        is_rival = str(s.me) in str(self.rules.rivals)
+        return Standing(Status.NORMAL, s.me) if is_rival else Standing(Status.ELECTION)
+
+
+class Placed(Mandate.over(Rivals)):  # type: ignore[misc]
+    """Begins with what each node has saved in a life before, and is asked for little."""
+
+    saved: ClassVar[dict[NodeId, Stable]] = {}
+    wishes: ClassVar[Mapping[NodeId, tuple[Request, ...]]] = {}
+
+    def boot(self, me: NodeId, stable: Any) -> Any:
+        return super().boot(me, self.saved.get(me) if stable is None else stable)
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        asked: tuple[Request, ...] = super().may_ask(view)
+        wished = self.wishes.get(view.leader or 0, ())
+        return tuple(request for request in asked if request in wished)
+
+
+def kind_at(
+    saved: dict[NodeId, Stable], wishes: Mapping[NodeId, tuple[Request, ...]]
+) -> type[Placed]:
+    return type("Placed", (Placed,), {"saved": saved, "wishes": wishes})
+
+
+def saved_after(rules: str, nodes: int, moves: str) -> dict[NodeId, Stable]:
+    """What each node has saved once the script has been played."""
+    saved: dict[NodeId, Stable] = {}
+
+    def keep(cluster: Cluster) -> None:
+        saved.update({n: node.stable for n, node in cluster.nodes.items() if node.stable})
+
+    ids = " ".join(map(str, range(1, nodes + 1)))
+    head = " ".join(f"rule:{rule}" for rule in f"{BARE} {rules}".split())
+    lines = "\n".join(f"quietly {move.strip()}" for move in moves.strip().split(";"))
+    script = f"cluster members {ids} clock=unbounded start=boot {head}\n\n{lines}\n"
+    run_script(script, lambda name: (Mandate.over(Rivals), "sound"), watch=keep)
+    return saved
+
+
+class Case(NamedTuple):
+    """What is judged: all that can follow the moves of a script and a restart of everybody."""
+
+    rules: str
+    nodes: int
+    claims: str
+    moves: str = ""
+    wishes: Mapping[NodeId, tuple[Request, ...]] = MappingProxyType({})
+    clock: Clock = Clock.UNBOUNDED
+    order: Order = Order.BAG
+    budget: Budget = Budget()
+    bounds: Bounds = Bounds(counter=3)
+
+
+def judged(case: Case, states_max: int | None = None) -> Verdict:
+    saved = saved_after(case.rules, case.nodes, case.moves) if case.moves else {}
+    setting = Setting(
+        "members",
+        tuple(range(1, case.nodes + 1)),
+        tuple(f"{BARE} {case.rules}".split()),
+        clock=case.clock,
+        order=case.order,
+        start=Start.BOOT,
+    )
+    machine = setting.machine(kind_at(saved, case.wishes), "sound")
+    wanted = [CLAIMS[name] for name in case.claims.split()]
+    model = Model(setting, case.budget, case.bounds)
+    return check(machine, model, wanted, states_max, engine="numba")
+
+
+def lasting(base: int, nodes: int, budget: Budget) -> Verdict:
+    """What becomes of changes where messages arrive in time and somebody is named."""
+    rules = ("rounds=2", f"base={base}")
+    setting = Setting("members", tuple(range(1, nodes + 1)), rules, start=Start.BOOT, delay_min=1)
+    machine = setting.machine(Mandate.over(Seer), "sound")
+    goals = [CLAIMS["M5"], CLAIMS["M6"]]
+    return check(machine, Model(setting, budget, Bounds(counter=6)), goals, engine="numba")
+
+
+THREE_AT_ONCE = """
+    deliver 1->3; deliver 3->1;
+    ask 1 Add(4); deliver 1->4; deliver 4->1; ask 1 Remove(3); ask 1 Remove(2)
+"""
+"""Node 1 is in office, and asked for one change after the other; nobody has heard of any."""
+
+THREE_ADDED = """
+    deliver 1->3; deliver 3->1; ask 1 Add(4); deliver 1->4; deliver 4->1;
+    ask 1 Add(5); deliver 1->5; deliver 5->1; ask 1 Add(6); deliver 1->6; deliver 6->1
+"""
+"""The same with three newcomers."""
+
+TWO_AGAINST_EACH_OTHER = """
+    deliver 1->2; deliver 2->1; deliver 1->4; deliver 4->1;
+    ask 1 Add(5); deliver 1->5; deliver 5->1; fire 1 even; fire 1 answer;
+    fire 3 answer; fire 2 granted; fire 4 granted; fire 3 retry;
+    deliver 3->2; deliver 3->2; deliver 3->2; deliver 2->3;
+    deliver 3->4; deliver 3->4; deliver 3->4; deliver 4->3; ask 3 Remove(1)
+"""
+"""Node 1 has proposed to add a member, and lost its office; node 3 is in office, knows nothing of
+that, and has proposed to go on without node 1."""

@@ -1,0 +1,56 @@
+"""Changes of members broken on purpose, each rule switched off alone.
+
+A mutant is killed by the shortest run that breaks a claim after everybody has restarted amid
+changes; no run as short breaks the sound form from the same place.
+"""
+
+import pytest
+
+from electorate.check import Bounds, Result
+from electorate.simulate.script import ScriptError
+from electorate.trace import Clock, Order
+from tests.check.members import (
+    THREE_ADDED,
+    THREE_AT_ONCE,
+    TWO_AGAINST_EACH_OTHER,
+    Case,
+    judged,
+)
+
+CLOCKS, FIFO = Clock.CLOCKS, Order.FIFO
+AT_ONCE = Case("base=3 inner.rivals=12", 4, "M1", THREE_AT_ONCE)
+ADDED = Case("base=3 inner.rivals=12", 6, "M1", THREE_ADDED, order=FIFO, bounds=Bounds(2, 2))
+AGAINST = Case("base=4 inner.rivals=13", 5, "M1", TWO_AGAINST_EACH_OTHER)
+STATES_MAX = 600_000
+
+
+def leased(case: Case) -> Case:
+    """The same with leases on bounded clocks."""
+    return case._replace(claims="M3", clock=CLOCKS, order=FIFO)
+
+
+MUTANTS = [
+    ("next_change=any", AT_ONCE, 5),
+    ("next_change=any", leased(AT_ONCE), 15),
+    ("pending=new", AGAINST, 7),
+    ("pending=new", leased(AGAINST), 10),
+]
+
+
+@pytest.mark.parametrize(("rule", "case", "moves"), MUTANTS)
+def test_the_checker_kills_this_mutant(rule: str, case: Case, moves: int) -> None:
+    verdict = judged(case._replace(rules=f"{case.rules} {rule}"))
+    assert verdict.claims == {case.claims: Result.VIOLATED}
+    assert [violation.length for violation in verdict.violations] == [moves]
+    sound = judged(case, STATES_MAX)
+    assert sound.violations == ()
+    assert sound.depth >= moves or sound.result is Result.HOLDS
+
+
+@pytest.mark.slow
+def test_three_that_are_added_at_once_outvote_those_before() -> None:
+    """Nodes 1, 4, 5 and 6 against 2 and 3; the sound form never comes to such a place."""
+    verdict = judged(ADDED._replace(rules=f"{ADDED.rules} next_change=any"))
+    assert [violation.length for violation in verdict.violations] == [14]
+    with pytest.raises(ScriptError, match="1->5 #0 is not on its way"):
+        judged(ADDED)
