@@ -172,9 +172,13 @@ class Listener:
         if hello.node not in self._others:
             raise BadFrame("hello from a stranger")
         if hello.to != self._me:
-            raise BadFrame(f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}")
+            raise BadFrame(
+                f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"
+            )
         if self._is_second(hello):
-            raise Taken(f"hello from a second node {self._called(hello.node)} while the first is live")
+            raise Taken(
+                f"hello from a second node {self._called(hello.node)} while the first is live"
+            )
         return hello
 
     def _is_second(self, hello: Hello) -> bool:
