@@ -17,10 +17,10 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker bench-transactions verdicts graphs faults bank golden pictures clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv, with the command electorate in it
 
@@ -63,6 +63,9 @@ rounds: setup ## kill the leader of each PROTOCOL=all and bring it back, ROUNDS=
 
 bench-checker: setup ## time the checker beside Spin and TLC, where they are there (BENCH="--quick")
 	$(BIN)/python -m benchmarks.checker $(BENCH)
+
+bench-transactions: setup ## count transactions per second beside what the databases do alone (BENCH="--json")
+	$(BIN)/python -m benchmarks.transactions $(BENCH)
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)

@@ -23,7 +23,6 @@ from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAG
 from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.protocol import node_count
 from electorate.cli.up import add_pace_arguments, keep_pace
-from electorate.core.transaction import Transaction
 from electorate.protocols.registry import REGISTRY
 
 ASKED = {"mandate": "mandate-over-bully"}
@@ -31,7 +30,7 @@ ASKED = {"mandate": "mandate-over-bully"}
 SOUND = [
     ASKED.get(name, name)
     for name, entry in REGISTRY.items()
-    if entry.form == "sound" and not issubclass(entry.machine, Transaction)
+    if entry.form == "sound" and not entry.machine.begins_by
 ]
 """The protocols that promise to survive this."""
 

@@ -24,6 +24,7 @@ class Goal(NamedTuple):
     def of(cls, name: str, nodes: int) -> "Goal":
         """The goals of this protocol in its form; without any, that all follow one leader."""
         protocol = find(name)
+        protocol.verify_that_it_begins_by_itself()
         members = Members.of(range(1, nodes + 1), protocol.kind.strongest)
         promised = [CLAIMS[each] for each in protocol.kind.promised(protocol.form)]
         goals = tuple(claim for claim in promised if claim.kind is Kind.GOAL)

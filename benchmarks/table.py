@@ -164,13 +164,13 @@ def as_markdown(place: Place, measured: Measured) -> str:
     return "\n".join(lines)
 
 
-def rewritten(page: str, tables: str) -> str:
+def rewritten(page: str, tables: str, begin: str = BEGIN, end: str = END) -> str:
     """A page with these tables between its two marks."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"the page has no {BEGIN} … {END}")
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+    before, begun, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not (begun and ended):
+        raise SystemExit(f"the page has no {begin} … {end}")
+    return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
 
 
 def _line(cells: tuple[str, ...] | list[str]) -> str:

@@ -40,7 +40,7 @@ from electorate.protocols.mandate import Mandate
 from electorate.protocols.registry import REGISTRY
 from examples.chang_roberts import ChangRoberts
 from examples.peterson import Peterson
-from examples.shared_work import SharedWork
+from examples.shared_work.protocol import SharedWork
 from tests.core.lifted import OverBully, OverTenure
 from tests.drawn import STRANGER, events, messages
 

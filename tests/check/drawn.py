@@ -209,6 +209,8 @@ def drawn(seed: int, *, jitter: bool = True) -> tuple[Machine[Any], Model]:
     if not jitter:
         table = without_jitter(table)
     views, owes = lot.random() < 0.5, lot.random() < 0.3
+    if lot.random() < 0.3:
+        model = msgspec.structs.replace(model, mortal=(lot.choice(model.setting.ids),))
     return Drawn(members, timing, table, views, owes), model
 
 

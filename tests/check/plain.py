@@ -119,7 +119,7 @@ class Plain:
         whole.nodes[me].stable = None
         if self.post(whole, me, [send for _, effects in turns for send in sends(effects)]):
             yield kind, whole
-        if place.budget["crashes"]:
+        if place.budget["crashes"] and self.is_mortal(me):
             yield from self.tears(kind, place, me, turns)
 
     def carry_out(self, node: Node, state: State, effects: list[Effect]) -> None:
@@ -138,6 +138,9 @@ class Plain:
         ticks = range(2 * (after + jitter) + 1)
         fewest = min(n for n in ticks if n >= after * (1 - off))
         return fewest, max(n for n in ticks if n <= (after + jitter) * (1 + off))
+
+    def is_mortal(self, me: NodeId) -> bool:
+        return self.model.mortal is None or me in self.model.mortal
 
     def tears(self, kind: str, place: Place, me: NodeId, turns: Turns) -> Iterator[Move]:
         gone: Sends = []

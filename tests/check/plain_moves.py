@@ -190,7 +190,7 @@ class PlainMoves(Plain):
                     self.rise(after, me)
                     yield from self.take("recover", after, me, None)
                 continue
-            if place.budget["crashes"]:
+            if place.budget["crashes"] and self.is_mortal(me):
                 after.nodes[me].stable = node.state.stable
                 self.fall(after, me)
                 yield "crash", after

@@ -188,3 +188,12 @@ def test_a_crash_may_fall_into_the_turn_of_a_doubled_message() -> None:
         assert {t.move.torn.sent for t in torn if t.move.torn} == {((3, 0),), ((3, 1),)}
         left = {probe.world.channels.cards[t.after[probe.world.column[0, 1]]].value for t in torn}
         assert bool(left - {()}) is (connections is Connections.OUTLIVE)
+
+
+def test_only_those_crash_that_may() -> None:
+    probe = Probe(BROADCAST, nodes=3, crashes=2, mortal=(1, 3))
+    fallen = {n for row in probe.rows for n in (1, 2, 3) if probe.node(row, n).state is None}
+    assert fallen == {1, 3}
+    assert any(t.move.torn for t in probe.moves())
+    spared = Probe(BROADCAST, nodes=3, crashes=2, mortal=(2,))
+    assert not any(t.move.torn for t in spared.moves())

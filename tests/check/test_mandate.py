@@ -23,11 +23,15 @@ SAFE = [
     # Channels that keep their order, and nodes that crash or fall asleep.
     (Case(BARE, 2, Budget(crashes=1, recoveries=1, pauses=1, asks=2)), 191_854),
     (Case(BARE, 3, Budget(crashes=1, recoveries=1, asks=1)), 526_221),
+    # Who has claimed in vain grants the same epoch to another.
+    (Case(f"{BARE} void=failed", 2, ONE_BACK, order=SET), 78_278),
     # Without any clock a token is good for one term, and larger than all before its claim.
     (Case(BARE, 2, Budget(1, 1, asks=2), "M1 M2", clock=FREE, order=SET), 26_130),
 ]
 
 LARGE = [
+    (Case(f"{BARE} void=failed", 3, Budget(asks=2)), 11_372_332),
+    (Case(f"{BARE} void=failed", 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 3_564_886),
     (Case(BARE, 2, Budget(1, 1, asks=3), "M1 M2", clock=FREE, order=SET), 146_425),
     (Case(BARE, 2, Budget(asks=3), order=SET), 75_011),
     (Case(BARE, 2, Budget(asks=2), order=SET, counter=3), 258_662),

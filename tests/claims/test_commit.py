@@ -111,6 +111,14 @@ def test_c6_fails_where_the_first_to_abort_has_been_in_doubt() -> None:
     assert broken("C6", begun, refused, row(at(ABORTED), at(ABORTED))) is None
 
 
+def test_c6_fails_for_good_even_if_the_abort_is_forgotten() -> None:
+    begun = row(at(UNCERTAIN), at(WORKING))
+    forgotten = row(at(UNCERTAIN), at(UNCERTAIN))
+    assert broken("C6", begun, row(at(ABORTED), at(WORKING)), forgotten) == Witness(
+        (), "somebody had aborted, but nobody had refused"
+    )
+
+
 def test_c7_fails_where_one_forgets_what_another_has_not_applied() -> None:
     wants = at(COMMITTED, wants=Wants.COMMIT)
     done = at(COMMITTED, coordinates=True, over=True)

@@ -100,6 +100,8 @@ def test_the_slowest_run_is_shown_on_request(electorate: Run) -> None:
         (["bully", "--crashes", "-1"], "--crashes"),
         (["bully", "--detector", "perfect", "--lies", "1"], "tells no lies"),
         (["bully", "--timing", "relative"], "relative"),
+        (["bully", "--mortal", "1,x"], "ids with commas"),
+        (["bully", "--mortal", "4"], "--mortal names 4, which is not a node"),
         (["nowhere.py:Class"], "no protocol file nowhere.py"),
         (["electorate.protocols.bully:Nothing"], "no class 'Nothing'"),
         (["electorate.protocols.bully:Halt"], "not a subclass"),

@@ -16,9 +16,7 @@ from electorate.core import Members, Received, Standing, Status, Timing, Turns
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Crashed, Fired, Recovered, Setting, Start, Trace
-from examples.shared_work import (
-    IDS,
-    SIDES,
+from examples.shared_work.protocol import (
     Local,
     Order,
     Part,
@@ -27,10 +25,9 @@ from examples.shared_work import (
     SharedWork,
     SharedWorkState,
     Wait,
-    real,
-    simulated,
-    story_of,
 )
+from examples.shared_work.run import IDS, SIDES, real, simulated
+from examples.shared_work.story import story_of
 from tests.script import ROOT
 
 ITEMS = frozenset(range(1, 37))
@@ -74,13 +71,13 @@ def drawn(seed: int, faults: Faults) -> Trace:
 def shown_in(page: str) -> str:
     """What a page says that the program prints."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    found = re.search(r"\$ python examples/shared_work\.py\n(.*?)```", text, re.DOTALL)
+    found = re.search(r"\$ python -m examples\.shared_work\n(.*?)```", text, re.DOTALL)
     assert found
     return found[1]
 
 
 def test_the_program_prints_what_the_pages_show() -> None:
-    program = [sys.executable, "examples/shared_work.py"]
+    program = [sys.executable, "-m", "examples.shared_work"]
     printed = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert printed == shown_in("docs/shared_work.md")
     parts = shown_in("README.md").strip("\n").split("…\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from electorate.leadership.engine import TransferFailed
+from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
 from tests.leadership.cluster import Cluster, run, running, until
 
@@ -59,6 +60,28 @@ def agreed(cluster: Cluster) -> bool:
     """Whether everybody names the same leader, and that one knows that it is."""
     (first, *others) = {cluster.election(name).leader for name in cluster.nodes}
     return not others and first.leader is not None and cluster.leads(first.leader)
+
+
+def test_a_node_that_fails_cancels_its_work_and_says_why(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand("a")
+            await cluster.led("a")
+            term, worker = cluster.terms["a"], cluster.workers.pop("a")
+            node = cluster.nodes.pop("a")
+            node._engine.do(fail)
+            with pytest.raises(NodeStopped, match="the node has stopped"):
+                await worker
+            assert term.lost.is_set()
+            with pytest.raises(OSError, match="the disk is full"):
+                await node.__aexit__()
+            cluster.stand("b")
+            await until(lambda: cluster.leads("b"))
+
+    run(scene())
 
 
 def test_an_office_is_not_handed_to_a_witness(tmp_path: Path) -> None:

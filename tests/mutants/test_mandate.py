@@ -28,6 +28,7 @@ SAFETY = [
     ("release=asked", ASKED, "M3", 9),
     ("count=reply", ASKED, "M3", 9),
     ("granted=1", ASKED, "M3", 8),
+    pytest.param("void=own", ASKED, "M1", 19, marks=pytest.mark.slow),
     pytest.param("rounds=1", ASKED, "M3", 13, marks=pytest.mark.slow),
 ]
 """Rule, budget, the claim that it breaks and in how many moves: three nodes, bounded clocks."""

@@ -9,7 +9,6 @@ from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
 from electorate.cli.records import read_records
 from electorate.cli.retell import kind_and_form
-from electorate.core.transaction import Transaction
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.replay import replay
 from electorate.trace import script_of
@@ -22,7 +21,7 @@ PATIENCE_S = 40.0
 
 ASKED = {"mandate": "mandate-over-bully"}
 """Protocols in which nobody leads unless it is asked to, and over which they do."""
-ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not issubclass(entry[0], Transaction)}
+ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not entry.machine.begins_by}
 SOUND = [ASKED.get(name, name) for name, entry in ELECTIONS.items() if entry.form == "sound"]
 OTHERS = [name for name in REGISTRY if ASKED.get(name, name) not in SOUND]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
 from tests.verdicts.ask import UNSHOWN, Answer, is_broken, is_kept
-from tests.verdicts.plan import ROOT, SITUATIONS, TIMINGS, Page
+from tests.verdicts.plan import ROOT, Page
 from tests.verdicts.table import Table
 
 DOCS = ROOT / "docs"
@@ -53,15 +53,16 @@ def _page(name: str, table: Table) -> str:
 def _situations(protocol: str, page: Page, table: Table) -> str:
     """All that one protocol was put through: a line for every timing and fault."""
     lines = []
-    for timing in TIMINGS:
-        for faults in SITUATIONS:
+    suite = plan.suite_of(protocol)
+    for timing in suite.timings:
+        for faults in suite.situations:
             found = _answers(protocol, timing, faults, table)
             if found:
                 title = _title(protocol, timing, faults)
                 cells = (_joined(_cell(claim, each) for each in found) for claim in page.claims)
                 lines.append([title, *cells, DOT.join(map(_extent, found))])
     machine, form = REGISTRY[protocol]
-    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}. With 2 · 3 · 4 nodes:"
+    title = f"**`{protocol}`** promises {_listed(machine.promised(form))}. {suite.heading}:"
     return f"{title}\n\n{_table(['situation', *page.claims, 'states'], lines)}"
 
 
@@ -157,18 +158,27 @@ def _overview(table: Table) -> str:
     parts = [
         "## At a glance",
         "Which promises break with two nodes, three or four (**A1**), or are not known to be kept "
-        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*).",
+        "(A1?). Otherwise all are kept, perhaps only up to the bounds of the search (kept\\*). "
+        "Commit protocols may be blocked though they do not promise otherwise: C4, or C5 even with "
+        "a majority that follows one leader.",
     ]
-    for timing in TIMINGS:
-        lines = []
-        for protocol in plan.protocols():
+    for suite in (plan.ELECTIONS, plan.COMMITS):
+        parts += [_compared(suite, timing, table) for timing in suite.timings]
+    return "\n\n".join([*parts, "## Worth showing", _findings(table)])
+
+
+def _compared(suite: plan.Suite, timing: str, table: Table) -> str:
+    """All protocols of one kind, in one timing."""
+    lines = []
+    for protocol in plan.protocols():
+        if plan.suite_of(protocol) is suite:
             link = f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)"
-            cells = (_glance(protocol, timing, faults, table) for faults in SITUATIONS)
+            cells = (_glance(protocol, timing, faults, table) for faults in suite.situations)
             machine, form = REGISTRY[protocol]
             lines.append([link, ", ".join(machine.promised(form)), *cells])
-        head = ["protocol", "promises", *SITUATIONS]
-        parts.append(f"**{timing.capitalize()} timing**\n\n{_table(head, lines)}")
-    return "\n\n".join([*parts, "## Worth showing", _findings(table)])
+    head = ["protocol", "promises", *suite.situations]
+    title = f"{suite.glance}{timing} timing"
+    return f"**{title[0].upper()}{title[1:]}**\n\n{_table(head, lines)}"
 
 
 def _findings(table: Table) -> str:
@@ -187,7 +197,8 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
     if not found:
         return "no detector"
     machine, form = REGISTRY[protocol]
-    fates = {claim: [each.claims[claim] for each in found] for claim in machine.promised(form)}
+    promised = [claim for claim in machine.promised(form) if claim in found[0].claims]
+    fates = {claim: [each.claims[claim] for each in found] for claim in promised}
     broken = [claim for claim in fates if any(map(is_broken, fates[claim]))]
     unsure = [claim for claim in fates if {"unknown", "undecided"} & {*fates[claim]}]
     signs = [f"**{claim}**" for claim in broken]
@@ -195,7 +206,14 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
     if not signs and all(UNSHOWN in found for found in fates.values()):
         return DASH
     star = "\\*" if any(each.is_cut for each in found) else ""
-    return ", ".join(signs) or f"kept{star}"
+    blocked = [
+        claim
+        for claim in plan.suite_of(protocol).besides
+        if claim not in machine.promised(form)
+        and any(is_broken(each.claims.get(claim, "")) for each in found)
+    ]
+    also = f" ({', '.join(blocked)} blocked)" if blocked else ""
+    return (", ".join(signs) or f"kept{star}") + also
 
 
 # --- cells ---
@@ -203,7 +221,7 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
 
 def _cell(claim: str, answer: Answer) -> str:
     """A fate as a table shows it: `holds`, `8T`, `holds*`, **broken in 15**."""
-    fate = answer.claims[claim]
+    fate = answer.claims.get(claim, "")
     if is_broken(fate):
         return f"**{fate}**"
     if fate == UNSHOWN:
@@ -258,4 +276,5 @@ def _listed(names: Sequence[str]) -> str:
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     rows = [f"| {' | '.join(row)} |" for row in (head, *lines)]
     rows.insert(1, "|---" * len(head) + "|")
-    return "\n".join(rows).replace("|  |", "| |")
+    # Twice, for two empty cells in a row share the line between them.
+    return "\n".join(rows).replace("|  |", "| |").replace("|  |", "| |")

@@ -19,18 +19,67 @@ from electorate.protocols.registry import REGISTRY
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 
-SITUATIONS = {
-    "no fault": "--from boot",
-    "a crash": "--crashes 1",
+
+class Suite(NamedTuple):
+    """The situations that protocols of one kind are put in."""
+
+    situations: dict[str, str]
+    """Options by name; `{coordinator}` and `{voters}` stand for ids."""
+    timings: dict[str, str]
+    nodes: dict[str, tuple[int, ...]]
+    """How many, for each timing."""
+    heading: str
+    """What a page says of how many nodes there are."""
+    glance: str = ""
+    """What comes before the name of a timing where all protocols of the kind are compared."""
+    besides: tuple[str, ...] = ()
+    """Claims that are compared there though nobody promises them."""
+    unasked: dict[str, tuple[str, ...]] = {}
+    """Claims that say nothing in a situation."""
+
+    def claims(self, faults: str, claims: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the claims of a page that are judged in a situation."""
+        return tuple(claim for claim in claims if claim not in self.unasked.get(faults, ()))
+
+
+ELECTIONS = Suite(
+    {
+        "no fault": "--from boot",
+        "a crash": "--crashes 1",
+        "a crash and a recovery": "--crashes 1 --recoveries 1",
+        "a wrong suspicion": "--lies 1",
+        "a loss": "--from boot --losses 1",
+    },
+    {"bounded": "", "unbounded": "--timing unbounded --capacity 2 --counter 3"},
+    {"bounded": (2, 3, 4), "unbounded": (2, 3)},
+    "With 2 · 3 · 4 nodes",
+)
+
+LED = "--asks 1 --rule inner.first=1"
+"""Somebody begins the transaction, and all follow node 1 where nobody says otherwise."""
+FAULTS = {
+    "the coordinator crashes": "--crashes 1 --mortal {coordinator}",
+    "one who votes crashes": "--crashes 1 --mortal {voters}",
     "a crash and a recovery": "--crashes 1 --recoveries 1",
-    "a wrong suspicion": "--lies 1",
-    "a loss": "--from boot --losses 1",
+    "a loss": "--losses 1",
+    "a cut link": "--cuts 1",
+    "two cuts and a heal": "--cuts 2 --heals 1",
+    "a pause": "--pauses 1",
 }
-TIMINGS = {
-    "bounded": "",
-    "unbounded": "--timing unbounded --capacity 2 --counter 3",
-}
-NODES = {"bounded": (2, 3, 4), "unbounded": (2, 3)}
+COMMITS = Suite(
+    {
+        "no fault": LED,
+        **{name: f"{LED} {options}" for name, options in FAULTS.items()},
+        "two lead": "--asks 3",
+    },
+    {"bounded": "", "rounds": "--delay 1..1"},
+    {"bounded": (2, 3), "rounds": (2, 3)},
+    "With 2 · 3 who vote",
+    "Commit protocols, ",
+    ("C4", "C5"),
+    # C6 is about runs in which nothing fails; three requests do not make everybody follow one.
+    {**dict.fromkeys(FAULTS, ("C6",)), "two lead": ("C4", "C5")},
+)
 
 UNFINISHED: dict[str, tuple[str, ...]] = {
     "bully": ("a crash and a recovery", "a wrong suspicion"),
@@ -41,8 +90,13 @@ UNFINISHED: dict[str, tuple[str, ...]] = {
     "invitation": ("no fault", "a crash", "a crash and a recovery", "a loss"),
     "invitation-as-printed": ("no fault", "a crash", "a crash and a recovery", "a loss"),
     "park-literal": ("a crash and a recovery",),
+    "two-phase": ("two cuts and a heal", "two lead"),
+    **dict.fromkeys(
+        ("three-phase", "three-phase-as-printed", "three-phase-ballots"),
+        ("a crash and a recovery", "two cuts and a heal", "a pause", "two lead"),
+    ),
 }
-"""Where four nodes have more states than a search may see, and are left out."""
+"""Where the most nodes have more states than a search may see in bounded timing: left out."""
 
 FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "--from")
 """The options that a row begins with; the others follow by name."""
@@ -149,16 +203,29 @@ class Situation(NamedTuple):
     nodes: int
 
     @property
+    def suite(self) -> Suite:
+        """What protocols of its kind are put through."""
+        return suite_of(self.protocol)
+
+    @property
+    def is_largest(self) -> bool:
+        """Whether there are as many nodes as anywhere."""
+        return self.timing == "bounded" and self.nodes == max(self.suite.nodes["bounded"])
+
+    @property
     def is_moved_to_boot(self) -> bool:
         """Whether it begins at boot though the others do not."""
         moved = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
-        return moved and "--from boot" not in SITUATIONS[self.faults]
+        return moved and "--from boot" not in self.suite.situations[self.faults]
 
     @property
     def row(self) -> str:
         start = "--from boot" if self.is_moved_to_boot else ""
-        options = (f"--nodes {self.nodes}", TIMINGS[self.timing], start, SITUATIONS[self.faults])
-        return row(self.protocol, *options)
+        voters = ",".join(map(str, range(1, self.nodes + 1)))
+        faults = self.suite.situations[self.faults]
+        faults = faults.format(coordinator=self.nodes + 1, voters=voters)
+        timing = self.suite.timings[self.timing]
+        return row(self.protocol, f"--nodes {self.nodes}", timing, start, faults)
 
 
 def row(*words: str) -> str:
@@ -197,15 +264,22 @@ def protocols(page: str | None = None) -> list[str]:
     return [name for name in REGISTRY if page_of(name) in asked]
 
 
+def suite_of(protocol: str) -> Suite:
+    """An election begins by itself; what has to be asked to begin is a commit protocol."""
+    return COMMITS if REGISTRY[protocol].machine.begins_by else ELECTIONS
+
+
 def situations(protocol: str) -> Iterator[Situation]:
     """Everything that a protocol is put through."""
-    for timing, sizes in NODES.items():
-        for faults in SITUATIONS:
+    suite = suite_of(protocol)
+    for timing, sizes in suite.nodes.items():
+        for faults in suite.situations:
             if faults == "a wrong suspicion" and not REGISTRY[protocol].machine.uses_views:
                 continue
             for nodes in sizes:
-                if nodes < 4 or faults not in UNFINISHED.get(protocol, ()):
-                    yield Situation(protocol, timing, faults, nodes)
+                each = Situation(protocol, timing, faults, nodes)
+                if not (each.is_largest and faults in UNFINISHED.get(protocol, ())):
+                    yield each
 
 
 def rows() -> dict[str, tuple[str, ...]]:
@@ -214,5 +288,6 @@ def rows() -> dict[str, tuple[str, ...]]:
     for name, page in pages().items():
         asked |= {row: page.claims_of(row) for row in page.rows()}
         for protocol in protocols(name):
-            asked |= dict.fromkeys((each.row for each in situations(protocol)), page.claims)
+            for each in situations(protocol):
+                asked[each.row] = each.suite.claims(each.faults, page.claims)
     return dict(sorted(asked.items()))

@@ -8,8 +8,8 @@ HEAD = f"""\
 # What the checker finds. Before the arrow are a protocol and its options, after it every claim and
 # how many states there are. A line is repeated by
 #   electorate check LINE --keep-going --states-max {STATES_MAX} --claim A1 --claim A2 ...
-# with one goal (A2, P2) at a time. Three nodes unless it says otherwise. Moves are those of the
-# shortest run. Four nodes are left out where they have more than {STATES_MAX:,} states.
+# with one goal (A2, P2, C4, C5) at a time. Three nodes unless it says otherwise. Moves are those of
+# the shortest run. The most nodes are left out where they have more than {STATES_MAX:,} states.
 # `make verdicts` writes this file anew and shows what has changed; whoever commits that says why.
 """
 ARROW = " => "

@@ -79,7 +79,7 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
 
 def _spec(plan: Plan, server: Server | None) -> Spec:
     names = (*ACCOUNTS, ATM)
-    members = dict(zip(names, _free_addresses(len(names)), strict=True))
+    members = dict(zip(names, free_addresses(len(names)), strict=True))
     conninfo = {} if server is None else {name: server.conninfo(name) for name in ACCOUNTS}
     return Spec(plan.kind, members, plan.customers, plan.clients, plan.seed, conninfo)
 
@@ -120,7 +120,7 @@ def _await_commits(plan: Plan, crew: Crew, say: Callable[[str], None]) -> None:
         time.sleep(0.02)
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     """Addresses on loopback, below the ports that systems hand out to whoever connects."""
     found: list[str] = []
     with ExitStack() as held:

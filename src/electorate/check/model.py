@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from electorate.core import Machine, Value
+from electorate.core import Machine, NodeId, Value
 from electorate.trace import Setting
 
 UNLIMITED = 1_000_000_000
@@ -73,6 +73,8 @@ class Model(Value):
     """Whether a crash keeps all or none of a turn's messages, instead of any prefixes."""
     reduced: bool = False
     """Whether only one order is explored of deliveries that commute (check/reduction.py)."""
+    mortal: tuple[NodeId, ...] | None = None
+    """The nodes that may crash; None if all may."""
 
     @property
     def bounded(self) -> bool:
@@ -83,6 +85,10 @@ class Model(Value):
     def detection_ticks(self) -> int:
         """The detection bound in ticks."""
         return 2 * self.setting.timing.T if self.detection is None else self.detection
+
+    def may_crash(self, node: NodeId) -> bool:
+        """Whether a crash of this node is among the faults that may be spent."""
+        return self.mortal is None or node in self.mortal
 
     def first_budget(self) -> Budget:
         """The budget at the start of a run."""
@@ -126,4 +132,6 @@ class Model(Value):
             texts.append(f"detector {kind}{within}{restarts}")
         if self.atomic_turns:
             texts.append("atomic turns")
+        if self.mortal is not None:
+            texts.append(f"only {', '.join(map(str, self.mortal)) or 'nobody'} may crash")
         return texts + (self.budget.texts() or ["no faults"])

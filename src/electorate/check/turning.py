@@ -116,7 +116,7 @@ class Turning:
         self, me: NodeId, before: Sends, turn: Turn, place: int, last: bool
     ) -> Iterator[Torn]:
         """Every crash in the middle of this turn that is not the same as one beside it."""
-        if not self._model.budget.crashes:
+        if not (self._model.budget.crashes and self._model.may_crash(me)):
             return
         wanted = _sends_of(turn, me)
         down = Local(None, turn.state.stable, (), Pulse.AWAKE)

@@ -207,7 +207,7 @@ class World(Board):
                     change = (self.revived(row, place), 0, None)
                     self._take(Move("recover", place), None, place, change, moves)
                 continue
-            if budget.crashes:
+            if budget.crashes and self.model.may_crash(self.ids[place]):
                 state = node.value.state
                 assert state is not None
                 down = self.locals.code(Local(None, state.stable))

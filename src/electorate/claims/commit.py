@@ -105,7 +105,9 @@ def nobody_aborts_unless_somebody_refuses(
     """C6: the first to abort is one who votes no."""
     if memory is True:
         aborted = tuple(node for node, stage in stages(row) if stage is Stage.ABORTED)
-        return Witness(aborted, f"{aborted[0]} has aborted, but nobody had refused")
+        # Whoever did so may have forgotten it in a crash, where logs do not keep their word.
+        who = f"{aborted[0]} has" if aborted else "somebody had"
+        return Witness(aborted, f"{who} aborted, but nobody had refused")
     return None
 
 

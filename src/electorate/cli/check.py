@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     model = model_of(options, protocol)
     machine = protocol.machine(model.setting)
     claims = _claims(options.claim, protocol, model.setting.start)
+    if not options.claim:
+        protocol.verify_that_somebody_asks(model.budget.asks)
     engine = options.engine or default_engine()
     with _progress() as report:
         try:

@@ -46,6 +46,9 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
     budgets = parser.add_argument_group("faults that a run may spend (each 0 by default)")
     for name in BUDGETS:
         budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")
+    budgets.add_argument(
+        "--mortal", type=_ids, metavar="IDS", help="only these may crash: 4, or 1,2,3; default all"
+    )
     budgets.add_argument("--atomic-turns", action="store_true", help="a crash tears no turn apart")
     detectors = parser.add_argument_group("failure detectors")
     detectors.add_argument(
@@ -94,6 +97,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _ids(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdecimal() and len(word) < 10 for word in words):
+        raise argparse.ArgumentTypeError(f"must be ids with commas between, not {text}")
+    return tuple(sorted({int(word) for word in words}))
+
+
 def _threads(text: str) -> int:
     count = _count(text)
     if not 1 <= count <= THREADS_MAX:
@@ -134,9 +144,13 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
     if budget.heals and not budget.cuts:
         raise UsageError("only links that are cut can heal: give --cuts too")
+    setting = _setting(options, protocol)
+    strangers = sorted(set(options.mortal or ()) - set(setting.ids))
+    if strangers:
+        raise UsageError(f"--mortal names {strangers[0]}, which is not a node")
     unreliable = options.detector == Detector.UNRELIABLE
     return Model(
-        _setting(options, protocol),
+        setting,
         budget,
         Bounds(**{name: getattr(options, name) for name in Bounds.__struct_fields__}),
         Detector.UNRELIABLE if unreliable else Detector.EVENTUALLY_PERFECT,
@@ -144,6 +158,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         options.notices_restarts,
         options.atomic_turns,
         not options.no_reduction,
+        options.mortal,
     )
 
 

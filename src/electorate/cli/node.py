@@ -94,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
         _die_with_parent()
     logging.basicConfig(level=logging.WARNING, format="electorate: %(message)s", stream=sys.stderr)
     protocol = find(options.protocol, options.form)
+    protocol.verify_that_it_begins_by_itself()
     config = _config(options, protocol.spelled(), protocol.kind.strongest)
     reporter = _Reporter(options.id)
     try:

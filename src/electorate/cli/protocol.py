@@ -45,6 +45,28 @@ class Protocol(NamedTuple):
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
 
+    @property
+    def waits_for(self) -> str | None:
+        """What somebody has to ask for before anything happens, if so, as the user is told it."""
+        words = " or ".join(request.__name__ for request in self.kind.begins_by)
+        return f"{self.name} does nothing before somebody asks for {words}" if words else None
+
+    def verify_that_it_begins_by_itself(self) -> None:
+        """Where nobody can ask for anything, a machine that has to be asked would wait for ever."""
+        if self.waits_for is not None:
+            raise UsageError(
+                f"{self.waits_for}, and nobody can here: `electorate bank` and `electorate tx "
+                f"serve` run transactions, `electorate check {self.name} --asks 1` searches one"
+            )
+
+    def verify_that_somebody_asks(self, asks: int) -> None:
+        """Where nobody asks for anything, promises would be kept by doing nothing."""
+        if self.waits_for is not None and not asks:
+            raise UsageError(
+                f"{self.waits_for}, and nobody does: give --asks 1 or more, or name with --claim "
+                "what is to be judged all the same"
+            )
+
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
         self.rules(list(setting.rules))

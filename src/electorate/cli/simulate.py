@@ -27,6 +27,7 @@ from electorate.cli.retell import kind_and_form
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
 from electorate.simulate.digest import digest_of, fault_counts, in_T
+from electorate.simulate.fault import Ask
 from electorate.simulate.run import Result
 from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
 from electorate.simulate.start import StartError
@@ -144,6 +145,9 @@ def _subject(options: argparse.Namespace) -> Subject:
     changed["faults"] = replace(scenario.faults, **counts)
     scenario = replace(scenario, **changed)
     verify(scenario)
+    if not scenario.claims:
+        listed = sum(isinstance(fault, Ask) for fault in scenario.listed)
+        protocol.verify_that_somebody_asks(scenario.faults.asks + listed)
     attributes = attributes_of(options.attribute, scenario.ids)
     return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest, attributes)
 

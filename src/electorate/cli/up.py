@@ -103,6 +103,7 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Run the cluster until its time is over or somebody ends it."""
     protocol = find(options.protocol, options.form)
+    protocol.verify_that_it_begins_by_itself()
     protocol.rules(options.rule)
     attributes_of(options.attribute, range(1, options.nodes + 1))
     command = _command(options)

@@ -86,6 +86,9 @@ class Contract:
             types = getattr(machine, name)
             if not (isinstance(types, tuple) and all(_is_subclass(t, kind) for t in types)):
                 raise Breach(f"{name} is {types!r}, not a tuple of kinds of {kind.__name__}")
+        strangers = set(machine.begins_by) - set(machine.requests)
+        if strangers:
+            raise Breach(f"begins_by has {strangers!r}, which are not declared as requests")
         timers = machine.timers
         if not (isinstance(timers, tuple) and all(isinstance(t, Timer) for t in timers)):
             raise Breach(f"timers is {timers!r}, not a tuple of Timers")

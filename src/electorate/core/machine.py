@@ -64,6 +64,8 @@ class Machine(ABC, Generic[S]):
 
     messages: tuple[type[Message], ...] = ()
     requests: tuple[type[Request], ...] = ()
+    begins_by: tuple[type[Request], ...] = ()
+    """Requests without which nothing ever happens; a machine that has none begins by itself."""
     timers: tuple[Timer, ...] = ()
     uses_views: bool = False
     forms: Mapping[str, Rules] = {}

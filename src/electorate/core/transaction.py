@@ -52,6 +52,7 @@ class Transaction(Over[Any]):
     log: Any = TransactionStable
     """What makes an empty log, from the inner stable part."""
     requests = (Begin, Vote, Applied)
+    begins_by = (Begin,)
     timers = (
         Timer(Wait.VOTES),
         Timer(Wait.PATIENCE),

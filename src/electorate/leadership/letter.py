@@ -22,8 +22,10 @@ class Standing(msgspec.Struct, frozen=True, tag=True):
     """The elections in which this node stands, with its priorities; in all others it only votes."""
 
     priorities: dict[str, int]
-    answer: bool = False
-    """Whether I want to know yours."""
+    question: int = 0
+    """Tell me yours, and repeat this number; 0 asks nothing."""
+    answer: int = 0
+    """The number of the question that this answers."""
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):

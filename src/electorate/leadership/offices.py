@@ -41,6 +41,7 @@ class Offices(Guest):
     """The desk of every election of a node."""
 
     def __init__(self, me: NodeId, names: dict[NodeId, str], pace: Pace) -> None:
+        self.kind_of_turns: type[Turns] = Turns
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
         self.me = me
@@ -59,6 +60,7 @@ class Offices(Guest):
         self._strangers: set[NodeId] = set()
         self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
         self._announcing = self._asking = False
+        self._questions = self._awaited = 0
         self._candid: dict[Office, None] = {}
         """Where this node is about to stand, and first hears who else does."""
         self._unheard: frozenset[NodeId] = frozenset()
@@ -85,7 +87,7 @@ class Offices(Guest):
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
         self.alive = alive
-        self._announce(answer=True)
+        self._announce(ask=True)
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
@@ -128,11 +130,13 @@ class Offices(Guest):
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
                     self.office(each.office).take(Received(hello.node, message))
-            case Standing(priorities, answer):
+            case Standing(priorities, question, answer):
                 self._hear_standing(hello.node, priorities)
-                if answer:
-                    self._send(hello.node, self._standing())
-                self._unheard -= {hello.node}
+                if question:
+                    self._send(hello.node, Standing(self._stood(), answer=question))
+                # What was said before my question says nothing about who stands by now.
+                if answer >= self._awaited:
+                    self._unheard -= {hello.node}
                 if self._candid and not self._unheard:
                     self._stand_too()
             case Order(office, token, heir):
@@ -224,12 +228,16 @@ class Offices(Guest):
 
     def stands(self, office: Office, *, is_new: bool) -> None:
         """Tell the others with which priority this node stands now; a new candidate hears them."""
-        self._announce(answer=True)
+        self._announce(ask=True)
         if is_new and self.lived.is_set():
             self._candid[office] = None
             self._unheard = self.alive - {self.me}
+            self._awaited = self._questions + 1
             loop = asyncio.get_running_loop()
-            loop.call_later(self.pace.T_ms / 1000, self.host.enter, self._stand_too)
+            # As long as question and answer take: two that claim the same office at once lose much
+            # time, and the one that yields is no help to the other during that term.
+            answered_s = (2 * self.pace.T_ms + self.pace.P_ms) / 1000
+            loop.call_later(answered_s, self.host.enter, self._stand_too)
 
     def _stand_too(self) -> None:
         """Who else stands has been heard, or cannot be waited for."""
@@ -249,22 +257,23 @@ class Offices(Guest):
             for part in _parts(said):
                 self._send(to, Bundle(part))
 
-    def _announce(self, *, answer: bool = False) -> None:
-        self._asking |= answer
+    def _announce(self, *, ask: bool = False) -> None:
+        self._asking |= ask
         if not self._announcing:
             self._announcing = True
             asyncio.get_running_loop().call_soon(self._tell_all)
 
     def _tell_all(self) -> None:
-        standing = Standing(self._standing().priorities, self._asking)
+        self._questions += self._asking
+        standing = Standing(self._stood(), self._questions if self._asking else 0)
         self._announcing = self._asking = False
         for node in self.names:
             if node != self.me:
                 self._send(node, standing)
 
-    def _standing(self) -> Standing:
+    def _stood(self) -> dict[str, int]:
         stood = {name: office.stands_with for name, office in self.offices.items()}
-        return Standing({name: priority for name, priority in stood.items() if priority})
+        return {name: priority for name, priority in stood.items() if priority}
 
     def _hear_standing(self, node: NodeId, priorities: dict[str, int]) -> None:
         before = self._standings[node]
@@ -316,7 +325,8 @@ class Offices(Guest):
         ids = sorted(self.names)
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
         rules: Any = OfficeMandate.rules_type
-        return Turns(OfficeMandate(members, self.pace.timing, rules(**self.pace.rules)), TURNS_MAX)
+        machine = OfficeMandate(members, self.pace.timing, rules(**self.pace.rules))
+        return self.kind_of_turns(machine, TURNS_MAX)
 
 
 class NodeStopped(Exception):

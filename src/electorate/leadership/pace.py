@@ -41,6 +41,7 @@ class Pace(msgspec.Struct, frozen=True):
         return {
             "grace": Span(ticks=self.grace_ms),
             "preempt_delay": Span(ticks=self.preempt_delay_ms),
+            "void": "failed",
             "witness": "zero",
             "named": "priority",
         }

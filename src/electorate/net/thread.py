@@ -35,6 +35,8 @@ class NodeThread:
         self.node = Node(config, machine, on_change, guest)
         self.error: Exception | None = None
         self.ended = threading.Event()
+        self.on_end: Callable[[], None] = lambda: None
+        """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
 
@@ -73,6 +75,7 @@ class NodeThread:
         finally:
             self._ready.set()
             self.ended.set()
+            self.on_end()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -113,6 +113,7 @@ class ThreePhase(Transaction):
             Assumption.BOUNDED_DELAY,
             Assumption.NO_LOSS,
             Assumption.NO_PAUSE,
+            Assumption.NO_RECOVERY,
             Assumption.NO_PARTITION,
         )
     }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from electorate.testing.faults import Faults
 
-GAP_S = 1.0
+GAP_S = 2.0
 """Between two faults there is at most that time."""
 LENGTH_S = 3.0
 """A fault lasts at most that long."""
@@ -41,21 +41,28 @@ FAULTS = tuple(KINDS)
 async def disturb(
     cluster: Faults, chance: random.Random, seconds: float, faults: tuple[str, ...]
 ) -> None:
-    """Hurt random nodes for a while, one fault for each at a time; at the end all are whole."""
+    """Hurt random nodes for a while, never more than a minority at once; at the end all are whole.
+
+    With two nodes or one there is no such minority, and one is hurt at a time.
+    """
     unknown = ", ".join(sorted(set(faults) - set(FAULTS)))
     if unknown or not faults:
         raise ValueError(f"no fault {unknown or 'at all'}: choose from {', '.join(FAULTS)}")
     loop = asyncio.get_running_loop()
-    hurt: dict[str, tuple[float, Fault]] = {}
-    end = loop.time() + seconds
+    end, most = loop.time() + seconds, max(1, (len(cluster.names) - 1) // 2)
+    mending: dict[str, asyncio.Task[None]] = {}
     while loop.time() < end:
         await asyncio.sleep(min(chance.uniform(0, GAP_S), end - loop.time()))
-        for name in [name for name, (until, _) in hurt.items() if until <= loop.time()]:
-            hurt.pop(name)[1].mend(cluster, name)
+        hurt = [name for name, task in mending.items() if not task.done()]
         well = [name for name in cluster.names if name not in hurt and cluster.is_running(name)]
-        if well:
+        if well and len(hurt) < most:
             name, fault = chance.choice(well), KINDS[chance.choice(faults)]
             fault.hurt(cluster, name, chance)
-            hurt[name] = (loop.time() + chance.uniform(0, LENGTH_S), fault)
-    for name, (_, fault) in hurt.items():
-        fault.mend(cluster, name)
+            length_s = chance.uniform(0, LENGTH_S)
+            mending[name] = loop.create_task(_mend(cluster, name, fault, length_s))
+    await asyncio.gather(*mending.values())
+
+
+async def _mend(cluster: Faults, name: str, fault: Fault, after_s: float) -> None:
+    await asyncio.sleep(after_s)
+    fault.mend(cluster, name)

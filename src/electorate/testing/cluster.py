@@ -66,7 +66,10 @@ class Cluster(Faults):
 
     def node(self, name: str) -> Node:
         """The node that an application would hold there; a new one after each restart."""
-        return self._member(name).node
+        member = self._member(name)
+        if not self._loop.is_running():
+            raise ValueError("the cluster does not run: this is for what runs in it")
+        return member.node
 
     def start(self, program: Program, *given: Any, on: str | Iterable[str] | None = None) -> None:
         """Run `program(node, *given)` in these processes, or in all; again after each restart."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from electorate.core.turn import TrustedTurns
 from electorate.leadership.node import Node
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import number
@@ -28,8 +29,9 @@ class Member:
         self.id = number(name)
         self.clock = Clock()
         self.store = MemoryStore(chance)
+        self.process = Process(name, self.clock)
+        self.process.dead = True  # Until it boots.
         self.node: Node
-        self.process: Process
         self.life: Life
         self.programs: list[tuple[Program, tuple[Any, ...]]] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -57,6 +59,8 @@ class Member:
         self.process = Process(self.name, self.clock)
         engine = SimulatedEngine(self.name, names, pace)
         engine.offices.chance = self._chance.uniform
+        # Real nodes verify every turn of the machine; a test of an application has no need to.
+        engine.offices.kind_of_turns = TrustedTurns
         self.life = engine.life = Life(self.process, engine.offices, network, self.store, watch)
         self.node = Node.of(engine)
         self._tasks = []

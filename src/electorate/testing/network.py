@@ -32,6 +32,9 @@ Reader = Callable[[Frame], None]
 Teller = Callable[[Frame, str], None]
 """Hears of every frame that has arrived or was lost."""
 LOST = "lost"
+CUT = "cut off"
+DOWN = "nobody there"
+BROKEN = "connection broken"
 
 
 class Network:
@@ -86,8 +89,9 @@ class Network:
         self._count += 1
         frame = Frame(self._count, self._connections[channel], to, hello, hears, body)
         at = max(self._arrives[channel], self._loop.now + self.travel_s())
-        if channel in self._cut or self._chance.random() < self.loss:
-            self._tell(frame, LOST)
+        is_lost = self._chance.random() < self.loss
+        if is_lost or channel in self._cut:
+            self._tell(frame, LOST if is_lost else CUT)
             return
         self._arrives[channel] = at
         self._under_way[channel][frame.number] = frame
@@ -107,14 +111,18 @@ class Network:
 
     def _drop(self, frames: dict[int, Frame], kept: int) -> None:
         for number in list(frames)[kept:]:
-            self._tell(frames.pop(number), LOST)
+            self._tell(frames.pop(number), DOWN)
 
     def _arrive(self, frame: Frame) -> None:
         if self._under_way[frame.channel].pop(frame.number, None) is None:
             return
         read = self._readers.get(frame.to)
-        if read is None or frame.channel in self._cut or not self.stands(frame):
-            self._tell(frame, LOST)
+        if frame.channel in self._cut:
+            self._tell(frame, CUT)
+        elif read is None:
+            self._tell(frame, DOWN)
+        elif not self.stands(frame):
+            self._tell(frame, BROKEN)
         else:
             self._tell(frame, "")
             read(frame)

@@ -10,7 +10,7 @@ from electorate.core.value import text_of
 from electorate.leadership.letter import Bundle, Letter, Standing
 from electorate.leadership.offices import Offices
 from electorate.protocols.mandate.message import Claim, Grant, Poll
-from electorate.testing.network import Frame
+from electorate.testing.network import LOST, Frame
 
 LINES_MAX = 100_000
 
@@ -34,7 +34,7 @@ class Sentence:
             case Poll(silent):
                 return silent
             case Claim() | Grant():
-                return message.round > 0 and not self._fate
+                return message.round > 0 and self._fate != LOST
         return False
 
     def __str__(self) -> str:

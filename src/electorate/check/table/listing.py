@@ -165,7 +165,7 @@ class Listing:
 
     def _fault_effects(self, place: int, node: LocalCard, left: Budget, budget: int) -> None:
         world, value = self.world, node.value
-        if left.crashes:
+        if left.crashes and world.model.may_crash(world.ids[place]):
             assert value.state is not None
             down = world.locals.code(Local(None, value.state.stable))
             self._add(place, budget=self._spent(left, "crashes"), down=down)

@@ -73,7 +73,8 @@ def withdraw(terms: Terms, s: AnyState, over: Wait | None) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
     ended: list[Effect] = [CancelTimer(w) for w in (Wait.ANSWER, _idle(s)) if w != over]
     released = terms.to_others(s, Release(s.stable.promise.epoch))
-    return wait(replace(s, failed=True), [*ended, *released, terms.back_off(s.me)])
+    s = replace(s, failed=terms.rules.void == "failed")
+    return wait(s, [*ended, *released, terms.back_off(s.me)])
 
 
 def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:

@@ -44,8 +44,11 @@ class MandateRules(OverRules):
     """Whether a node that has claimed before claims a new epoch."""
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
-    void: Literal["failed", "own", "never"] = "failed"
-    """Which promises to myself do not bind me: of a claim that failed, of any, of none."""
+    void: Literal["never", "failed", "own"] = "never"
+    """Which promises to myself do not bind me: of no claim, of one that failed, of any.
+
+    Where two have claimed the same epoch, `failed` wins the loser back as a voter.
+    """
     grants: Literal["free", "always"] = "free"
     """Whether a node that is bound refuses others."""
     release: Literal["ended", "asked"] = "ended"

@@ -1,0 +1,1 @@
+"""An application over an election: groups share out work, and join what came of it."""

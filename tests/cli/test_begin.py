@@ -1,0 +1,75 @@
+"""Machines that do nothing unless they are asked: said where nobody asks, not kept running."""
+
+from pathlib import Path
+
+import pytest
+
+from electorate.core import Members, ProtocolError, Request, Timing, Turns
+from electorate.protocols.bully import Bully
+from electorate.protocols.registry import REGISTRY
+from tests.cli.run import Run
+
+COMMITS = ["two-phase", "three-phase", "three-phase-as-printed", "three-phase-ballots"]
+ADVICE = "`electorate bank` and `electorate tx serve` run transactions"
+
+
+def one_line(err: str) -> str:
+    assert err.count("\n") == 1
+    return err
+
+
+def test_commit_protocols_wait_to_be_asked_and_elections_begin_by_themselves() -> None:
+    assert [name for name, entry in REGISTRY.items() if entry.machine.begins_by] == COMMITS
+
+
+@pytest.mark.parametrize("name", [*COMMITS, "two-phase-over-bully"])
+def test_up_and_node_say_who_would_begin_a_transaction(
+    electorate: Run, tmp_path: Path, name: str
+) -> None:
+    data = tmp_path / "data"
+    alone = ["--id", "1", "--member", "1@127.0.0.1:7401", "--data", str(data)]
+    for words in (["up", "--protocol", name], ["node", name, *alone]):
+        ran = electorate(*words)
+        assert (ran.code, ran.out) == (2, "")
+        told = one_line(ran.err)
+        assert told.startswith(f"electorate: {name} does nothing before somebody asks for Begin")
+        assert ADVICE in told
+        assert f"`electorate check {name} --asks 1`" in told
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("command", ["check", "simulate"])
+def test_promises_are_not_said_to_hold_where_nothing_happens(electorate: Run, command: str) -> None:
+    ran = electorate(command, "two-phase", "--nodes", "2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "give --asks 1 or more" in one_line(ran.err)
+
+
+@pytest.mark.parametrize("more", [["--asks", "1"], ["--claim", "C1"]])
+@pytest.mark.parametrize("command", ["check", "simulate"])
+def test_whoever_asks_or_names_a_claim_is_answered(
+    electorate: Run, command: str, more: list[str]
+) -> None:
+    engine = ["--engine", "python"] if command == "check" else []
+    assert electorate(command, "two-phase", "--nodes", "2", *engine, *more).code == 0
+
+
+def test_an_ask_in_a_scenario_counts(electorate: Run, tmp_path: Path) -> None:
+    scenario = tmp_path / "ask.toml"
+    scenario.write_text("nodes = 3\n[faults]\nasks = 2\n", encoding="utf-8")
+    assert electorate("simulate", "two-phase", "--scenario", str(scenario)).code == 0
+
+
+class Start(Request):
+    """Begin."""
+
+
+class Undeclared(Bully):
+    """It waits for what it does not know."""
+
+    begins_by = (Start,)
+
+
+def test_what_a_machine_begins_by_is_among_its_requests() -> None:
+    with pytest.raises(ProtocolError, match="begins_by has"):
+        Turns(Undeclared(Members.of((1, 2)), Timing()))
