@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from electorate.leadership.engine import TransferFailed
+from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
-from tests.leadership.cluster import run, running, until
+from tests.leadership.cluster import Cluster, run, running, until
 
 
 def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_else(
@@ -36,6 +37,49 @@ def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_els
             freed.set()
             await until(lambda: len(worked) == 2)
             working.cancel()
+
+    run(scene())
+
+
+def test_after_every_term_everybody_comes_to_know_the_next_leader(tmp_path: Path) -> None:
+    """Also when two claim the same token at once, and one of them gets it."""
+
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand()
+            for _ in range(20):
+                await until(lambda: agreed(cluster))
+                leader = cluster.election("a").leader.leader
+                assert leader is not None
+                await cluster.election(leader).step_down()
+
+    run(scene())
+
+
+def agreed(cluster: Cluster) -> bool:
+    """Whether everybody names the same leader, and that one knows that it is."""
+    (first, *others) = {cluster.election(name).leader for name in cluster.nodes}
+    return not others and first.leader is not None and cluster.leads(first.leader)
+
+
+def test_a_node_that_fails_cancels_its_work_and_says_why(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand("a")
+            await cluster.led("a")
+            term, worker = cluster.terms["a"], cluster.workers.pop("a")
+            node = cluster.nodes.pop("a")
+            node._engine.do(fail)
+            with pytest.raises(NodeStopped, match="the node has stopped"):
+                await worker
+            assert term.lost.is_set()
+            with pytest.raises(OSError, match="the disk is full"):
+                await node.__aexit__()
+            cluster.stand("b")
+            await until(lambda: cluster.leads("b"))
 
     run(scene())
 

@@ -12,6 +12,7 @@ from electorate.leadership.engine import Engine
 from electorate.leadership.office import Office
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
+from electorate.leadership.term import Term
 from electorate.net.config import NodeConfig
 from electorate.net.thread import NodeThread
 from electorate.trace import Connections, Setting
@@ -41,7 +42,9 @@ class ThreadEngine(Engine):
         )
         machine = Anyone(setting.members(), timing)
         self._thread = NodeThread(config, machine, self._changed, self.offices)
+        self._thread.on_end = self._fail_waits
         self.offices.call = self._thread.call
+        self._waits: set[concurrent.futures.Future[Term]] = set()
 
     async def begin(self) -> None:
         """Start, and wait until the others were reached or proved unreachable."""
@@ -89,6 +92,24 @@ class ThreadEngine(Engine):
                 return made.result(0.1)
             except concurrent.futures.TimeoutError:
                 self.expect_running()
+
+    def wait(self, office: Office) -> "concurrent.futures.Future[Term]":
+        """A term, once there is one; NodeStopped if the node ends before."""
+        future: concurrent.futures.Future[Term] = concurrent.futures.Future()
+        self._waits.add(future)
+        future.add_done_callback(self._waits.discard)
+        self.do(office.wait, future)
+        if self._thread.ended.is_set():
+            self._fail_waits()
+        return future
+
+    def _fail_waits(self) -> None:
+        """What was asked for while the node was ending has been heard by nobody."""
+        error = NodeStopped("the node has stopped")
+        error.__cause__ = self._thread.error
+        for future in list(self._waits):
+            with suppress(concurrent.futures.InvalidStateError):
+                future.set_exception(error)
 
     def _await_end_of_work(self) -> None:
         """Wait until no work is left and the others have been told, but not for ever."""

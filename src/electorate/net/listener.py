@@ -60,6 +60,7 @@ class Listener:
         on_frame: Callable[[Hello, Beat | Letter], None],
         on_broken: Callable[[NodeId], None],
         live_ms: float,
+        called: Callable[[NodeId], str] = str,
     ) -> None:
         self.counters: Counter[str] = Counter()
         self._me = me
@@ -69,6 +70,7 @@ class Listener:
         self._on_frame = on_frame
         self._on_broken = on_broken
         self._live_ms = live_ms
+        self._called = called
         self._callers: dict[NodeId, Caller] = {}
         self._heard_at: dict[NodeId, float] = {}
         self._strangers: dict[asyncio.StreamWriter, None] = {}
@@ -152,7 +154,8 @@ class Listener:
         self.counters[key] += 1
         times = self.counters[key]
         if times & (times - 1) == 0:
-            log.warning("node %s closed a connection: %s (%d so far)", self._me, reason, times)
+            me = self._called(self._me)
+            log.warning("node %s closed a connection: %s (%d so far)", me, reason, times)
 
     async def _introduced(self, reader: asyncio.StreamReader) -> Hello:
         try:
@@ -165,13 +168,17 @@ class Listener:
         if hello.cluster != self._cluster:
             raise BadFrame("hello from another cluster")
         if hello.node == self._me:
-            raise Taken(f"hello from a second node {self._me}: that is me")
+            raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self._others:
             raise BadFrame("hello from a stranger")
         if hello.to != self._me:
-            raise BadFrame(f"hello to node {hello.to}: this is node {self._me}")
+            raise BadFrame(
+                f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"
+            )
         if self._is_second(hello):
-            raise Taken(f"hello from a second node {hello.node} while the first is live")
+            raise Taken(
+                f"hello from a second node {self._called(hello.node)} while the first is live"
+            )
         return hello
 
     def _is_second(self, hello: Hello) -> bool:

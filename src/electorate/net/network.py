@@ -69,6 +69,7 @@ class Network:
             on_frame=self._framed,
             on_broken=self._lost_caller,
             live_ms=config.timeout_ms,
+            called=config.called,
         )
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, 2 * T)
         self._config = config

@@ -35,6 +35,8 @@ class NodeThread:
         self.node = Node(config, machine, on_change, guest)
         self.error: Exception | None = None
         self.ended = threading.Event()
+        self.on_end: Callable[[], None] = lambda: None
+        """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
 
@@ -68,10 +70,12 @@ class NodeThread:
             asyncio.run(self._main())
         except Exception as error:
             self.error = error
-            log.exception("node %s has ended", self.node.config.me)
+            config = self.node.config
+            log.exception("node %s has ended", config.called(config.me))
         finally:
             self._ready.set()
             self.ended.set()
+            self.on_end()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
