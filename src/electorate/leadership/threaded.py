@@ -38,6 +38,7 @@ class ThreadEngine(Engine):
             Path(data_dir),
             beat_ms=self.pace.beat_ms,
             timeout_ms=self.pace.timeout_ms,
+            probe_ms=2 * self.pace.T_ms,
             names=self.names,
         )
         machine = Anyone(setting.members(), timing)

@@ -22,6 +22,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     beat_ms: float = 50.0
     timeout_ms: float = 400.0
     detector: str = "heartbeat"
+    probe_ms: float | None = None
+    """How soon a node answers that was asked because a connection broke; 2T unless told."""
     first_wait_ms: float = 0.0
     """How long the very first life waits for the other nodes to be started too."""
     names: dict[NodeId, str] = {}

@@ -71,7 +71,8 @@ class Network:
             live_ms=config.timeout_ms,
             called=config.called,
         )
-        self._detector = DETECTORS[config.detector](others, config.timeout_ms, 2 * T)
+        probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
+        self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
         self._config = config
         self._cluster = cluster
         self._reader = reader

@@ -199,7 +199,7 @@ class Clerk(Guest):
         """Forget a transaction that is over, once nothing more is being done for it."""
         if not deal.view.over or deal.busy or deal.tx not in self.deals:
             return
-        self.drop(deal.tx)
+        deal.drop()
         del self.deals[deal.tx]
         deal.ended.set_result(None)
         deal.close()
@@ -208,7 +208,7 @@ class Clerk(Guest):
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
-        self.drop(deal.tx)
+        deal.drop()
         del self.deals[deal.tx]
         deal.close()
 

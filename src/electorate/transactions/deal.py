@@ -38,12 +38,15 @@ from electorate.net.clock import now_ms
 from electorate.net.instance import Instance
 from electorate.transactions.letter import Parts
 from electorate.transactions.log import Record
+from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Damaged
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 
 class Desk(Protocol):
     """What a deal needs of its node."""
+
+    pace: Pace
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done; what it raises ends the node."""
@@ -97,12 +100,15 @@ class Deal:
         self._instance = Instance(turns, me, self)
         self._hand: asyncio.Task[None] | None = None
         self._lost = False
+        self._kept = False
+        """Whether it may be in the log."""
+        self._said_ms = now_ms()
         self._alarm: asyncio.TimerHandle | None = None
 
     def boot(self, record: Record | None, stable: Stable | None) -> None:
         """Begin, or go on from what is in the log."""
         if record is not None:
-            self.began, self.by_hand = record.began, record.by_hand
+            self.began, self.by_hand, self._kept = record.began, record.by_hand, True
         self._instance.boot(stable, frozenset())
         self._look()
 
@@ -157,12 +163,24 @@ class Deal:
         """Whether the resource is being asked for something."""
         return self._hand is not None and not self._hand.done()
 
+    def drop(self) -> None:
+        """Force it out of the log, once."""
+        if self._kept:
+            self._kept = False
+            self._desk.drop(self.tx)
+
     def tell_again(self, to: NodeId) -> None:
         """Tell the decision to one who has done otherwise."""
         self._desk.post(to, self, word_of(self.view.state))
 
     def remind(self) -> None:
-        """Say once more what was not answered: it may have been lost. Networks double messages."""
+        """Say once more what was not answered: it may have been lost. Networks double messages.
+
+        Who asks too soon may ask one that is just done with it, and has to be told anew.
+        """
+        if now_ms() - self._said_ms < self._desk.pace.again_ms:
+            return
+        self._said_ms = now_ms()
         view = self.view
         if view.coordinates and view.state is Stage.UNCERTAIN:
             for part in self.parts.participants:
@@ -233,6 +251,7 @@ class Deal:
         """Force it into the log. Who has not voted or begun has nothing to remember."""
         if stable.stage is not Stage.WORKING:
             data = Codec.encode(stable)
+            self._kept = True
             self._desk.keep(self.tx, Record(self.parts, data, self.began, self.by_hand))
             self._desk.watch(self.tx, f"saved {stable.stage}")
 
@@ -242,7 +261,8 @@ class Deal:
             return
         if isinstance(message, Forget):
             # First gone from here: so who is told to commit and knows of nothing has lost it.
-            self._desk.drop(self.tx)
+            self.drop()
+        self._said_ms = now_ms()
         self._desk.post(to, self, message)
         self._desk.watch(self.tx, f"sent {type(message).__name__}")
 
