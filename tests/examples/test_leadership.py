@@ -127,3 +127,10 @@ def test_the_same_primary_with_its_row_in_postgresql(tmp_path: Path) -> None:
             troupe.await_word("wrote", *{"a", "b", "c"} - {first})
             assert set(troupe.end().values()) == {0}
         assert not (tmp_path / "shared.db").exists()
+
+
+def test_the_readme_begins_with_the_worker() -> None:
+    readme = (ROOT / "README.md").read_text()
+    first = re.search(r"```python\n(.*?)```", readme, re.S)
+    assert first is not None
+    assert first[1] in (ROOT / "examples" / "worker.py").read_text()
