@@ -1,0 +1,105 @@
+"""What is compared: systems that elect a leader, each with its settings."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from electorate.leadership.pace import Pace
+
+APPLICATIONS = "benchmarks.leadership.application"
+FAULTS = ("kill", "stop", "partition", "hand-over", "cold")
+
+TUNED = Pace(T_ms=10, P_ms=5, beat_ms=20, timeout_ms=150)
+"""For machines in one room that have a core to spare."""
+
+
+class Seat(NamedTuple):
+    """One node of a cluster: where it is, and where it keeps what it keeps."""
+
+    name: str
+    number: int
+    host: str
+    ports: tuple[int, int, int]
+    folder: Path
+
+
+class Contender(Protocol):
+    """A system with its settings."""
+
+    @property
+    def system(self) -> str:
+        """By which word it is chosen."""
+
+    @property
+    def title(self) -> str:
+        """How the table calls it."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What it can be put through."""
+
+    @property
+    def rest_s(self) -> float:
+        """How long it needs to be whole again after a fault."""
+
+    @property
+    def trials_max(self) -> int:
+        """More would take too long."""
+
+    def missing(self) -> str | None:
+        """How to get what it needs, None if all is there."""
+
+    def version(self) -> str:
+        """What exactly is measured."""
+
+    def commands(self, seat: Seat, seats: list[Seat]) -> list[list[str]]:
+        """The processes of one node; the last is the application, the others are servers."""
+
+
+class Electorate(NamedTuple):
+    """This package: application and node are one process."""
+
+    setting: str
+    pace: Pace
+    elections: int = 1
+
+    system = "electorate"
+    faults = FAULTS
+    trials_max = 1 << 30
+
+    @property
+    def title(self) -> str:
+        """With the lengths that decide."""
+        return f"electorate, {self.setting} (T {self.pace.T_ms}, P {self.pace.P_ms} ms)"
+
+    @property
+    def rest_s(self) -> float:
+        """Connections come back within a second."""
+        return 1.2
+
+    def missing(self) -> str | None:
+        """It is here."""
+        return None
+
+    def version(self) -> str:
+        """Of the package."""
+        return f"electorate {version('electorate')}"
+
+    def commands(self, seat: Seat, seats: list[Seat]) -> list[list[str]]:
+        """One process."""
+        places = [f"{each.name}@{each.host}:{each.ports[0]}" for each in seats]
+        pace = msgspec.json.encode(self.pace).decode()
+        words = [seat.name, str(seat.folder), str(self.elections), pace, *places]
+        return [application("electorate", *words)]
+
+
+DEFAULTS = Electorate("defaults", Pace())
+FAST = Electorate("tuned", TUNED)
+
+
+def application(name: str, *words: str) -> list[str]:
+    """How to start an application."""
+    return [sys.executable, "-m", f"{APPLICATIONS}.{name}", *words]
