@@ -46,7 +46,7 @@ class Place(NamedTuple):
         cores = os.cpu_count()
         return cls(
             datetime.date.today().isoformat(),
-            f"{_processor()}, {cores} cores, {platform.system()} {platform.machine()}",
+            f"{processor()}, {cores} cores, {platform.system()} {platform.machine()}",
             os.getloadavg()[0],
             tuple(dict.fromkeys(part for each in engines for part in each.versions())),
             tuple(left_out),
@@ -164,13 +164,13 @@ def as_markdown(place: Place, measured: Measured) -> str:
     return "\n".join(lines)
 
 
-def rewritten(page: str, tables: str) -> str:
+def rewritten(page: str, tables: str, first: str = BEGIN, last: str = END) -> str:
     """A page with these tables between its two marks."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = page.partition(first)
+    _, end, after = rest.partition(last)
     if not (begin and end):
-        raise SystemExit(f"the page has no {BEGIN} … {END}")
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+        raise SystemExit(f"the page has no {first} … {last}")
+    return f"{before}{first}\n\n{tables}\n\n{last}{after}"
 
 
 def _line(cells: tuple[str, ...] | list[str]) -> str:
@@ -202,7 +202,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
     """The kind of processor, where the system says it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():

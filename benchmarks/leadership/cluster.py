@@ -22,6 +22,9 @@ from benchmarks.leadership.contender import Contender, Seat
 PORTS = range(20_000, 32_000)
 """Below what the system itself gives to connections."""
 
+BOUND = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+"""Should the benchmark itself be killed, nothing of it goes on."""
+
 
 class Said(NamedTuple):
     """What an application said, and when."""
@@ -68,7 +71,8 @@ class Cluster:
         self._running[seat] = running = []
         for command in commands:
             is_application = command is commands[-1]
-            running.append(self._process(self._prefix(seat) + command, is_application))
+            whole = [*self._prefix(seat), *BOUND, *command]
+            running.append(self._process(whole, is_application))
         threading.Thread(target=self._read, args=(seat, running[-1]), daemon=True).start()
 
     def _process(self, command: list[str], is_application: bool) -> "subprocess.Popen[str]":

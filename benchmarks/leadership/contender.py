@@ -15,6 +15,9 @@ FAULTS = ("kill", "stop", "partition", "hand-over", "cold")
 TUNED = Pace(T_ms=10, P_ms=5, beat_ms=20, timeout_ms=150)
 """For machines in one room that have a core to spare."""
 
+LEISURE = Pace(T_ms=500, P_ms=250, beat_ms=1000, timeout_ms=8000)
+"""For many nodes on few cores: everything ten times as slow, and more."""
+
 
 class Seat(NamedTuple):
     """One node of a cluster: where it is, and where it keeps what it keeps."""
@@ -98,6 +101,7 @@ class Electorate(NamedTuple):
 
 DEFAULTS = Electorate("defaults", Pace())
 FAST = Electorate("tuned", TUNED)
+SLOW = Electorate("slow", LEISURE)
 
 
 def application(name: str, *words: str) -> list[str]:

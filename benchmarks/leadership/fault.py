@@ -4,15 +4,14 @@ import random
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple
 
 from benchmarks.leadership.cluster import Cluster, Said, Silence, cluster, now_ns
 from benchmarks.leadership.contender import Contender, Seat
 from benchmarks.leadership.island import Islands, islands, unavailable
 
-PATIENCE_S = 30.0
-LONG_PATIENCE_S = 150.0
+PATIENCE_S = 150.0
 BEFORE_MENDING_S = 0.5
 COLD = "cold"
 
@@ -38,12 +37,14 @@ def trials(contender: Contender, fault: str, nodes: int, count: int) -> Iterator
     with ExitStack() as stack:
         islanded = stack.enter_context(islands(nodes)) if fault == "partition" else None
         running = stack.enter_context(_cluster(contender, nodes, islanded))
-        _begin(running)
+        begin(running)
         for _ in range(count):
             yield _trial(running, fault, islanded)
 
 
-def _cluster(contender: Contender, nodes: int, islanded: Islands | None) -> "cluster":  # type: ignore[valid-type]
+def _cluster(
+    contender: Contender, nodes: int, islanded: Islands | None
+) -> AbstractContextManager[Cluster]:
     if islanded is None:
         return cluster(contender, nodes)
     return cluster(contender, nodes, islanded.host, lambda seat: islanded.prefix(seat.number))
@@ -56,19 +57,19 @@ def _cold_start(contender: Contender, nodes: int) -> Trial:
         for seat in fresh.seats:
             fresh.start(seat)
         try:
-            held = fresh.until(lambda said: said.what == "held", LONG_PATIENCE_S)
+            held = fresh.until(lambda said: said.what == "held", PATIENCE_S)
         except Silence as silence:
             return Trial(None, f"no leader: {silence}")
         return Trial((held.at_ns - begun) / 1e6)
 
 
-def _begin(running: Cluster) -> None:
+def begin(running: Cluster) -> None:
     """Start all nodes, and wait until they are there and one of them leads."""
     for seat in running.seats:
         running.start(seat)
     missing = set(running.seats)
     while missing or running.leader is None:
-        missing.discard(running.until(lambda _: True, LONG_PATIENCE_S).seat)
+        missing.discard(running.until(lambda _: True, PATIENCE_S).seat)
     time.sleep(running.contender.rest_s)
 
 
@@ -87,7 +88,7 @@ def _trial(running: Cluster, fault: str, islanded: Islands | None) -> Trial:
 
     trial = Trial(None, "no successor")
     try:
-        heir = running.until(is_heir, LONG_PATIENCE_S)
+        heir = running.until(is_heir, PATIENCE_S)
         trial = Trial((heir.at_ns - begun) / 1e6)
         if heir.about <= before.about:
             trial = Trial(None, f"token {heir.about} after token {before.about}")
@@ -119,7 +120,7 @@ def _mend(running: Cluster, fault: str, struck: Seat, islanded: Islands | None) 
     if fault == "kill":
         running.bury(struck)
         running.start(struck)
-        running.until(lambda said: said.seat == struck and said.what == "ready", LONG_PATIENCE_S)
+        running.until(lambda said: said.seat == struck and said.what == "ready", PATIENCE_S)
     else:
         time.sleep(BEFORE_MENDING_S)
         if fault == "stop":

@@ -99,8 +99,11 @@ class ZooKeeper(NamedTuple):
 
     def version(self) -> str:
         """Of the servers and of the clients."""
-        found = re.search(r"-([\d.]+)\.jar", JARS[0].resolve().name)
-        return f"ZooKeeper {found[1] if found else ''} with kazoo {version('kazoo')}"
+        numbers = (
+            re.fullmatch(r"zookeeper-([\d.]+)\.jar", jar.name) for jar in JARS[0].parent.iterdir()
+        )
+        number = next((found[1] for found in numbers if found), "of unknown version")
+        return f"ZooKeeper {number} with kazoo {version('kazoo')}"
 
     def commands(self, seat: Seat, seats: list[Seat]) -> list[list[str]]:
         """A server with its files, and an application that speaks to it."""

@@ -10,7 +10,6 @@ import json
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
 from typing import Any
 
@@ -36,8 +35,9 @@ class Application:
         say("ready")
         while True:
             lost = threading.Event()
-            threading.Thread(target=self._keep_alive, args=(lease, lost), daemon=True).start()
-            self._campaign(lease, lost)
+            # A campaign does not end by itself when its lease is gone: it is left behind.
+            for act in (self._keep_alive, self._campaign):
+                threading.Thread(target=act, args=(lease, lost), daemon=True).start()
             lost.wait()
             lease = self._lease()
 
@@ -73,6 +73,8 @@ class Application:
             except (OSError, ValueError):
                 time.sleep(AGAIN_S)
                 continue
+            if lost.is_set():
+                return
             self._resigning.clear()
             say("held", int(leader["rev"]))
             while not lost.is_set():
