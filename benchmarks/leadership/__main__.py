@@ -11,6 +11,7 @@ Clusters of real processes on this machine, beside other systems where they are 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.leadership.calm import calm
@@ -119,7 +120,7 @@ def _strike(options: argparse.Namespace, contender: Contender, fault: str, resul
 def _idle(options: argparse.Namespace, parts: list[str], result: Result) -> None:
     plan = [(each, nodes) for each, nodes in IDLE if "idle" in parts]
     if "many" in parts:
-        plan += [(each._replace(elections=MANY_ELECTIONS), options.nodes) for each in MANY]
+        plan += [(replace(each, elections=MANY_ELECTIONS), options.nodes) for each in MANY]
     for each, nodes in plan:
         _progress(f"idle, {each.title}: {nodes} nodes, {each.elections} elections")
         result.costs.append((each.title, cost(each, nodes, each.elections, options.seconds)))

@@ -1,9 +1,11 @@
 """What is compared: systems that elect a leader, each with its settings."""
 
 import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -29,40 +31,38 @@ class Seat(NamedTuple):
     folder: Path
 
 
-class Contender(Protocol):
+class Contender(ABC):
     """A system with its settings."""
 
-    @property
-    def system(self) -> str:
-        """By which word it is chosen."""
+    system: ClassVar[str]
+    """By which word it is chosen."""
+    faults: ClassVar[tuple[str, ...]] = FAULTS
+    """What it can be put through."""
+    rest_s: float = 2.0
+    """How long it needs to be whole again after a fault."""
+    trials_max: int = 1 << 30
+    """More would take too long."""
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """How the table calls it."""
 
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """What it can be put through."""
-
-    @property
-    def rest_s(self) -> float:
-        """How long it needs to be whole again after a fault."""
-
-    @property
-    def trials_max(self) -> int:
-        """More would take too long."""
-
+    @abstractmethod
     def missing(self) -> str | None:
         """How to get what it needs, None if all is there."""
 
+    @abstractmethod
     def version(self) -> str:
         """What exactly is measured."""
 
+    @abstractmethod
     def commands(self, seat: Seat, seats: list[Seat]) -> list[list[str]]:
         """The processes of one node; the last is the application, the others are servers."""
 
 
-class Electorate(NamedTuple):
+@dataclass(frozen=True)
+class Electorate(Contender):
     """This package: application and node are one process."""
 
     setting: str
@@ -70,18 +70,12 @@ class Electorate(NamedTuple):
     elections: int = 1
 
     system = "electorate"
-    faults = FAULTS
-    trials_max = 1 << 30
+    rest_s = 1.2
 
     @property
     def title(self) -> str:
         """With the lengths that decide."""
         return f"electorate, {self.setting} (T {self.pace.T_ms}, P {self.pace.P_ms} ms)"
-
-    @property
-    def rest_s(self) -> float:
-        """Connections come back within a second."""
-        return 1.2
 
     def missing(self) -> str | None:
         """It is here."""

@@ -85,7 +85,7 @@ def as_object(result: Result) -> dict[str, Any]:
 def as_markdown(result: Result) -> str:
     """Tables that are fit for a page and for a terminal."""
     lines = [
-        f"{datetime.date.today().isoformat()}; {_machine()}; load {result.load:.1f} at the beginning.",
+        f"{datetime.date.today()}; {_machine()}; load {result.load:.1f} at the beginning.",
         f"Python {platform.python_version()}, {', '.join(result.versions)}.",
     ]
     for part in (_failover(result), _calm(result), _costs(result)):

@@ -1,21 +1,22 @@
-"""The other systems. A node of theirs is a server and an application beside it, if they have servers."""
+"""The other systems: a node is an application, and beside it a server if there are servers."""
 
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
-from benchmarks.leadership.contender import FAULTS, Seat, application
+from benchmarks.leadership.contender import Contender, Seat, application
 
 JARS = [Path("/usr/share/java") / name for name in ("zookeeper.jar", "slf4j-nop.jar")]
 JAVA = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 ZOOKEEPER_MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
-class Etcd(NamedTuple):
+@dataclass(frozen=True)
+class Etcd(Contender):
     """Etcd's own election service; who leads holds a lease."""
 
     ttl_s: int
@@ -23,7 +24,6 @@ class Etcd(NamedTuple):
     election_ms: int = 1000
 
     system = "etcd"
-    faults = FAULTS
 
     @property
     def title(self) -> str:
@@ -32,12 +32,7 @@ class Etcd(NamedTuple):
         return f"etcd, lease {self.ttl_s} s{pace}"
 
     @property
-    def rest_s(self) -> float:
-        """Until a node that came back has noticed that its lease is gone."""
-        return self.ttl_s + 1.0 if self.ttl_s < 10 else 2.0
-
-    @property
-    def trials_max(self) -> int:
+    def trials_max(self) -> int:  # type: ignore[override]
         """Nobody waits for a minute again and again."""
         return 3 if self.ttl_s > 10 else 1 << 30
 
@@ -71,25 +66,19 @@ class Etcd(NamedTuple):
         return [server, application("etcd", seat.name, outside, str(self.ttl_s))]
 
 
-class ZooKeeper(NamedTuple):
+@dataclass(frozen=True)
+class ZooKeeper(Contender):
     """The election recipe of kazoo; who leads holds a session."""
 
     session_s: float
     tick_ms: int = 2000
 
     system = "zookeeper"
-    faults = FAULTS
-    trials_max = 1 << 30
 
     @property
     def title(self) -> str:
         """With the session, and the pace of the servers."""
         return f"ZooKeeper with kazoo, session {self.session_s:g} s, tick {self.tick_ms} ms"
-
-    @property
-    def rest_s(self) -> float:
-        """Until a node that came back has a session again."""
-        return 2.0
 
     def missing(self) -> str | None:
         """Two things have to be installed."""
@@ -128,7 +117,8 @@ class ZooKeeper(NamedTuple):
         return [server, application("zookeeper", seat.name, where, str(self.session_s))]
 
 
-class PySyncObj(NamedTuple):
+@dataclass(frozen=True)
+class PySyncObj(Contender):
     """Raft in the application's own process; who leads is the leader of the group, by no lease."""
 
     shortest_s: float = 0.4
@@ -137,8 +127,6 @@ class PySyncObj(NamedTuple):
 
     system = "pysyncobj"
     faults = ("kill", "stop", "partition", "cold")
-    rest_s = 2.0
-    trials_max = 1 << 30
 
     @property
     def title(self) -> str:

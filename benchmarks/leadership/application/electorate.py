@@ -26,7 +26,11 @@ class Application:
     async def run(self) -> None:
         """Stand everywhere, and obey."""
         loop = asyncio.get_running_loop()
-        obey(lambda order: loop.call_soon_threadsafe(self._order, order) and None)
+
+        def order(words: str) -> None:
+            loop.call_soon_threadsafe(self._order, words)
+
+        obey(order)
         say("ready")
         await asyncio.gather(*map(self._stand, self._elections))
 

@@ -15,7 +15,7 @@ from benchmarks.leadership.application.voice import obey, say
 LEADER = 2
 
 
-def main(timings: list[float], me: str, others: list[str]) -> None:
+def main(timings: dict[str, float], me: str, others: list[str]) -> None:
     """Be one node of a group until killed."""
     found: list[SyncObj] = []
 
@@ -23,19 +23,17 @@ def main(timings: list[float], me: str, others: list[str]) -> None:
         if LEADER in (before, now):
             say("held" if now == LEADER else "over", found[0].raftCurrentTerm if found else 0)
 
-    shortest, longest, period = timings
-    conf = SyncObjConf(
-        raftMinTimeout=shortest,
-        raftMaxTimeout=longest,
-        appendEntriesPeriod=period,
-        onStateChanged=changed,
-    )
     obey(lambda _: None)
-    found.append(SyncObj(me, others, conf))
+    found.append(SyncObj(me, others, SyncObjConf(**timings, onStateChanged=changed)))
     say("ready")
     threading.Event().wait()
 
 
 if __name__ == "__main__":
-    _, *timings, me, others = [*sys.argv[:4], sys.argv[4], sys.argv[5:]]
-    main([float(each) for each in timings], str(me), list(others))
+    _, shortest_s, longest_s, period_s, me, *others = sys.argv
+    timings = {
+        "raftMinTimeout": float(shortest_s),
+        "raftMaxTimeout": float(longest_s),
+        "appendEntriesPeriod": float(period_s),
+    }
+    main(timings, me, others)
