@@ -16,10 +16,10 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker verdicts bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker bench-leadership verdicts bank golden pictures clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv, with the command electorate in it
 
@@ -62,6 +62,9 @@ rounds: setup ## kill the leader of each PROTOCOL=all and bring it back, ROUNDS=
 
 bench-checker: setup ## time the checker beside Spin and TLC, where they are there (BENCH="--quick")
 	$(BIN)/python -m benchmarks.checker $(BENCH)
+
+bench-leadership: setup ## time failovers of leadership beside etcd, ZooKeeper and PySyncObj (BENCH="--trials 5")
+	$(BIN)/python -m benchmarks.leadership $(BENCH)
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)

@@ -70,7 +70,11 @@ class Electorate(Contender):
     elections: int = 1
 
     system = "electorate"
-    rest_s = 1.2
+
+    @property
+    def rest_s(self) -> float:  # type: ignore[override]
+        """Connections come back within a second; and news of a leader within a term."""
+        return max(1.2, 2 * self.pace.lease_ms / 1000)
 
     @property
     def title(self) -> str:

@@ -22,7 +22,10 @@ class Cost(NamedTuple):
 
     nodes: int
     elections: int
+    led_after_s: float
+    """From when the first process was started until everything was led."""
     seconds: float
+    """For how long it was watched then."""
     cpu_percent: float
     """Of one core."""
     busiest_cpu_percent: float
@@ -44,11 +47,14 @@ def cost(contender: Contender, nodes: int, elections: int, seconds: float) -> Co
             island = stack.enter_context(lone_island())
         prefix = [] if island is None else island.prefix()
         running = stack.enter_context(cluster(contender, nodes, prefix=lambda _: prefix))
+        began = time.monotonic()
         trouble = _settle(running, elections)
+        led_after_s = time.monotonic() - began
+        time.sleep(2 * contender.rest_s)
         found = _watch(running, island, seconds)
         if not trouble:
             trouble = disagreement(running, elections)
-        return Cost(nodes, elections, *found, trouble)
+        return Cost(nodes, elections, led_after_s, *found, trouble)
 
 
 def _settle(running: Cluster, elections: int) -> str:
@@ -64,7 +70,6 @@ def _settle(running: Cluster, elections: int) -> str:
     except Silence:
         led = f"{running.terms} terms of {elections} elections"
         return f"after {BEGIN_S:g} s {len(missing)} nodes were not ready, and there were {led}"
-    time.sleep(2 * running.contender.rest_s)
     return ""
 
 

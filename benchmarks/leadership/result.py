@@ -21,7 +21,7 @@ FAULT_HEADS = {
     "cold": "cold start",
 }
 COST_HEADS = (
-    *("pace", "nodes", "elections", "CPU % per node", "busiest node"),
+    *("pace", "nodes", "elections", "led after s", "CPU % per node", "busiest node"),
     *("resident MB per node", "bytes/s sent per node", "leader changes", "remark"),
 )
 
@@ -133,7 +133,7 @@ def _costs(result: Result) -> list[str]:
         sent = "-" if cost.sent_bytes_per_s is None else f"{cost.sent_bytes_per_s:,.0f}"
         cpu = (f"{cost.cpu_percent:.1f}", f"{cost.busiest_cpu_percent:.1f}")
         memory = f"{cost.resident_mb:.0f}"
-        counts = (str(cost.nodes), f"{cost.elections:,}")
+        counts = (str(cost.nodes), f"{cost.elections:,}", f"{cost.led_after_s:.1f}")
         table.append([title, *counts, *cpu, memory, sent, str(cost.changes), cost.trouble])
     seconds = round(result.costs[0][1].seconds)
     return [f"**Idle**: what a node costs, over {seconds} s", "", *_lines(table)]
