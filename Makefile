@@ -17,7 +17,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker bench-transactions verdicts graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker bench-transactions bench-leadership verdicts graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ bench-checker: setup ## time the checker beside Spin and TLC, where they are the
 
 bench-transactions: setup ## count transactions per second beside what the databases do alone (BENCH="--json")
 	$(BIN)/python -m benchmarks.transactions $(BENCH)
+
+bench-leadership: setup ## time failovers of leadership beside etcd, ZooKeeper and PySyncObj (BENCH="--trials 5")
+	$(BIN)/python -m benchmarks.leadership $(BENCH)
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)

@@ -46,7 +46,7 @@ class Place(NamedTuple):
         cores = os.cpu_count()
         return cls(
             datetime.date.today().isoformat(),
-            f"{_processor()}, {cores} cores, {platform.system()} {platform.machine()}",
+            f"{processor()}, {cores} cores, {platform.system()} {platform.machine()}",
             os.getloadavg()[0],
             tuple(dict.fromkeys(part for each in engines for part in each.versions())),
             tuple(left_out),
@@ -202,7 +202,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
     """The kind of processor, where the system says it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():

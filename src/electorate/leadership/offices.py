@@ -300,8 +300,10 @@ class Offices(Guest):
         self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
 
     def _wake(self) -> None:
+        """Take what has run out by now; what runs out meanwhile comes after what others say."""
         self._alarm = None
-        while self._alarms and self._alarms[0][0] <= self.now_ms():
+        now = self.now_ms()
+        while self._alarms and self._alarms[0][0] <= now:
             deadline, _, office = heapq.heappop(self._alarms)
             if self._due.get(office) == deadline:
                 del self._due[office]

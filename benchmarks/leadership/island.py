@@ -1,0 +1,147 @@
+"""One network namespace per node, joined by a bridge: what a cut of `nft` separates is cut off."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NAME = "electorate-bench"
+NETWORK = "10.213.77"
+TABLE = "inet cut"
+HOOKS = ("input", "output")
+
+
+class Islands:
+    """The namespaces of one cluster; the bridge lives in one more."""
+
+    def __init__(self, count: int) -> None:
+        self._hub = f"{NAME}-{os.getpid()}-hub"
+        self._names = [f"{NAME}-{os.getpid()}-{number}" for number in range(count)]
+
+    def host(self, number: int) -> str:
+        """The address of a node."""
+        return f"{NETWORK}.{number + 1}"
+
+    def prefix(self, number: int) -> list[str]:
+        """What to put before a command, so that it runs there; it keeps its process id."""
+        return ["ip", "netns", "exec", self._names[number]]
+
+    def cut(self, number: int) -> None:
+        """Drop every packet that comes to this node or leaves it; it can still speak to itself."""
+        rules = [f'add rule {TABLE} {hook} meta iifname "eth0" drop' for hook in HOOKS[:1]]
+        rules += [f'add rule {TABLE} {hook} meta oifname "eth0" drop' for hook in HOOKS[1:]]
+        self._nft(number, rules)
+
+    def heal(self, number: int) -> None:
+        """Let every packet pass again."""
+        self._nft(number, [f"flush table {TABLE}"])
+
+    def make(self) -> None:
+        """Make the namespaces and join them."""
+        remove_leftovers()
+        _run("ip", "netns", "add", self._hub)
+        _ip(self._hub, "link", "add", "bridge", "type", "bridge")
+        _ip(self._hub, "link", "set", "bridge", "up")
+        for number, name in enumerate(self._names):
+            _run("ip", "netns", "add", name)
+            port = f"port{number}"
+            _ip(name, *f"link add eth0 type veth peer name {port} netns {self._hub}".split())
+            _ip(self._hub, *f"link set {port} master bridge up".split())
+            _ip(name, *f"address add {self.host(number)}/24 dev eth0".split())
+            _ip(name, "link", "set", "eth0", "up")
+            _ip(name, "link", "set", "lo", "up")
+            chain = "{{ type filter hook {0} priority 0; }}"
+            rules = [f"add chain {TABLE} {hook} {chain.format(hook)}" for hook in HOOKS]
+            self._nft(number, [f"add table {TABLE}", *rules])
+
+    def remove(self) -> None:
+        """Remove whatever there is of them."""
+        for name in [*self._names, self._hub]:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+    def _nft(self, number: int, rules: list[str]) -> None:
+        _run(*self.prefix(number), "nft", "\n".join(rules))
+
+
+class LoneIsland:
+    """A namespace with nothing but a loopback, whose traffic is that of one cluster alone."""
+
+    def __init__(self) -> None:
+        self._name = f"{NAME}-{os.getpid()}-lone"
+
+    def prefix(self) -> list[str]:
+        """What to put before a command, so that it runs there."""
+        return ["ip", "netns", "exec", self._name]
+
+    def make(self) -> None:
+        """Make it."""
+        remove_leftovers()
+        _run("ip", "netns", "add", self._name)
+        _ip(self._name, "link", "set", "lo", "up")
+
+    def remove(self) -> None:
+        """Remove it."""
+        subprocess.run(["ip", "netns", "del", self._name], capture_output=True, check=False)
+
+    def bytes_sent(self) -> int:
+        """All that was ever sent here, headers and acknowledgements included."""
+        table = _run(*self.prefix(), "cat", "/proc/net/dev")
+        lo = next(line for line in table.splitlines() if line.strip().startswith("lo:"))
+        return int(lo.partition(":")[2].split()[8])
+
+
+def unavailable(*tools: str) -> str | None:
+    """Why there can be no namespaces here; None if there can."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        return f"{' and '.join(missing)} missing: apt-get install iproute2 nftables"
+    if os.geteuid() != 0:
+        return "only root may make network namespaces"
+    probe = f"{NAME}-{os.getpid()}-probe"
+    made = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True)
+    subprocess.run(["ip", "netns", "del", probe], capture_output=True, check=False)
+    return f"no network namespaces here: {made.stderr.strip()}" if made.returncode else None
+
+
+@contextmanager
+def islands(count: int) -> Iterator[Islands]:
+    """Namespaces for so many nodes, removed in the end."""
+    made = Islands(count)
+    try:
+        made.make()
+        yield made
+    finally:
+        made.remove()
+
+
+@contextmanager
+def lone_island() -> Iterator[LoneIsland]:
+    """A single namespace, removed in the end."""
+    made = LoneIsland()
+    try:
+        made.make()
+        yield made
+    finally:
+        made.remove()
+
+
+def remove_leftovers() -> None:
+    """Remove what a benchmark that was killed has left behind."""
+    for line in _run("ip", "netns", "list").splitlines():
+        name = line.split()[0] if line.split() else ""
+        parts = name.removeprefix(f"{NAME}-").split("-")
+        if name.startswith(NAME) and not Path(f"/proc/{parts[0]}").exists():
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def _ip(namespace: str, *words: str) -> None:
+    _run("ip", "-n", namespace, *words)
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
