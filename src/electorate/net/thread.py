@@ -3,7 +3,6 @@
 import asyncio
 import concurrent.futures
 import contextlib
-import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -14,8 +13,6 @@ from electorate.net.guest import Guest
 from electorate.net.node import Node
 
 R = TypeVar("R")
-
-log = logging.getLogger("electorate.net")
 
 
 class NodeEnded(Exception):
