@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from electorate.leadership.engine import TransferFailed
+from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
 from tests.leadership.cluster import Cluster, run, running, until
@@ -72,7 +72,18 @@ def test_a_node_that_fails_cancels_its_work_and_says_why(tmp_path: Path) -> None
             await cluster.led("a")
             term, worker = cluster.terms["a"], cluster.workers.pop("a")
             node = cluster.nodes.pop("a")
+            told: list[Leader] = []
+
+            async def watch() -> None:
+                async for leader in node.observe("x"):
+                    told.append(leader)
+
+            watching = asyncio.create_task(watch())
+            await until(lambda: told)
             node._engine.do(fail)
+            with pytest.raises(OSError, match="the disk is full"):
+                await watching
+            assert [leader.leader for leader in told] == ["a", None]
             with pytest.raises(NodeStopped, match="the node has stopped"):
                 await worker
             assert term.lost.is_set()

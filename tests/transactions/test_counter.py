@@ -16,8 +16,8 @@ from tests.cli.run import Ran, runner
 from tests.net.cluster import free_addresses, wait_until
 from tests.transactions.bank import Fragile, balances, running, set_up
 
-SAVED_COMMITTED, SENT_YES = "saved committed", "sent Yes"
-"""Points of a transaction: see test_crash.py, where they are listed."""
+SAVED_COMMITTED = "saved committed"
+"""A point of a transaction: see test_crash.py, where they are listed."""
 
 Tx = Callable[..., Ran]
 
@@ -140,12 +140,13 @@ def test_what_is_in_doubt_is_not_forgotten_and_what_is_not_is_not_decided(
 def test_what_a_participant_has_lost_is_listed_by_both(bank: Fragile, tx: Tx) -> None:
     import shutil
 
-    bank.crashed("savings", SENT_YES)
-    shutil.rmtree(bank.folder / "savings")
-    bank.start("savings")
-    wait_until(lambda: bool(bank.nodes["savings"].clerk.losses))
-    wait_until(lambda: "damaged: savings came back" in tx("list", bank.folder / "atm").out)
-    assert "damaged: this node came back without" in tx("list", bank.folder / "savings").out
+    bank.told_only_to_one()
+    bank.stop("checking")
+    shutil.rmtree(bank.folder / "checking")
+    bank.start("checking", "atm")
+    wait_until(lambda: bool(bank.nodes["checking"].clerk.losses))
+    wait_until(lambda: "damaged: checking came back" in tx("list", bank.folder / "atm").out)
+    assert "damaged: this node came back without" in tx("list", bank.folder / "checking").out
 
 
 def test_a_node_that_does_not_run_cannot_be_asked(tmp_path: Path, tx: Tx) -> None:

@@ -12,8 +12,8 @@ from electorate.transactions.deal import Deal
 from tests.net.cluster import wait_until
 from tests.transactions.bank import Fragile, balances, move, running, set_up
 
-SAVED_COMMITTED, SENT_YES = "saved committed", "sent Yes"
-"""Points of a transaction: see test_crash.py, where they are listed."""
+SAVED_COMMITTED = "saved committed"
+"""A point of a transaction: see test_crash.py, where they are listed."""
 
 
 @pytest.fixture
@@ -71,27 +71,29 @@ def test_the_elected_node_need_not_take_part_itself(bank: Fragile) -> None:
 def test_a_participant_that_has_lost_its_memory_is_damaged_and_nobody_guesses(
     bank: Fragile,
 ) -> None:
-    bank.crashed("savings", SENT_YES)
-    shutil.rmtree(bank.folder / "savings")
-    bank.start("savings")
-    wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
+    bank.told_only_to_one()
+    bank.stop("checking")
+    shutil.rmtree(bank.folder / "checking")
+    bank.start("checking", "atm")
+    wait_until(lambda: "checking came back without the memory" in damage(bank, "atm"))
     assert bank.stage("atm") is Stage.COMMITTED
-    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    assert bank.stage("savings") is Stage.COMMITTED
     bank.restart("atm")
-    wait_until(lambda: "savings came back without the memory" in damage(bank, "atm"))
+    wait_until(lambda: "checking came back without the memory" in damage(bank, "atm"))
 
 
 def test_a_participant_whose_log_is_older_than_its_vote_is_damaged(bank: Fragile) -> None:
-    bank.stop("savings")
-    shutil.copytree(bank.folder / "savings", bank.folder / "backup")
-    bank.start("savings")
+    bank.stop("checking")
+    shutil.copytree(bank.folder / "checking", bank.folder / "backup")
+    bank.start("checking")
     bank.reached()
-    bank.crashed("savings", SENT_YES)
-    shutil.rmtree(bank.folder / "savings")
-    shutil.move(bank.folder / "backup", bank.folder / "savings")
-    bank.start("savings")
-    wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
-    assert bank.nodes["savings"].clerk.losses
+    bank.told_only_to_one()
+    bank.stop("checking")
+    shutil.rmtree(bank.folder / "checking")
+    shutil.move(bank.folder / "backup", bank.folder / "checking")
+    bank.start("checking", "atm")
+    wait_until(lambda: "checking has no vote in its log" in damage(bank, "atm"))
+    assert bank.nodes["checking"].clerk.losses
     assert bank.stage("atm") is Stage.COMMITTED
 
 

@@ -137,6 +137,7 @@ class Observed:
                 if latest[0] != shown:
                     shown = latest[0]
                     yield shown
+                self._engine.expect_running()
         finally:
             end()
 

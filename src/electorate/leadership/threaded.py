@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from electorate.core import Anyone, Standing, Timing
-from electorate.leadership.engine import Engine
+from electorate.leadership.engine import Engine, Leader
 from electorate.leadership.office import Office
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
@@ -43,9 +43,10 @@ class ThreadEngine(Engine):
         )
         machine = Anyone(setting.members(), timing)
         self._thread = NodeThread(config, machine, self._changed, self.offices)
-        self._thread.on_end = self._fail_waits
+        self._thread.on_end = self._ended
         self.offices.call = self._thread.call
         self._waits: set[concurrent.futures.Future[Term]] = set()
+        self._observers: list[Callable[[Leader], None]] = []
 
     async def begin(self) -> None:
         """Start, and wait until the others were reached or proved unreachable."""
@@ -103,6 +104,22 @@ class ThreadEngine(Engine):
         if self._thread.ended.is_set():
             self._fail_waits()
         return future
+
+    def observe(self, office: Office, tell: Callable[[Leader], None]) -> Callable[[], None]:
+        """Tell who leads, and once more when the node has ended; returns how to end that."""
+        end = super().observe(office, tell)
+        self._observers.append(tell)
+
+        def forget() -> None:
+            self._observers.remove(tell)
+            end()
+
+        return forget
+
+    def _ended(self) -> None:
+        self._fail_waits()
+        for tell in list(self._observers):
+            tell(Leader(None, None))
 
     def _fail_waits(self) -> None:
         """What was asked for while the node was ending has been heard by nobody."""

@@ -67,8 +67,6 @@ class NodeThread:
             asyncio.run(self._main())
         except Exception as error:
             self.error = error
-            config = self.node.config
-            log.exception("node %s has ended", config.called(config.me))
         finally:
             self._ready.set()
             self.ended.set()
