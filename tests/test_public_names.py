@@ -19,8 +19,8 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted Cluster Damaged Leader LeadershipLost Node OutcomeUnknown Pace Postgres Refused Sqlite Term
-TransferFailed Triple sync transaction
+Aborted Cluster Damaged Leader LeadershipLost Node NodeStopped OutcomeUnknown Pace Postgres Refused
+Sqlite Term TransferFailed Triple sync transaction
 """
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from electorate import sync
     from electorate.leadership.engine import Leader, TransferFailed
     from electorate.leadership.node import Node
+    from electorate.leadership.offices import NodeStopped
     from electorate.leadership.pace import Pace
     from electorate.leadership.term import LeadershipLost, Term
     from electorate.transactions.cluster import Cluster
@@ -30,6 +31,7 @@ __all__ = [
     "Leader",
     "LeadershipLost",
     "Node",
+    "NodeStopped",
     "OutcomeUnknown",
     "Pace",
     "Postgres",
@@ -49,6 +51,7 @@ _HOMES = {
     "Leader": "leadership.engine",
     "LeadershipLost": "leadership.term",
     "Node": "leadership.node",
+    "NodeStopped": "leadership.offices",
     "OutcomeUnknown": "transactions.draft",
     "Pace": "leadership.pace",
     "Postgres": "transactions.postgres",

@@ -104,10 +104,12 @@ class Offices(Guest):
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: is it the one that has promised what it has promised?"""
-        known = self._stores.setdefault(hello.node, hello.store)
-        if known == hello.store:
-            self._strangers.discard(hello.node)
+        known = self._stores.get(hello.node)
+        if known is None:
+            self._stores[hello.node] = hello.store
             self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
+        elif known == hello.store:
+            self._strangers.discard(hello.node)
         elif hello.node not in self._strangers:
             self._strangers.add(hello.node)
             self._hear_standing(hello.node, {})
