@@ -156,7 +156,9 @@ def test_the_second_node_of_one_id_is_refused_and_the_first_goes_on(tmp_path: Pa
         first.terminate()
         assert other.stderr is not None
         assert "hello from a second node 2 while the first is live" in other.stderr.read()
-    assert second == Ended(
+    # A busy machine may have held it up meanwhile.
+    told = [line for line in second.err if "stood still" not in line]
+    assert (second.code, told) == (
         2,
         [
             "electorate: node 2 starts with an empty store",
