@@ -14,7 +14,7 @@ import pytest
 
 from electorate.net.store import FILE, Store
 from tests.net.cluster import free_addresses, wait_until
-from tests.net.command import Ended, ended, node_words, started
+from tests.net.command import ended, node_words, started
 
 pytestmark = pytest.mark.timeout(60)
 
