@@ -150,4 +150,4 @@ def _lines(table: list[list[str]]) -> list[str]:
 
 
 def _machine() -> str:
-    return f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    return f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
