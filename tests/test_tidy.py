@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+SPREAD = re.MULTILINE | re.DOTALL
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "electorate"
 PROTOCOLS = PACKAGE / "protocols"
@@ -88,6 +89,35 @@ def test_every_path_that_is_mentioned_exists() -> None:
             if not exists(path)
         ),
     )
+
+
+def test_every_module_is_where_a_newcomer_looks_for_it() -> None:
+    """The page on the architecture names every module, under the folder in which it lies."""
+    page = read(ROOT / "docs" / "architecture.md").partition("## The modules")[2]
+    rooms = {
+        found[1]: found[0] for found in re.finditer(r"^\*\*(\w+)\*\*.*?(?=^\*\*|\Z)", page, SPREAD)
+    }
+    expect_none(
+        "Say in docs/architecture.md what these are for",
+        (
+            name(file)
+            for file in modules()
+            if file.stem not in ("__init__", "__main__")
+            and file.parts[-2] != "electorate"
+            and not is_of_a_protocol(file)
+            and not re.search(rf"`(?:\w+/)*{file.stem}`", rooms.get(room(file), ""))
+        ),
+    )
+
+
+def is_of_a_protocol(file: Path) -> bool:
+    """Whether it is one of the many files that every protocol has."""
+    return (PROTOCOLS / f"{file.stem}.py").exists() or (PROTOCOLS / file.stem).is_dir()
+
+
+def room(file: Path) -> str:
+    """The folder of electorate in which a module lies, also if deeper."""
+    return file.relative_to(ROOT / "src" / "electorate").parts[0]
 
 
 def test_file_names_say_what_is_inside() -> None:

@@ -8,7 +8,6 @@ from electorate.cli.protocol import find
 from electorate.core import Machine, Timing
 from electorate.protocols.mandate import Mandate
 from electorate.trace import Clock, Order, Setting, Start
-from tests.check.seer import Seer
 
 SHORT = "constants=any lease=2 granted=2 period=1 answer=1 retry=1 stagger=0 grace=1"
 """As short as terms can be. Where messages take any time, nothing else depends on T."""
@@ -49,9 +48,7 @@ class Case(NamedTuple):
 
 def kind_of(inner: str) -> type[Machine[Any]]:
     """The mandate over the election of that name."""
-    if inner == "anyone":
-        return Mandate
-    return Mandate.over(Seer) if inner == "seer" else find(f"mandate-over-{inner}").kind
+    return Mandate if inner == "anyone" else find(f"mandate-over-{inner}").kind
 
 
 def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> Verdict:

@@ -13,6 +13,7 @@ from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.core import (
     Event,
+    Foremost,
     Machine,
     NodeId,
     Request,
@@ -28,7 +29,6 @@ from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start
 from tests.check.mandate import BARE
-from tests.check.seer import Seer
 
 
 class RivalRules(Rules):
@@ -126,7 +126,7 @@ def lasting(base: int, nodes: int, budget: Budget) -> Verdict:
     """What becomes of changes where messages arrive in time and somebody is named."""
     rules = ("rounds=2", f"base={base}")
     setting = Setting("members", tuple(range(1, nodes + 1)), rules, start=Start.BOOT, delay_min=1)
-    machine = setting.machine(Mandate.over(Seer), "sound")
+    machine = setting.machine(Mandate.over(Foremost), "sound")
     goals = [CLAIMS["M5"], CLAIMS["M6"]]
     return check(machine, Model(setting, budget, Bounds(counter=6)), goals, engine="numba")
 

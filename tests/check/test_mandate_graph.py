@@ -48,7 +48,7 @@ def expect_live(found: list[Verdict], graphs: int, worst: int) -> None:
 
 @pytest.mark.parametrize(
     ("inner", "nodes", "graphs", "worst"),
-    [("seer", 3, 7, 4), ("seer", 4, 54, 10), ("bully", 3, 7, 7)],
+    [("foremost", 3, 7, 4), ("foremost", 4, 54, 10), ("bully", 3, 7, 7)],
 )
 def test_somebody_comes_into_office_if_every_delay_is_t(
     inner: str, nodes: int, graphs: int, worst: int
@@ -56,19 +56,19 @@ def test_somebody_comes_into_office_if_every_delay_is_t(
     expect_live(verdicts(inner, nodes), graphs, worst)
 
 
-@pytest.mark.parametrize(("inner", "worst"), [("seer", 4), ("bully", 7)])
+@pytest.mark.parametrize(("inner", "worst"), [("foremost", 4), ("bully", 7)])
 def test_somebody_does_on_three_nodes_whatever_the_delays(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 3, delay_min=0), 7, worst)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("inner", "worst"), [("seer", 13), ("bully", 17)])
+@pytest.mark.parametrize(("inner", "worst"), [("foremost", 13), ("bully", 17)])
 def test_somebody_does_on_four_nodes_whatever_the_delays(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 4, delay_min=0), 54, worst)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("inner", "worst"), [("seer", 17), ("bully", 20)])
+@pytest.mark.parametrize(("inner", "worst"), [("foremost", 17), ("bully", 20)])
 def test_somebody_does_on_five_nodes_if_every_delay_is_t(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 5), 998, worst)
 
@@ -77,6 +77,6 @@ def test_somebody_does_on_five_nodes_if_every_delay_is_t(inner: str, worst: int)
 def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
     silence: str,
 ) -> None:
-    found = verdicts("seer", 4, f"rounds=2 silence={silence}")
+    found = verdicts("foremost", 4, f"rounds=2 silence={silence}")
     assert sum(verdict.liveness is Liveness.STUCK for verdict in found) == 16
     assert sum(verdict.liveness is Liveness.LIVE for verdict in found) == 38

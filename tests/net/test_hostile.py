@@ -21,7 +21,9 @@ YES = Letter(1, Raw(msgpack.encode({"type": "Yes"})))
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running(Cluster(tmp_path_factory.mktemp("hostile"), 4), 1, 2, 3) as started:
+    # A busy machine must not be taken for what the guests of these tests do.
+    nodes = Cluster(tmp_path_factory.mktemp("hostile"), 4, T=500, timeout_ms=2000.0)
+    with running(nodes, 1, 2, 3) as started:
         wait_until(lambda: started.agrees_on(1))
         yield started
 

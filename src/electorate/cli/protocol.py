@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
-from electorate.core import Machine, NodeId, Over, Rules
+from electorate.core import Foremost, Machine, NodeId, Over, Rules
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 from electorate.trace.graph import NODES_MAX, Links, graph_of
@@ -23,6 +23,8 @@ GROUP = "electorate.protocols"
 NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
 OVER = "-over-"
 """As in `mandate-over-bully`."""
+INSIDE: dict[str, type[Machine[Any]]] = {"foremost": Foremost}
+"""Elections that are good for nothing but to be run over, as in `mandate-over-foremost`."""
 
 
 class Protocol(NamedTuple):
@@ -89,7 +91,8 @@ def find(name: str, form: str | None = None) -> Protocol:
         return _in_form(name, entry.machine, form or entry.form)
     outer, over, inner = name.partition(OVER)
     if over and (outer in REGISTRY or ":" in outer):
-        return _in_form(name, _over(find(outer), find(inner)), form or _default_form(name))
+        within = Protocol(inner, INSIDE[inner], "sound") if inner in INSIDE else find(inner)
+        return _in_form(name, _over(find(outer), within), form or _default_form(name))
     for installed in entry_points(group=GROUP, name=name):
         try:
             loaded = installed.load()

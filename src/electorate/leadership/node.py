@@ -15,6 +15,7 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
+from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
@@ -23,15 +24,8 @@ from electorate.leadership.threaded import ThreadEngine
 Work = Callable[[Term], Awaitable[object]]
 
 
-class Election:
+class Election(ElectionHandle):
     """One election, as one node takes part in it."""
-
-    def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
-        self.name = name
-        self._engine = engine
-        self._office = engine.office(name)
-        if priority is not None:
-            self.set_priority(priority)
 
     def terms(self) -> "Terms":
         """Every term of this node, one after the other; it stands while somebody waits for one."""
@@ -51,19 +45,9 @@ class Election:
         """Who leads, now and whenever that changes."""
         return Observed(self._engine, self._office)
 
-    @property
-    def leader(self) -> Leader:
-        """Who leads at the moment, as this node knows it."""
-        return self._engine.told(self._office.seen)
-
-    def set_priority(self, priority: int) -> None:
-        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
-        self._engine.set_priority(self._office, expect_priority(priority))
-
     async def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
-        before = self.leader
-        await self._order(None, lambda now: before.leader is None or now != before)
+        await self._order(None, self._has_gone())
 
     async def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
@@ -71,12 +55,12 @@ class Election:
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
 
-    async def _order(self, heir: NodeId | None, condition: Callable[[Leader], bool]) -> None:
+    async def _order(self, heir: NodeId | None, condition: Condition) -> None:
         """Ask until it has come about: what is said may be lost, or come too early for the heir."""
         loop, engine = asyncio.get_running_loop(), self._engine
         deadline = loop.time() + engine.patience_s
         while loop.time() < deadline:
-            engine.do(engine.offices.order, self.name, heir)
+            self._ask(heir)
             with suppress(TimeoutError):
                 async with asyncio.timeout(engine.again_s):
                     async for now in self.observe():
@@ -142,7 +126,7 @@ class Observed:
             end()
 
 
-class Node:
+class Node(NodeHandle):
     """One member of a cluster. Its network lives in a thread of its own."""
 
     def __init__(
@@ -153,14 +137,13 @@ class Node:
         *,
         pace: Pace | None = None,
     ) -> None:
-        self._engine: Engine = ThreadEngine(me, members, data_dir, pace)
-        self.name = self._engine.me.name
+        super().__init__(ThreadEngine(me, members, data_dir, pace))
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
         """The same over a node that runs elsewhere."""
         node = cls.__new__(cls)
-        node._engine, node.name = engine, engine.me.name
+        NodeHandle.__init__(node, engine)
         return node
 
     async def __aenter__(self) -> Self:
@@ -169,11 +152,6 @@ class Node:
 
     async def __aexit__(self, *_: object) -> None:
         await self._engine.end()
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The names of all members."""
-        return tuple(sorted(self._engine.ids))
 
     def election(self, name: str, priority: int | None = None) -> Election:
         """The election of that name. This node stands in it while somebody asks for its terms.
@@ -189,18 +167,9 @@ class Node:
     async def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""
         self._engine.pause(True)
-        offices = self._engine.offices.offices
-        while any(office.is_held for office in list(offices.values())):
+        while self._leads:
             await asyncio.sleep(0.005)
-            self._engine.expect_running()
 
     async def resume(self) -> None:
         """Stand again where it did."""
         self._engine.pause(False)
-
-
-def expect_priority(priority: int) -> int:
-    """A priority is a number from 0 up."""
-    if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
-        raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
-    return priority

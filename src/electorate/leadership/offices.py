@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
 from electorate.core.codec import Codec
@@ -328,8 +329,8 @@ class Offices(Guest):
     def _machine(self, priorities: tuple[int, ...]) -> Turns:
         ids = sorted(self.names)
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
-        rules: Any = OfficeMandate.rules_type
-        machine = OfficeMandate(members, self.pace.timing, rules(**self.pace.rules))
+        rules = replace(OfficeMandate.form("application"), **self.pace.lengths)
+        machine = OfficeMandate(members, self.pace.timing, rules)
         return self.kind_of_turns(machine, TURNS_MAX)
 
 

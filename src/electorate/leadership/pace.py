@@ -7,7 +7,7 @@ from electorate.protocols.mandate.rule import MandateRules
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """Lengths of time in milliseconds; all nodes must have the same.
+    """Lengths of time in milliseconds; nodes that differ in T, P or drift refuse each other.
 
     Two leaders at once are ruled out whatever the network does, as long as no clock is off by more
     than `drift`. T and P only decide how soon an office is filled again, and how much delay a
@@ -36,15 +36,22 @@ class Pace(msgspec.Struct, frozen=True):
         return Timing(self.T_ms, self.P_ms, self.drift)
 
     @property
-    def rules(self) -> dict[str, object]:
-        """The rules of the mandate that are not its defaults."""
+    def lengths(self) -> dict[str, Span]:
+        """The rules of the mandate that are no bounds of safety."""
         return {
             "grace": Span(ticks=self.grace_ms),
             "preempt_delay": Span(ticks=self.preempt_delay_ms),
-            "void": "failed",
-            "witness": "zero",
-            "named": "priority",
         }
+
+    @property
+    def agreed(self) -> str:
+        """What members must have in common: how long they are bound, and lead, follows from it."""
+        return f"T={self.T_ms} P={self.P_ms} drift={self.drift}"
+
+    @property
+    def probe_ms(self) -> int:
+        """How soon a node answers that is asked because a connection broke."""
+        return 2 * self.T_ms
 
     @property
     def lease_ms(self) -> int:

@@ -9,15 +9,15 @@ with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
 
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from electorate.core import NodeId
-from electorate.leadership.engine import Engine, Leader, TransferFailed
-from electorate.leadership.node import expect_priority
+from electorate.leadership.engine import Leader, TransferFailed
+from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
@@ -25,15 +25,8 @@ from electorate.leadership.threaded import ThreadEngine
 POLL_S = 0.1
 
 
-class Election:
+class Election(ElectionHandle):
     """One election, as one node takes part in it."""
-
-    def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
-        self.name = name
-        self._engine = engine
-        self._office = engine.office(name)
-        if priority is not None:
-            self.set_priority(priority)
 
     @contextmanager
     def lead(self, timeout: float | None = None) -> Iterator[Term]:
@@ -69,25 +62,13 @@ class Election:
         finally:
             end()
 
-    @property
-    def leader(self) -> Leader:
-        """Who leads at the moment, as this node knows it."""
-        return self._engine.told(self._office.seen)
-
-    def set_priority(self, priority: int) -> None:
-        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
-        self._engine.set_priority(self._office, expect_priority(priority))
-
     def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
-        before = self.leader
-        self._order(None, lambda now: before.leader is None or now != before)
+        self._order(None, self._has_gone())
 
     def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
         heir = self._engine.expect_heir(self._office, name)
-        if self.leader.leader is None:
-            raise TransferFailed(f"nobody leads {self.name}: there is nothing to hand over")
         if self.leader.leader != name:
             self._order(heir, lambda now: now.leader == name)
 
@@ -119,7 +100,7 @@ class Election:
             return None
         return latest
 
-    def _order(self, heir: NodeId | None, condition: Callable[[Leader], bool]) -> None:
+    def _order(self, heir: NodeId | None, condition: Condition) -> None:
         """Ask until it has come about: what is said may be lost, or come too early for the heir."""
         begun = asked = time.monotonic() - self._engine.again_s
         while not condition(self.leader):
@@ -128,13 +109,15 @@ class Election:
                 raise TransferFailed(self._engine.unchanged(self._office))
             if now - asked >= self._engine.again_s:
                 asked = now
-                self._engine.do(self._engine.offices.order, self.name, heir)
+                self._ask(heir)
             self._engine.expect_running()
             time.sleep(0.005)
 
 
-class Node:
+class Node(NodeHandle):
     """One member of a cluster. Its network lives in a thread of its own."""
+
+    _engine: ThreadEngine
 
     def __init__(
         self,
@@ -144,8 +127,7 @@ class Node:
         *,
         pace: Pace | None = None,
     ) -> None:
-        self._engine = ThreadEngine(me, members, data_dir, pace)
-        self.name = self._engine.me.name
+        super().__init__(ThreadEngine(me, members, data_dir, pace))
 
     def __enter__(self) -> Self:
         self._engine.start()
@@ -153,11 +135,6 @@ class Node:
 
     def __exit__(self, *_: object) -> None:
         self._engine.stop()
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The names of all members."""
-        return tuple(sorted(self._engine.ids))
 
     def election(self, name: str, priority: int | None = None) -> Election:
         """The election of that name. This node stands in it while somebody asks for its terms.
@@ -173,10 +150,8 @@ class Node:
     def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""
         self._engine.pause(True)
-        offices = self._engine.offices.offices
-        while any(office.is_held for office in list(offices.values())):
+        while self._leads:
             time.sleep(0.005)
-            self._engine.expect_running()
 
     def resume(self) -> None:
         """Stand again where it did."""

@@ -38,7 +38,8 @@ class ThreadEngine(Engine):
             Path(data_dir),
             beat_ms=self.pace.beat_ms,
             timeout_ms=self.pace.timeout_ms,
-            probe_ms=2 * self.pace.T_ms,
+            probe_ms=self.pace.probe_ms,
+            agreed=self.pace.agreed,
             names=self.names,
         )
         machine = Anyone(setting.members(), timing)
@@ -109,6 +110,8 @@ class ThreadEngine(Engine):
         """Tell who leads, and once more when the node has ended; returns how to end that."""
         end = super().observe(office, tell)
         self._observers.append(tell)
+        if self._thread.ended.is_set():
+            tell(Leader(None, None))
 
         def forget() -> None:
             self._observers.remove(tell)

@@ -14,19 +14,11 @@ from electorate.core import Timing, Value
 _NORMAL = NormalDist()
 
 
-class Delay(Value, tag_field="model", tag=True):
-    """How long messages take."""
-
-    def of(self, drawn: float) -> int:
-        """The delay that this number between 0 and 1 stands for."""
-        raise NotImplementedError
-
-    def longest(self) -> int | None:
-        """The longest delay there can be; None if there is no bound."""
-        raise NotImplementedError
+class Model(Value, tag_field="model", tag=True):
+    """How long messages take: `of` a drawn number, and the `longest` if there is a bound."""
 
 
-class Constant(Delay):
+class Constant(Model):
     """Every message takes the same time."""
 
     time: int
@@ -38,7 +30,7 @@ class Constant(Delay):
         return self.time
 
 
-class Uniform(Delay):
+class Uniform(Model):
     """Every delay between two bounds is as likely as any other."""
 
     low: int
@@ -51,7 +43,7 @@ class Uniform(Delay):
         return self.high
 
 
-class Lognormal(Delay):
+class Lognormal(Model):
     """Half of the messages take less than the median; a few take many times as long."""
 
     median: int
@@ -64,7 +56,7 @@ class Lognormal(Delay):
         return None
 
 
-class Pareto(Delay):
+class Pareto(Model):
     """No message takes less than `scale`; the smaller `alpha`, the heavier the tail."""
 
     scale: int
@@ -77,6 +69,8 @@ class Pareto(Delay):
     def longest(self) -> int | None:
         return None
 
+
+Delay = Constant | Uniform | Lognormal | Pareto
 
 USAGE = "write constant:1T, uniform:0..1T, lognormal:0.3T,0.8 or pareto:0.1T,1.5"
 

@@ -36,9 +36,7 @@ class Life:
         self._loop = cast(VirtualLoop, asyncio.get_running_loop())
         self._pace = offices.pace
         self._others = [node for node in offices.names if node != offices.me]
-        self._detector = HeartbeatDetector(
-            self._others, self._pace.timeout_ms, 2 * self._pace.lease_ms
-        )
+        self._detector = HeartbeatDetector(self._others, self._pace.timeout_ms, self._pace.probe_ms)
         self._hello = Hello("", offices.me, 0, store.identity, store.begin_life(), "", 0)
         self._met: dict[NodeId, Hello] = {}
         self._heard_at: dict[NodeId, float] = {}

@@ -54,7 +54,7 @@ from electorate.protocols.mandate.message import (
     Wish,
 )
 from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.rule import BRIEF, MandateRules
+from electorate.protocols.mandate.rule import APPLICATION, BRIEF, MandateRules
 from electorate.protocols.mandate.state import (
     AnyState,
     MandateStable,
@@ -75,7 +75,7 @@ class Mandate(Electing):
     messages = MESSAGES
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
-    forms = {"sound": MandateRules(), "brief": BRIEF}
+    forms = {"sound": MandateRules(), "brief": BRIEF, "application": APPLICATION}
     promises = ("M1", "M2", "M3", "M4")
     promises_over = ("M5", "M6")
     assumptions = (Assumption.BOUNDED_CLOCKS,)

@@ -83,6 +83,10 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
+APPLICATION = MandateRules(void="failed", witness="zero", named="priority")
+"""What the nodes of applications run, over Foremost. Who does not stand has priority 0; of those
+who do, the one of the highest priority is named, and whoever holds the office keeps it."""
+
 
 class Terms(NamedTuple):
     """The terms on which offices are granted here."""

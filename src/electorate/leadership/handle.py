@@ -1,0 +1,58 @@
+"""What Node and Election are, with asyncio and without: the parts in which nobody waits."""
+
+from collections.abc import Callable
+
+from electorate.core import NodeId
+from electorate.leadership.engine import Engine, Leader
+
+Condition = Callable[[Leader], bool]
+
+
+class ElectionHandle:
+    """One election, as one node takes part in it."""
+
+    def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
+        self.name = name
+        self._engine = engine
+        self._office = engine.office(name)
+        if priority is not None:
+            self.set_priority(priority)
+
+    @property
+    def leader(self) -> Leader:
+        """Who leads at the moment, as this node knows it."""
+        return self._engine.told(self._office.seen)
+
+    def set_priority(self, priority: int) -> None:
+        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
+        if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
+            raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
+        self._engine.set_priority(self._office, priority)
+
+    def _has_gone(self) -> Condition:
+        """Whether the present leader is in office no longer."""
+        before = self.leader
+        return lambda now: before.leader is None or now != before
+
+    def _ask(self, heir: NodeId | None) -> None:
+        """Have whoever leads step down, or hand over; nobody may hear it."""
+        self._engine.do(self._engine.offices.order, self.name, heir)
+
+
+class NodeHandle:
+    """One member of a cluster."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name = engine.me.name
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all members."""
+        return tuple(sorted(self._engine.ids))
+
+    @property
+    def _leads(self) -> bool:
+        """Whether it is in any office."""
+        self._engine.expect_running()
+        return any(office.is_held for office in list(self._engine.offices.offices.values()))
