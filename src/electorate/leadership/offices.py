@@ -1,13 +1,11 @@
 """All elections of one node: they share its connections, its detector of failures and its store."""
 
 import asyncio
-import heapq
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -15,6 +13,8 @@ from msgspec.structs import replace
 
 from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
 from electorate.core.codec import Codec
+from electorate.leadership.alarms import Alarms
+from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
@@ -28,8 +28,6 @@ from electorate.protocols.mandate.message import StepDown, Transfer
 OfficeMandate = Mandate.over(Foremost)
 PREFIX = "office "
 STORES = "stores of the members"
-STEP_S = 0.002
-"""Timers that run out within this time are taken together, so that their messages travel so."""
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
@@ -56,20 +54,10 @@ class Offices(Guest):
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
-        self._standings: dict[NodeId, dict[str, int]] = {node: {} for node in names}
+        self._candidacies = Candidacies(self)
         self._stores: dict[NodeId, str] = {}
         self._strangers: set[NodeId] = set()
         self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
-        self._announcing = self._asking = False
-        self._questions = self._awaited = 0
-        self._candid: dict[Office, None] = {}
-        """Where this node is about to stand, and first hears who else does."""
-        self._unheard: frozenset[NodeId] = frozenset()
-        self._alarms: list[tuple[float, int, Office]] = []
-        self._due: dict[Office, float] = {}
-        self._numbers = count()
-        self._alarm: asyncio.TimerHandle | None = None
-        self._wakes_ms = 0.0
         self._reminding: asyncio.Task[None] | None = None
         self._codec = Codec(self._machine((0,) * len(names)).machine)
 
@@ -78,6 +66,7 @@ class Offices(Guest):
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
+        self._alarms = Alarms(self.now_ms, host.enter)
         stored = host.store.load(STORES)
         if stored is not None:
             self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
@@ -88,7 +77,7 @@ class Offices(Guest):
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
         self.alive = alive
-        self._announce(ask=True)
+        self._candidacies.announce(ask=True)
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
@@ -101,7 +90,7 @@ class Offices(Guest):
         for office in list(self.offices.values()):
             office.reconsider()
         if came:
-            self._announce()
+            self._candidacies.announce()
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: is it the one that has promised what it has promised?"""
@@ -113,7 +102,7 @@ class Offices(Guest):
             self._strangers.discard(hello.node)
         elif hello.node not in self._strangers:
             self._strangers.add(hello.node)
-            self._hear_standing(hello.node, {})
+            self._candidacies.note(hello.node, {})
             name = self.names[hello.node]
             log.error("%s has lost its memory: its votes do not count until it is replaced", name)
 
@@ -127,21 +116,14 @@ class Offices(Guest):
         """A letter has come."""
         letter, messages = read
         if hello.node in self._strangers:
-            self._send(hello.node, Stranger())
+            self.send(hello.node, Stranger())
             return
         match letter:
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
                     self.office(each.office).take(Received(hello.node, message))
-            case Standing(priorities, question, answer):
-                self._hear_standing(hello.node, priorities)
-                if question:
-                    self._send(hello.node, Standing(self._stood(), answer=question))
-                # What was said before my question says nothing about who stands by now.
-                if answer >= self._awaited:
-                    self._unheard -= {hello.node}
-                if self._candid and not self._unheard:
-                    self._stand_too()
+            case Standing():
+                self._candidacies.hear(hello.node, letter)
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
                     self.order(office, heir)
@@ -152,9 +134,9 @@ class Offices(Guest):
 
     async def end(self) -> None:
         """Nothing is led here any more."""
-        for handle in (self._alarm, self._reminding):
-            if handle is not None:
-                handle.cancel()
+        self._alarms.end()
+        if self._reminding is not None:
+            self._reminding.cancel()
         for office in self.offices.values():
             office.halt(NodeStopped("the node has stopped"))
 
@@ -183,14 +165,14 @@ class Offices(Guest):
         if office.is_held:
             office.ask(StepDown() if heir is None else Transfer(heir))
         elif office.seen.leader is not None and office.seen.token is not None:
-            self._send(office.seen.leader, Order(name, office.seen.token, heir))
+            self.send(office.seen.leader, Order(name, office.seen.token, heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""
         if node == self.me:
             office = self.offices.get(name)
             return 0 if office is None else office.stands_with
-        return self._standings[node].get(name, 0)
+        return self._candidacies.priority(node, name)
 
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
@@ -204,11 +186,13 @@ class Offices(Guest):
 
     def turns(self, office: Office) -> Turns:
         """The machine, by the priorities that are known at the moment."""
-        known = (self._standings[node].get(office.name, 0) for node in sorted(self.names))
-        mine = sorted(self.names).index(self.me)
-        priorities = [*known]
-        priorities[mine] = 0 if office in self._candid else office.stands_with
-        return self._machine(tuple(priorities))
+        ids, known = sorted(self.names), self._candidacies
+        return self._machine(
+            tuple(
+                known.own(office) if node == self.me else known.priority(node, office.name)
+                for node in ids
+            )
+        )
 
     def keep(self, office: Office, stable: bytes) -> None:
         """Force it to disk."""
@@ -222,96 +206,34 @@ class Offices(Guest):
 
     def schedule(self, office: Office, deadline_ms: float | None) -> None:
         """Wake the office then."""
-        if deadline_ms is None:
-            self._due.pop(office, None)
-        elif self._due.get(office) != deadline_ms:
-            self._due[office] = deadline_ms
-            heapq.heappush(self._alarms, (deadline_ms, next(self._numbers), office))
-            self._set_alarm()
+        self._alarms.set(office, deadline_ms)
 
     def stands(self, office: Office, *, is_new: bool) -> None:
         """Tell the others with which priority this node stands now; a new candidate hears them."""
-        self._announce(ask=True)
-        if is_new and self.lived.is_set():
-            self._candid[office] = None
-            self._unheard = self.alive - {self.me}
-            self._awaited = self._questions + 1
-            loop = asyncio.get_running_loop()
-            # As long as question and answer take: two that claim the same office at once lose much
-            # time, and the one that yields is no help to the other during that term.
-            answered_s = (2 * self.pace.T_ms + self.pace.P_ms) / 1000
-            loop.call_later(answered_s, self.host.enter, self._stand_too)
-
-    def _stand_too(self) -> None:
-        """Who else stands has been heard, or cannot be waited for."""
-        candid, self._candid = self._candid, {}
-        for office in candid:
-            office.reconsider()
+        self._candidacies.changed(office, is_new=is_new and self.lived.is_set())
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""
         self.call(self.host.enter, act, *given)
 
-    # --- messages and timers ---
+    def enter_here(self, act: Callable[[], None]) -> None:
+        """The same in the node's thread."""
+        self.host.enter(act)
+
+    def others(self) -> Iterable[NodeId]:
+        """Every other node."""
+        return (node for node in self.names if node != self.me)
+
+    # --- messages ---
 
     def _flush(self) -> None:
         outbox, self._outbox = self._outbox, defaultdict(list)
         for to, said in outbox.items():
             for part in _parts(said):
-                self._send(to, Bundle(part))
+                self.send(to, Bundle(part))
 
-    def _announce(self, *, ask: bool = False) -> None:
-        self._asking |= ask
-        if not self._announcing:
-            self._announcing = True
-            asyncio.get_running_loop().call_soon(self._tell_all)
-
-    def _tell_all(self) -> None:
-        self._questions += self._asking
-        standing = Standing(self._stood(), self._questions if self._asking else 0)
-        self._announcing = self._asking = False
-        for node in self.names:
-            if node != self.me:
-                self._send(node, standing)
-
-    def _stood(self) -> dict[str, int]:
-        stood = {name: office.stands_with for name, office in self.offices.items()}
-        return {name: priority for name, priority in stood.items() if priority}
-
-    def _hear_standing(self, node: NodeId, priorities: dict[str, int]) -> None:
-        before = self._standings[node]
-        if priorities != before:
-            self._standings[node] = priorities
-            for name in sorted(before.keys() | priorities.keys()):
-                if before.get(name) != priorities.get(name):
-                    self.office(name).reconsider()
-
-    def _send(self, to: NodeId, letter: Letter) -> None:
+    def send(self, to: NodeId, letter: Letter) -> None:
         self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
-
-    def _set_alarm(self) -> None:
-        if not self._alarms:
-            return
-        first_ms = self._alarms[0][0]
-        if self._alarm is not None:
-            if self._wakes_ms <= first_ms:
-                return
-            self._alarm.cancel()
-        self._wakes_ms = first_ms
-        later_s = max(STEP_S, (first_ms - self.now_ms()) / 1000)
-        loop = asyncio.get_running_loop()
-        self._alarm = loop.call_later(later_s, self.host.enter, self._wake)
-
-    def _wake(self) -> None:
-        """Take what has run out by now; what runs out meanwhile comes after what others say."""
-        self._alarm = None
-        now = self.now_ms()
-        while self._alarms and self._alarms[0][0] <= now:
-            deadline, _, office = heapq.heappop(self._alarms)
-            if self._due.get(office) == deadline:
-                del self._due[office]
-                office.wake()
-        self._set_alarm()
 
     async def _remind(self) -> None:
         while True:
@@ -320,7 +242,7 @@ class Offices(Guest):
 
     def _say_again(self) -> None:
         """Where this node stands, which may have been lost; and notice work that has no end."""
-        self._announce()
+        self._candidacies.announce()
         for office in self.offices.values():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
