@@ -6,7 +6,7 @@ verdict. A node that was paused itself gives everybody time before it accuses an
 
 import math
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 
 from electorate.core import NodeId
@@ -18,12 +18,22 @@ class Detector(ABC):
     def __init__(self, others: Iterable[NodeId], timeout_ms: float, probe_ms: float) -> None:
         self.timeout_ms = timeout_ms
         self.probe_ms = probe_ms
-        self._others = tuple(others)
+        self._others = set(others)
         self._suspect_at: dict[NodeId, float] = {}
 
     def begin(self, now: float) -> None:
         """Trust everybody for a while: at the start, and after a pause of our own."""
         self._suspect_at = dict.fromkeys(self._others, now + self.timeout_ms)
+
+    def add(self, node: NodeId, now: float) -> None:
+        """Watch this node too; trust it for a while."""
+        self._others.add(node)
+        self._suspect_at[node] = now + self.timeout_ms
+
+    def forget(self, node: NodeId) -> None:
+        """Watch this node no longer."""
+        self._others.discard(node)
+        self._suspect_at.pop(node, None)
 
     def heard(self, node: NodeId, now: float) -> None:
         """A sign of life that also shows that the node hears us."""
@@ -68,7 +78,7 @@ class PhiDetector(Detector):
         super().__init__(others, timeout_ms, probe_ms)
         self._deviations = _deviations_for(threshold)
         self._last: dict[NodeId, float] = {}
-        self._intervals = {node: deque[float](maxlen=window) for node in self._others}
+        self._intervals = defaultdict[NodeId, deque[float]](lambda: deque(maxlen=window))
 
     def begin(self, now: float) -> None:
         """Trust everybody for a while, and forget when each was heard last."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from electorate.core import NodeId
@@ -55,7 +55,7 @@ class Listener:
         self,
         me: NodeId,
         cluster: str,
-        others: frozenset[NodeId],
+        others: Iterable[NodeId],
         on_hello: Callable[[Hello], None],
         on_frame: Callable[[Hello, Beat | Letter], None],
         on_broken: Callable[[NodeId], None],
@@ -63,9 +63,10 @@ class Listener:
         called: Callable[[NodeId], str] = str,
     ) -> None:
         self.counters: Counter[str] = Counter()
+        self.cluster = cluster
+        """Empty: whatever the first of the others says that it is."""
+        self.others = set(others)
         self._me = me
-        self._cluster = cluster
-        self._others = others
         self._on_hello = on_hello
         self._on_frame = on_frame
         self._on_broken = on_broken
@@ -110,6 +111,13 @@ class Listener:
         for caller in self._callers.values():
             caller.writer.transport.abort()
         self._callers.clear()
+
+    def forget(self, node: NodeId) -> None:
+        """This node is a stranger from now on."""
+        self.others.discard(node)
+        caller = self._callers.pop(node, None)
+        if caller is not None:
+            caller.writer.transport.abort()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Somebody has connected; it is sent away at once if this node has just stopped."""
@@ -165,11 +173,11 @@ class Listener:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
             raise BadFrame("no hello")
-        if hello.cluster != self._cluster:
+        if self.cluster and hello.cluster != self.cluster:
             raise BadFrame("hello from another cluster")
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
-        if hello.node not in self._others:
+        if hello.node not in self.others:
             raise BadFrame("hello from a stranger")
         if hello.to != self._me:
             raise BadFrame(

@@ -15,7 +15,7 @@ from electorate.net.config import NodeConfig
 from electorate.net.detector import Detector, HeartbeatDetector, PhiDetector
 from electorate.net.frame import Beat, Hello, Letter
 from electorate.net.ledger import Ledger
-from electorate.net.link import Link, Refused
+from electorate.net.link import Address, Link, Refused
 from electorate.net.listener import Listener
 
 DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
@@ -55,16 +55,13 @@ class Network:
         self.counters: Counter[str] = Counter()
         self.cut: frozenset[NodeId] = frozenset()
         """Nodes that this one behaves as if it had no link to."""
-        self.links = {
-            node: Link(
-                node, config.addresses[node], T, config.timeout_ms, self._linked, self._lost_link
-            )
-            for node in others
-        }
+        self.cluster = cluster
+        """What nodes must have in common to talk to one another; empty while it is not known."""
+        self.links: dict[NodeId, Link] = {}
         self.listener = Listener(
             config.me,
             cluster,
-            frozenset(others),
+            others,
             on_hello=self._introduced,
             on_frame=self._framed,
             on_broken=self._lost_caller,
@@ -74,20 +71,88 @@ class Network:
         probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
         self._config = config
-        self._cluster = cluster
         self._reader = reader
+        self._said: tuple[str, int] | None = None
+        """The store and the life that this node speaks for, once it speaks."""
+        self._runs: dict[NodeId, asyncio.Task[None]] = {}
+        self._met = asyncio.Event()
         self._ledger = Ledger()
         self._process = uuid.uuid4().hex
         self._greeted: set[NodeId] = set()
         """Nodes that have been told, on the present connection, that we hear them."""
         self._taken_since: dict[NodeId, float] = {}
         self._numbers: Counter[NodeId] = Counter()
+        for node in others:
+            self._link(node, config.addresses[node])
+
+    async def run(self) -> None:
+        """Keep every link, also those to nodes that are met later, until cancelled."""
+        try:
+            while True:
+                self._met.clear()
+                met = asyncio.ensure_future(self._met.wait())
+                for node, link in self.links.items():
+                    if node not in self._runs:
+                        self._runs[node] = asyncio.ensure_future(link.run())
+                runs = self._runs.values()
+                done, _ = await asyncio.wait([met, *runs], return_when=asyncio.FIRST_COMPLETED)
+                met.cancel()
+                for task in done:
+                    if not task.cancelled():  # We have parted from that node.
+                        task.result()
+        finally:
+            for run in self._runs.values():
+                run.cancel()
+            await asyncio.gather(*self._runs.values(), return_exceptions=True)
+
+    @property
+    def everybody(self) -> frozenset[NodeId]:
+        """All nodes that this one knows, itself included."""
+        return frozenset(self.links) | {self._config.me}
+
+    def join(self, cluster: str) -> None:
+        """Belong to this cluster from now on."""
+        self.cluster = self.listener.cluster = cluster
+        if self._said is not None:
+            self.introduce(*self._said)
+
+    def meet(self, node: NodeId, address: Address) -> None:
+        """Connect to this node too, and let it in; also if it has moved."""
+        self.part(node)
+        self._link(node, address)
+        self.listener.others.add(node)
+        self._detector.add(node, now_ms())
+        if self._said is not None:
+            self._introduce(node, *self._said)
+        self._met.set()
+
+    def part(self, node: NodeId) -> None:
+        """Have nothing to do with this node any more."""
+        link = self.links.pop(node, None)
+        if link is not None:
+            link.reset()
+        run = self._runs.pop(node, None)
+        if run is not None:
+            run.cancel()
+        self.listener.forget(node)
+        self._detector.forget(node)
+        self._greeted.discard(node)
+        self._taken_since.pop(node, None)
+
+    def _link(self, node: NodeId, address: Address) -> None:
+        T, timeout_ms = float(self._config.setting.timing.T), self._config.timeout_ms
+        self.links[node] = Link(node, address, T, timeout_ms, self._linked, self._lost_link)
 
     def introduce(self, store: str, incarnation: int) -> None:
         """Speak for this life from now on, on new connections."""
+        self._said = store, incarnation
         self._numbers.clear()
-        for node, link in self.links.items():
-            link.introduce(partial(self._hello, node, store, incarnation))
+        for node in self.links:
+            self._introduce(node, store, incarnation)
+
+    def _introduce(self, node: NodeId, store: str, incarnation: int) -> None:
+        if self.cluster:
+            self.links[node].introduce(partial(self._hello, node, store, incarnation))
 
     def reset(self) -> None:
         """Break all connections, and give everybody time to show that they live."""
@@ -123,7 +188,7 @@ class Network:
         """
         self._numbers[to] += not to_guest
         self.counters["out"] += 1
-        if to in self.cut:
+        if to in self.cut or to not in self.links:
             self.counters["dropped: cut"] += 1
             return
         self.links[to].send(Letter(max(1, self._numbers[to]), Raw(body), to_guest))
@@ -164,7 +229,7 @@ class Network:
 
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
-        return Hello(self._cluster, me, to, store, incarnation, self._process, sent)
+        return Hello(self.cluster, me, to, store, incarnation, self._process, sent)
 
     # --- what comes in ---
 
@@ -209,8 +274,9 @@ class Network:
 
     def _lost_caller(self, node: NodeId) -> None:
         """A node's connection to us broke: ask at once whether it lives."""
-        self._detector.hint(node, now_ms())
-        self.links[node].retry()
+        if node in self.links:
+            self._detector.hint(node, now_ms())
+            self.links[node].retry()
 
     def _lost_link(self, node: NodeId, error: Exception) -> None:
         self._detector.hint(node, now_ms())

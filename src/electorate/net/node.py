@@ -58,7 +58,7 @@ class Node:
         self._codec = Codec(machine)
         self._on_change = on_change
         self._shown: Standing | None = None
-        self._seen = frozenset(config.setting.ids)
+        self._seen = self.network.everybody
         self._awake_at = now_ms()
         self._still_ms = _still_ms(config, machine)
         self._alarm: asyncio.TimerHandle | None = None
@@ -90,8 +90,7 @@ class Node:
             if self._guest is not None:
                 self._guest.begin(Host(self.config.me, self.network, self.store, self._enter))
             await self.network.listener.start(self.config.addresses[self.config.me])
-            runs = [stopping.wait(), self._beat(), self._live()]
-            runs += [link.run() for link in self.network.links.values()]
+            runs = [stopping.wait(), self._beat(), self._live(), self.network.run()]
             tasks += map(asyncio.ensure_future, runs)
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -133,7 +132,7 @@ class Node:
         if self._life_due.is_set():
             return  # A pause has just broken the links again.
         self.network.trust()
-        self._seen = frozenset(self.config.setting.ids)
+        self._seen = self.network.everybody
         self._instance.boot(self._port.saved(), self._seen)
         early, self._early = self._early, []
         for at, event, letterhead in early:
