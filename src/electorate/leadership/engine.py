@@ -1,16 +1,16 @@
 """What every interface to a node shares: its elections, and what may be wanted of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from electorate.core import NodeId
 from electorate.leadership.office import Office, Seen
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import named, places
+from electorate.leadership.place import Place, named, number, places
 from electorate.leadership.term import Term
 
 
@@ -26,13 +26,16 @@ class Leader(NamedTuple):
 class Engine(ABC):
     """A node in operation, wherever it runs."""
 
-    def __init__(self, me: str, members: Iterable[str], pace: Pace | None) -> None:
+    def __init__(
+        self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
+    ) -> None:
         self.places = places(members if "@" not in me else [me, *members])
         self.me = named(me, self.places)
         self.pace = pace or Pace()
-        self.names = {place.id: place.name for place in self.places.values()}
-        self.ids = {place.name: place.id for place in self.places.values()}
-        self.offices = Offices(self.me.id, self.names, self.pace)
+        founders = {id: place for id, place in self.places.items() if not join or id != self.me.id}
+        if not founders:
+            raise ValueError(f"{self.me.name} is to join a cluster: name some of its members")
+        self.offices = Offices(self.me, founders, self.pace, joins=join)
 
     @abstractmethod
     async def begin(self) -> None:
@@ -57,8 +60,7 @@ class Engine(ABC):
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        offices = list(self.offices.offices.values())
-        return any(office.term is not None or office.is_held for office in offices)
+        return self.offices.is_busy
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
@@ -80,7 +82,7 @@ class Engine(ABC):
 
     def told(self, seen: Seen) -> Leader:
         """The same by name."""
-        name = None if seen.leader is None else self.names[seen.leader]
+        name = None if seen.leader is None else self.offices.directory.name(seen.leader)
         return Leader(name, seen.token)
 
     def observe(self, office: Office, tell: Callable[[Leader], None]) -> Callable[[], None]:
@@ -111,9 +113,7 @@ class Engine(ABC):
 
     def expect_heir(self, office: Office, name: str) -> NodeId:
         """Who is to take over; ValueError or TransferFailed if it cannot."""
-        if name not in self.ids:
-            raise ValueError(f"{name!r} is no member; the members are {', '.join(self.ids)}")
-        heir = self.ids[name]
+        heir = self.expect_member(name)
         if heir not in self.offices.alive:
             raise TransferFailed(f"{name} cannot be reached")
         if not self.offices.stands_with(heir, office.name):
@@ -121,6 +121,36 @@ class Engine(ABC):
         if office.seen.leader is None:
             raise TransferFailed(f"nobody leads {office.name}: there is nothing to hand over")
         return heir
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all members, as this node knows them."""
+        return tuple(sorted(map(self.offices.directory.name, self.offices.register.roster.new)))
+
+    def expect_member(self, name: str) -> NodeId:
+        """The number of a member; ValueError if there is none of that name."""
+        if name not in self.members:
+            raise ValueError(f"{name!r} is no member; the members are {', '.join(self.members)}")
+        return number(name)
+
+    @abstractmethod
+    def submit(self, act: Coroutine[Any, Any, None]) -> "Future[None]":
+        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+
+    def add_member(self, text: str) -> "Future[None]":
+        """Make another node a member."""
+        place = Place.of(text)
+        if place.name in self.members:
+            raise ValueError(f"{place.name} is a member already")
+        self.offices.directory.expect_no_clash(place)
+        return self.submit(self.offices.register.add(place))
+
+    def remove_member(self, name: str) -> "Future[None]":
+        """Go on without a member."""
+        node = self.expect_member(name)
+        if node == self.me.id:
+            raise ValueError(f"{name} cannot remove itself: ask another member to do it")
+        return self.submit(self.offices.register.remove(node))
 
     @property
     def patience_s(self) -> float:

@@ -49,7 +49,7 @@ class NodeHandle:
     @property
     def members(self) -> tuple[str, ...]:
         """The names of all members."""
-        return tuple(sorted(self._engine.ids))
+        return self._engine.members
 
     @property
     def _leads(self) -> bool:

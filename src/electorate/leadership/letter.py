@@ -3,6 +3,7 @@
 import msgspec
 
 from electorate.core import NodeId
+from electorate.leadership.directory import Acquaintances
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True):
@@ -41,6 +42,12 @@ class Stranger(msgspec.Struct, frozen=True, tag=True):
     """I do not count on you: you have come back without the memory that I know you by."""
 
 
-Letter = Bundle | Standing | Order | Stranger
+class Known(msgspec.Struct, frozen=True, tag=True):
+    """The nodes that I know: where they are, and by which memory."""
+
+    nodes: Acquaintances
+
+
+Letter = Bundle | Standing | Order | Stranger | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)

@@ -22,7 +22,8 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance
-from electorate.protocols.mandate.message import Ended, StepDown
+from electorate.protocols.mandate.message import Adopt, Ended, StepDown
+from electorate.protocols.mandate.roster import Roster
 
 log = logging.getLogger("electorate")
 
@@ -48,6 +49,9 @@ class Desk(Protocol):
 
     def turns(self, office: "Office") -> Turns:
         """The machine, by the priorities that are known at the moment."""
+
+    def list_for(self, office: "Office") -> Roster | None:
+        """The members to go by; None if it is this office that makes the list."""
 
     def keep(self, office: "Office", stable: bytes) -> None:
         """Force it to disk."""
@@ -79,6 +83,7 @@ class Office:
         """The term whose work has not ended, also when it is over itself."""
         self._desk = desk
         self._stood = 0
+        self._list: Roster | None = None
         self._instance = Instance(desk.turns(self), desk.me, self)
 
     @property
@@ -97,6 +102,12 @@ class Office:
         """Whether this node is in office."""
         return self.seen.leader == self._desk.me
 
+    @property
+    def roster(self) -> Roster | None:
+        """The members, as they are saved here; None before it has booted."""
+        state: Any = self._instance.state
+        return None if state is None else state.stable.roster
+
     def boot(self, stable: Stable | None) -> None:
         """Begin, with what the last life has promised."""
         self._instance.boot(stable, self._desk.alive)
@@ -104,6 +115,7 @@ class Office:
 
     def take(self, event: Event) -> None:
         """Take one event to its end."""
+        self._go_by_list()
         self._instance.take(event)
         self._look()
 
@@ -113,8 +125,16 @@ class Office:
 
     def wake(self) -> None:
         """A timer has run out."""
+        self._go_by_list()
         self._instance.wake()
         self._look()
+
+    def _go_by_list(self) -> None:
+        """Before anything else: nothing may be done any more under a list that was replaced."""
+        told = self._desk.list_for(self)
+        if told is not None and told is not self._list and self._instance.state is not None:
+            self._list = told
+            self._instance.take(Asked(Adopt(told)))
 
     def reconsider(self) -> None:
         """Other nodes are suspect than before, or stand with other priorities."""

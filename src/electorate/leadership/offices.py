@@ -11,23 +11,36 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
+from electorate.core import Foremost, Members, Message, NodeId, Received, Stable, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.alarms import Alarms
 from electorate.leadership.candidacy import Candidacies
-from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
+from electorate.leadership.directory import Acquaintances, Directory
+from electorate.leadership.letter import (
+    Bundle,
+    Known,
+    Letter,
+    Order,
+    Said,
+    Standing,
+    Stranger,
+    decoder,
+)
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
+from electorate.leadership.place import Place
+from electorate.leadership.register import REGISTER, Register
 from electorate.net.clock import now_ms
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Guest, Host
 from electorate.net.store import StoreError
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import StepDown, Transfer
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import MandateStable, Promise
 
 OfficeMandate = Mandate.over(Foremost)
 PREFIX = "office "
-STORES = "stores of the members"
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
@@ -39,27 +52,33 @@ log = logging.getLogger("electorate")
 class Offices(Guest):
     """The desk of every election of a node."""
 
-    def __init__(self, me: NodeId, names: dict[NodeId, str], pace: Pace) -> None:
+    def __init__(
+        self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
+    ) -> None:
         self.kind_of_turns: type[Turns] = Turns
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
-        self.me = me
-        self.names = names
+        self.me = me.id
         self.pace = pace
+        self.directory = Directory(me, founders, pace.agreed, joins=joins)
+        self.register = Register(self)
         self.offices: dict[str, Office] = {}
-        self.alive: frozenset[NodeId] = frozenset(names)
+        self.alive: frozenset[NodeId] = frozenset({me.id})
         self.wiped = False
         """Whether others do not count on this node: its memory is not the one they know it by."""
+        self.removed = False
+        """Whether the others go on without this node."""
         self.paused = False
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
         self._candidacies = Candidacies(self)
-        self._stores: dict[NodeId, str] = {}
-        self._strangers: set[NodeId] = set()
+        self._enrolled = Roster()
+        self._leaving: dict[NodeId, float] = {}
+        """Who is no member any more, and since when that is known here."""
         self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
         self._reminding: asyncio.Task[None] | None = None
-        self._codec = Codec(self._machine((0,) * len(names)).machine)
+        self._codec = Codec(self._machine("application", (me.id,), (0,)).machine)
 
     # --- the guest of a node ---
 
@@ -67,9 +86,8 @@ class Offices(Guest):
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
         self._alarms = Alarms(self.now_ms, host.enter)
-        stored = host.store.load(STORES)
-        if stored is not None:
-            self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
+        self.directory.begin(host.store, host.network)
+        self.office(REGISTER)
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
@@ -81,8 +99,9 @@ class Offices(Guest):
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
-            for office in self.offices.values():
+            for office in self.offices.values():  # The register is the first.
                 self._boot(office)
+            self._enrol()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
@@ -91,20 +110,13 @@ class Offices(Guest):
             office.reconsider()
         if came:
             self._candidacies.announce()
+        for node in came:
+            self.send(node, Known(self.directory.told()))
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: is it the one that has promised what it has promised?"""
-        known = self._stores.get(hello.node)
-        if known is None:
-            self._stores[hello.node] = hello.store
-            self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
-        elif known == hello.store:
-            self._strangers.discard(hello.node)
-        elif hello.node not in self._strangers:
-            self._strangers.add(hello.node)
+        if not self.directory.recognise(hello):
             self._candidacies.note(hello.node, {})
-            name = self.names[hello.node]
-            log.error("%s has lost its memory: its votes do not count until it is replaced", name)
 
     def decode(self, body: bytes) -> tuple[Letter, list[Message]]:
         """A letter, with the messages of machines in it."""
@@ -115,7 +127,7 @@ class Offices(Guest):
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
         letter, messages = read
-        if hello.node in self._strangers:
+        if hello.node in self.directory.strangers:
             self.send(hello.node, Stranger())
             return
         match letter:
@@ -127,9 +139,12 @@ class Offices(Guest):
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
                     self.order(office, heir)
+            case Known(nodes):
+                self.directory.learn(nodes)
             case Stranger():
                 if not self.wiped:
-                    log.error("%s does not count on this node any more", self.names[hello.node])
+                    name = self.directory.name(hello.node)
+                    log.error("%s does not count on this node any more", name)
                 self.wiped = True
 
     async def end(self) -> None:
@@ -151,6 +166,12 @@ class Offices(Guest):
             if self.lived.is_set():
                 self._boot(found)
         return found
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is work that has not ended, or an office that is held."""
+        offices = list(self.offices.values())
+        return any(office.term is not None or office.is_held for office in offices)
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
@@ -180,23 +201,31 @@ class Offices(Guest):
             stable = None if data is None else self._codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
+        if stable is None:
+            stable = MandateStable(Promise(), Stable(), self.register.roster)
         office.boot(stable)
 
     # --- the desk of its offices ---
 
     def turns(self, office: Office) -> Turns:
         """The machine, by the priorities that are known at the moment."""
-        ids, known = sorted(self.names), self._candidacies
-        return self._machine(
-            tuple(
-                known.own(office) if node == self.me else known.priority(node, office.name)
-                for node in ids
-            )
+        ids, known = self.directory.ids, self._candidacies
+        priorities = (
+            known.own(office) if node == self.me else known.priority(node, office.name)
+            for node in ids
         )
+        form = "register" if office.name == REGISTER else "application"
+        return self._machine(form, tuple(ids), tuple(priorities))
+
+    def list_for(self, office: Office) -> Roster | None:
+        """The members to go by; None if it is this office that makes the list."""
+        return None if office.name == REGISTER else self.register.roster
 
     def keep(self, office: Office, stable: bytes) -> None:
         """Force it to disk."""
         self.host.store.save({PREFIX + office.name: stable})
+        if office.name == REGISTER:
+            asyncio.get_running_loop().call_soon(self.host.enter, self._enrol)
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:
         """Put it to what else is to be said to that node in this moment."""
@@ -222,7 +251,44 @@ class Offices(Guest):
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
-        return (node for node in self.names if node != self.me)
+        return (node for node in self.directory.ids if node != self.me)
+
+    # --- members ---
+
+    def introduce(self, newcomers: Acquaintances) -> None:
+        """Have all others get to know them."""
+        for node in self.others():
+            self.send(node, Known(newcomers))
+
+    def _enrol(self) -> None:
+        """See whether the members are others than before."""
+        before, self._enrolled = self._enrolled, self.register.roster
+        if self._enrolled.is_pending or self._enrolled.new == before.new:
+            return
+        if before.new:
+            names = ", ".join(sorted(map(self.directory.name, self._enrolled.new)))
+            log.info("the members are now %s", names)
+            for office in list(self.offices.values()):
+                office.reconsider()
+        if self.me in before.new and self.me not in self._enrolled.new:
+            log.error("%s is no member any more", self.directory.me.name)
+            self.removed = True
+            self.pause(True)
+
+    def _part_with_leavers(self) -> None:
+        """Who is no member any more may still want to say that its work has ended."""
+        roster, register = self._enrolled, self.register
+        if self.me not in roster.everybody:
+            return
+        staying = {*roster.everybody, *register.newcomers, self.me}
+        staying |= {node for node in self.others() if self.directory.since(node) > roster.version[0]}
+        now = self.now_ms()
+        leaving = {n: self._leaving.get(n, now) for n in self.others() if n not in staying}
+        patience_ms = self.pace.grace_ms + self.pace.granted_ms
+        gone = {node for node, at in leaving.items() if now - at > patience_ms}
+        self._leaving = {node: at for node, at in leaving.items() if node not in gone}
+        if gone:
+            self.directory.forget_all_but(set(self.directory.ids) - gone)
 
     # --- messages ---
 
@@ -246,18 +312,26 @@ class Offices(Guest):
         for office in self.offices.values():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
+        self._part_with_leavers()
+        if self.removed and not self.is_busy:
+            raise Removed(f"{self.directory.me.name} is no member any more")
 
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
-    def _machine(self, priorities: tuple[int, ...]) -> Turns:
-        ids = sorted(self.names)
+    def _machine(
+        self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]
+    ) -> Turns:
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
-        rules = replace(OfficeMandate.form("application"), **self.pace.lengths)
+        rules = replace(OfficeMandate.form(form), **self.pace.lengths)
         machine = OfficeMandate(members, self.pace.timing, rules)
         return self.kind_of_turns(machine, TURNS_MAX)
 
 
 class NodeStopped(Exception):
     """There is no node any more that could do it."""
+
+
+class Removed(Exception):
+    """The other members go on without this node."""
 
 
 def _parts(said: list[Said]) -> list[list[Said]]:

@@ -29,6 +29,10 @@ class Place(NamedTuple):
             raise ValueError(f"{name!r} is no name: use letters, digits, '.', '_' and '-'")
         return cls(name, number(name), (host.strip("[]"), int(port)))
 
+    def __str__(self) -> str:
+        host, port = self.address
+        return f"{self.name}@[{host}]:{port}" if ":" in host else f"{self.name}@{host}:{port}"
+
 
 def number(name: str) -> NodeId:
     """The number of a name: the same everywhere, whoever else is a member."""

@@ -3,9 +3,10 @@
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from electorate.core import Anyone, Standing, Timing
 from electorate.leadership.engine import Engine, Leader
@@ -14,7 +15,7 @@ from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
 from electorate.net.config import NodeConfig
-from electorate.net.thread import NodeThread
+from electorate.net.thread import NodeEnded, NodeThread
 from electorate.trace import Connections, Setting
 
 GRACE_S = 0.5
@@ -24,10 +25,16 @@ class ThreadEngine(Engine):
     """Starts, stops and speaks to a node from any other thread."""
 
     def __init__(
-        self, me: str, members: Iterable[str], data_dir: Path | str, pace: Pace | None
+        self,
+        me: str,
+        members: Iterable[str],
+        data_dir: Path | str,
+        pace: Pace | None,
+        *,
+        join: bool = False,
     ) -> None:
-        super().__init__(me, members, pace)
-        ids = tuple(sorted(self.names))
+        super().__init__(me, members, pace, join=join)
+        ids = tuple(sorted(self.places))
         # What waits on a connection for longer than a lease is of no use to anybody.
         timing = Timing(self.pace.lease_ms)
         setting = Setting("mandate", ids, timing=timing, connections=Connections.DIE)
@@ -39,8 +46,7 @@ class ThreadEngine(Engine):
             beat_ms=self.pace.beat_ms,
             timeout_ms=self.pace.timeout_ms,
             probe_ms=self.pace.probe_ms,
-            agreed=self.pace.agreed,
-            names=self.names,
+            names={place.id: place.name for place in self.places.values()},
         )
         machine = Anyone(setting.members(), timing)
         self._thread = NodeThread(config, machine, self._changed, self.offices)
@@ -118,6 +124,13 @@ class ThreadEngine(Engine):
             end()
 
         return forget
+
+    def submit(self, act: Coroutine[Any, Any, None]) -> "concurrent.futures.Future[None]":
+        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        try:
+            return self._thread.submit(act)
+        except NodeEnded as error:
+            raise NodeStopped(str(error)) from None
 
     def _ended(self) -> None:
         self._fail_waits()

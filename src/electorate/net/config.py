@@ -26,8 +26,6 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """How soon a node answers that was asked because a connection broke; 2T unless told."""
     first_wait_ms: float = 0.0
     """How long the very first life waits for the other nodes to be started too."""
-    agreed: str = ""
-    """What else the nodes of a cluster have in common."""
     names: dict[NodeId, str] = {}
     """What people call the nodes, where they know them by something else than numbers."""
 
@@ -38,5 +36,4 @@ class NodeConfig(msgspec.Struct, frozen=True):
     def cluster(self, machine: Machine[Any]) -> str:
         """What nodes must have in common to talk to one another."""
         rules = str(sorted(machine.rules.texts().items()))
-        common = [self.setting.text(), rules, *([self.agreed] if self.agreed else [])]
-        return hashlib.sha256("\n".join(common).encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.setting.text()}\n{rules}".encode()).hexdigest()[:16]

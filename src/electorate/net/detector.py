@@ -26,9 +26,9 @@ class Detector(ABC):
         self._suspect_at = dict.fromkeys(self._others, now + self.timeout_ms)
 
     def add(self, node: NodeId, now: float) -> None:
-        """Watch this node too; trust it for a while."""
+        """Watch this node too; it is suspect until it is heard."""
         self._others.add(node)
-        self._suspect_at[node] = now + self.timeout_ms
+        self._suspect_at[node] = now
 
     def forget(self, node: NodeId) -> None:
         """Watch this node no longer."""

@@ -1,0 +1,167 @@
+"""The register: who has a vote in all elections of a cluster, and how that is changed.
+
+It is an office of its own. Whoever is asked for a change stands for it, makes one change in a term,
+and leaves. Every other office goes by the list that this node's register has saved.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from electorate.core import NodeId, Request
+from electorate.leadership.directory import Acquaintances, Directory
+from electorate.leadership.office import Office
+from electorate.leadership.pace import Pace
+from electorate.leadership.place import Place
+from electorate.leadership.term import Term
+from electorate.protocols.mandate.message import Add, Remove
+from electorate.protocols.mandate.roster import Roster
+
+REGISTER = "electorate: members"
+RESERVED = "electorate:"
+POLL_S = 0.01
+
+
+class MembersUnchanged(Exception):
+    """The members are still those before, or it is not known whether they are; and this is why."""
+
+
+class Bureau(Protocol):
+    """What is needed of the node."""
+
+    me: NodeId
+    pace: Pace
+    alive: frozenset[NodeId]
+    directory: Directory
+
+    def now_ms(self) -> float:
+        """The node's clock."""
+
+    def office(self, name: str) -> Office:
+        """The election of that name."""
+
+    def introduce(self, newcomers: Acquaintances) -> None:
+        """Have all others get to know them."""
+
+    def enter_here(self, act: Callable[[], None]) -> None:
+        """Do it as the node does its own things."""
+
+
+class Register:
+    """Changes the list of members, one change after the other."""
+
+    def __init__(self, bureau: Bureau) -> None:
+        self.newcomers: set[NodeId] = set()
+        """Nodes that are to become members by this node's doing."""
+        self._bureau = bureau
+        self._turn = asyncio.Lock()
+
+    @property
+    def roster(self) -> Roster:
+        """The list that this node has saved."""
+        saved = self._bureau.office(REGISTER).roster
+        founders = self._bureau.directory.founders
+        return Roster(old=founders, new=founders) if saved is None else saved
+
+    async def add(self, place: Place) -> None:
+        """Make this node a member; it runs, and was told to join."""
+        async with self._turn:
+            self.newcomers.add(place.id)
+            try:
+                await self._add(place)
+            finally:
+                self.newcomers.discard(place.id)
+
+    async def remove(self, node: NodeId) -> None:
+        """Go on without a member."""
+        async with self._turn:
+            await self._change(Remove(node), lambda roster: node not in roster.new)
+
+    async def _add(self, place: Place) -> None:
+        bureau, directory = self._bureau, self._bureau.directory
+        if place.id in self.roster.everybody:
+            return
+
+        def meet() -> None:
+            # Who was a member once may come back with another memory, and from elsewhere.
+            directory.forget_all_but(set(directory.ids) - {place.id})
+            directory.meet(place)
+
+        bureau.enter_here(meet)
+        deadline_ms = self._deadline_ms()
+        while not directory.has_met(place.id):
+            if bureau.now_ms() > deadline_ms:
+                raise MembersUnchanged(f"{place} does not answer: start it, and tell it to join")
+            await asyncio.sleep(POLL_S)
+
+        def introduce(token: int) -> None:
+            bureau.introduce(directory.propose(place.id, token))
+
+        await self._change(Add(place.id), lambda roster: place.id in roster.new, introduce)
+
+    async def _change(
+        self,
+        request: Request,
+        is_made: Callable[[Roster], bool],
+        prepare: Callable[[int], None] = lambda token: None,
+    ) -> None:
+        """Hold the register until the change is decided, in one term or another."""
+        deadline_ms = self._deadline_ms()
+        while not self._is_decided(is_made):
+            term = await self._elected(deadline_ms)
+            token = term.token
+            try:
+                self._bureau.enter_here(lambda: prepare(token))  # noqa: B023 - it is called at once
+                while not self._is_over(term) and not self._is_decided(is_made):
+                    if self._bureau.now_ms() > deadline_ms:
+                        raise MembersUnchanged(self._unchanged())
+                    self._expect_majority(request)
+                    register = self._bureau.office(REGISTER)
+                    self._bureau.enter_here(lambda: register.ask(request))
+                    await asyncio.sleep(self._bureau.pace.T_ms / 1000)
+            finally:
+                term.finish()
+
+    async def _elected(self, deadline_ms: float) -> Term:
+        """The next term of the register at this node."""
+        future: Future[Term] = Future()
+        register = self._bureau.office(REGISTER)
+        self._bureau.enter_here(lambda: register.wait(future))
+        while not future.done():
+            if self._bureau.now_ms() > deadline_ms and future.cancel():
+                self._bureau.enter_here(lambda: register.leave(future))
+                raise MembersUnchanged(self._unchanged())
+            await asyncio.sleep(POLL_S)
+        return future.result()
+
+    def _is_over(self, term: Term) -> bool:
+        """Whether nothing more can come of a term: it is lost, or its one change was another."""
+        roster = self.roster
+        is_used_up = roster.version[0] == term.token and not roster.is_pending
+        return term.lost.is_set() or is_used_up
+
+    def _is_decided(self, is_made: Callable[[Roster], bool]) -> bool:
+        return is_made(self.roster) and not self.roster.is_pending
+
+    def _expect_majority(self, request: Request) -> None:
+        """A change whose members could not go on by themselves would stop every election."""
+        roster, alive = self.roster, self._bureau.alive
+        new = {*roster.new} - ({request.node} if isinstance(request, Remove) else set())
+        new |= {request.node} if isinstance(request, Add) else set()
+        if not roster.is_pending and 2 * len(new & alive) <= len(new):
+            name = self._bureau.directory.name
+            left, there = (", ".join(sorted(map(name, each))) for each in (new, new & alive))
+            raise MembersUnchanged(f"of {left} only {there} can be reached: that is no majority")
+
+    def _deadline_ms(self) -> float:
+        pace = self._bureau.pace
+        return self._bureau.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
+
+    def _unchanged(self) -> str:
+        roster, name = self.roster, self._bureau.directory.name
+        members = ", ".join(sorted(map(name, roster.new)))
+        if self._bureau.me not in roster.everybody:
+            return f"{name(self._bureau.me)} is no member itself; the members are {members}"
+        pending = "a change is not decided yet: " if roster.is_pending else ""
+        return f"{pending}too few of {members} answer in time"
