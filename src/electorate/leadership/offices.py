@@ -251,7 +251,9 @@ class Offices(Guest):
     def _machine(self, priorities: tuple[int, ...]) -> Turns:
         ids = sorted(self.names)
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
-        rules = replace(OfficeMandate.form("application"), **self.pace.lengths)
+        # All are members for ever: nothing changes the list of a node's elections so far.
+        fixed: dict[str, Any] = {"base": 0, "changes": "own"}
+        rules = replace(OfficeMandate.form("application"), **self.pace.lengths, **fixed)
         machine = OfficeMandate(members, self.pace.timing, rules)
         return self.kind_of_turns(machine, TURNS_MAX)
 
