@@ -9,6 +9,7 @@ from typing import Any
 from electorate.leadership.engine import Leader
 from electorate.leadership.node import Election, Node
 from electorate.leadership.pace import Pace
+from electorate.leadership.place import number
 from electorate.leadership.term import Term
 from tests.net.cluster import free_addresses
 
@@ -100,7 +101,7 @@ class Cluster:
     def _set_cut(self, one: str, others: frozenset[str]) -> None:
         for name, node in self.nodes.items():
             away = others if name == one else frozenset({one}) if name in others else frozenset()
-            ids = frozenset(node._engine.ids[other] for other in away)
+            ids = frozenset(number(other) for other in away)
             network = node._engine.offices.host.network
             network.cut = network.cut | ids
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.node import Election
 from electorate.leadership.offices import NodeStopped
+from electorate.leadership.place import number
 from electorate.leadership.term import LeadershipLost, Term
 from electorate.net.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until
@@ -187,14 +188,12 @@ def test_an_office_is_not_handed_to_who_cannot_take_it(tmp_path: Path) -> None:
                 await election.transfer("c")
             await cluster.nodes[other].pause()
             offices = cluster.nodes[leader]._engine.offices
-            await until(
-                lambda: not offices.stands_with(cluster.nodes[leader]._engine.ids[other], "x")
-            )
+            await until(lambda: not offices.stands_with(number(other), "x"))
             with pytest.raises(TransferFailed, match=f"{other} does not stand: it is paused"):
                 await election.transfer(other)
             await cluster.nodes[other].resume()
             await cluster.stop("d")
-            gone = cluster.nodes[leader]._engine.ids["d"]
+            gone = number("d")
             await until(lambda: gone not in offices.alive)
             with pytest.raises(TransferFailed, match="d cannot be reached"):
                 await election.transfer("d")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from electorate.core import NodeId
 from electorate.leadership.letter import Letter, Standing
@@ -27,7 +27,7 @@ class Hall(Protocol):
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
 
-    def enter_here(self, act: Callable[[], None]) -> None:
+    def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """Do it as the node does its own things."""
 
 

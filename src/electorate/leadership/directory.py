@@ -58,7 +58,9 @@ class Net(Protocol):
 class Directory:
     """Every node that this one knows, itself included."""
 
-    def __init__(self, me: Place, founders: dict[NodeId, Place], agreed: str, *, joins: bool) -> None:
+    def __init__(
+        self, me: Place, founders: dict[NodeId, Place], agreed: str, *, joins: bool
+    ) -> None:
         self.me = me
         self.strangers: set[NodeId] = set()
         """Nodes that have come back without the memory that they are known by."""
@@ -104,7 +106,7 @@ class Directory:
     def name(self, node: NodeId) -> str:
         """What people call a node."""
         known = self._known.get(node)
-        return str(node) if known is None else Place.of(known.place).name
+        return str(node) if known is None else known.place.partition("@")[0]
 
     def told(self) -> Acquaintances:
         """All that another node may want to know."""

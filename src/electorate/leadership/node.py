@@ -18,6 +18,7 @@ from electorate.leadership.engine import Engine, Leader, TransferFailed
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
+from electorate.leadership.place import Place
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
@@ -127,7 +128,10 @@ class Observed:
 
 
 class Node(NodeHandle):
-    """One member of a cluster. Its network lives in a thread of its own."""
+    """One member of a cluster. Its network lives in a thread of its own.
+
+    With `join` it takes no part until a member has added it; `members` names some of those then.
+    """
 
     def __init__(
         self,
@@ -136,8 +140,9 @@ class Node(NodeHandle):
         data_dir: Path | str,
         *,
         pace: Pace | None = None,
+        join: bool = False,
     ) -> None:
-        super().__init__(ThreadEngine(me, members, data_dir, pace))
+        super().__init__(ThreadEngine(me, members, data_dir, pace, join=join))
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -163,6 +168,27 @@ class Node(NodeHandle):
     def observe(self, name: str) -> Observed:
         """Who leads an election, now and whenever that changes, without standing in it."""
         return Observed(self._engine, self._engine.office(name))
+
+    async def add_member(self, member: str) -> None:
+        """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
+        await asyncio.wrap_future(self._engine.add_member(member))
+
+    async def remove_member(self, name: str) -> None:
+        """Go on without a member, whether it runs or not; MembersUnchanged if that fails."""
+        await asyncio.wrap_future(self._engine.remove_member(name))
+
+    async def replace_member(self, name: str, member: str) -> None:
+        """Put a node in the place of a member. One of the same name has lost its memory, or moved.
+
+        It is told to join, like one that is added.
+        """
+        if Place.of(member).name == name:
+            await self.remove_member(name)
+            await self.add_member(member)
+        else:
+            self._engine.expect_member(name)
+            await self.add_member(member)
+            await self.remove_member(name)
 
     async def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""

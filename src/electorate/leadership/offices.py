@@ -245,9 +245,9 @@ class Offices(Guest):
         """Have something done in the node's thread, from any other."""
         self.call(self.host.enter, act, *given)
 
-    def enter_here(self, act: Callable[[], None]) -> None:
+    def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """The same in the node's thread."""
-        self.host.enter(act)
+        self.host.enter(act, *given)
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
@@ -281,7 +281,9 @@ class Offices(Guest):
         if self.me not in roster.everybody:
             return
         staying = {*roster.everybody, *register.newcomers, self.me}
-        staying |= {node for node in self.others() if self.directory.since(node) > roster.version[0]}
+        staying |= {
+            node for node in self.others() if self.directory.since(node) > roster.version[0]
+        }
         now = self.now_ms()
         leaving = {n: self._leaving.get(n, now) for n in self.others() if n not in staying}
         patience_ms = self.pace.grace_ms + self.pace.granted_ms
@@ -317,9 +319,7 @@ class Offices(Guest):
             raise Removed(f"{self.directory.me.name} is no member any more")
 
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
-    def _machine(
-        self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]
-    ) -> Turns:
+    def _machine(self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]) -> Turns:
         members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
         rules = replace(OfficeMandate.form(form), **self.pace.lengths)
         machine = OfficeMandate(members, self.pace.timing, rules)

@@ -7,7 +7,7 @@ and leaves. Every other office goes by the list that this node's register has sa
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Protocol
+from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
 from electorate.leadership.directory import Acquaintances, Directory
@@ -44,7 +44,7 @@ class Bureau(Protocol):
     def introduce(self, newcomers: Acquaintances) -> None:
         """Have all others get to know them."""
 
-    def enter_here(self, act: Callable[[], None]) -> None:
+    def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """Do it as the node does its own things."""
 
 
@@ -60,9 +60,13 @@ class Register:
     @property
     def roster(self) -> Roster:
         """The list that this node has saved."""
-        saved = self._bureau.office(REGISTER).roster
+        saved = self._office.roster
         founders = self._bureau.directory.founders
         return Roster(old=founders, new=founders) if saved is None else saved
+
+    @property
+    def _office(self) -> Office:
+        return self._bureau.office(REGISTER)
 
     async def add(self, place: Place) -> None:
         """Make this node a member; it runs, and was told to join."""
@@ -110,15 +114,13 @@ class Register:
         deadline_ms = self._deadline_ms()
         while not self._is_decided(is_made):
             term = await self._elected(deadline_ms)
-            token = term.token
             try:
-                self._bureau.enter_here(lambda: prepare(token))  # noqa: B023 - it is called at once
+                self._bureau.enter_here(prepare, term.token)
                 while not self._is_over(term) and not self._is_decided(is_made):
                     if self._bureau.now_ms() > deadline_ms:
                         raise MembersUnchanged(self._unchanged())
                     self._expect_majority(request)
-                    register = self._bureau.office(REGISTER)
-                    self._bureau.enter_here(lambda: register.ask(request))
+                    self._bureau.enter_here(self._office.ask, request)
                     await asyncio.sleep(self._bureau.pace.T_ms / 1000)
             finally:
                 term.finish()
@@ -126,11 +128,10 @@ class Register:
     async def _elected(self, deadline_ms: float) -> Term:
         """The next term of the register at this node."""
         future: Future[Term] = Future()
-        register = self._bureau.office(REGISTER)
-        self._bureau.enter_here(lambda: register.wait(future))
+        self._bureau.enter_here(self._office.wait, future)
         while not future.done():
             if self._bureau.now_ms() > deadline_ms and future.cancel():
-                self._bureau.enter_here(lambda: register.leave(future))
+                self._bureau.enter_here(self._office.leave, future)
                 raise MembersUnchanged(self._unchanged())
             await asyncio.sleep(POLL_S)
         return future.result()

@@ -10,6 +10,7 @@ with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
 import queue
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from electorate.core import NodeId
 from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.pace import Pace
+from electorate.leadership.place import Place
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
@@ -115,7 +117,10 @@ class Election(ElectionHandle):
 
 
 class Node(NodeHandle):
-    """One member of a cluster. Its network lives in a thread of its own."""
+    """One member of a cluster. Its network lives in a thread of its own.
+
+    With `join` it takes no part until a member has added it; `members` names some of those then.
+    """
 
     _engine: ThreadEngine
 
@@ -126,8 +131,9 @@ class Node(NodeHandle):
         data_dir: Path | str,
         *,
         pace: Pace | None = None,
+        join: bool = False,
     ) -> None:
-        super().__init__(ThreadEngine(me, members, data_dir, pace))
+        super().__init__(ThreadEngine(me, members, data_dir, pace, join=join))
 
     def __enter__(self) -> Self:
         self._engine.start()
@@ -146,6 +152,35 @@ class Node(NodeHandle):
     def observe(self, name: str) -> Iterator[Leader]:
         """Who leads an election, now and whenever that changes, without standing in it."""
         return self.election(name).observe()
+
+    def add_member(self, member: str) -> None:
+        """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
+        self._done(self._engine.add_member(member))
+
+    def remove_member(self, name: str) -> None:
+        """Go on without a member, whether it runs or not; MembersUnchanged if that fails."""
+        self._done(self._engine.remove_member(name))
+
+    def replace_member(self, name: str, member: str) -> None:
+        """Put a node in the place of a member. One of the same name has lost its memory, or moved.
+
+        It is told to join, like one that is added.
+        """
+        if Place.of(member).name == name:
+            self.remove_member(name)
+            self.add_member(member)
+        else:
+            self._engine.expect_member(name)
+            self.add_member(member)
+            self.remove_member(name)
+
+    def _done(self, future: "Future[None]") -> None:
+        """Wait in short pieces, so that Ctrl-C is heard."""
+        while True:
+            try:
+                return future.result(POLL_S)
+            except NotYet:
+                self._engine.expect_running()
 
     def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""

@@ -80,6 +80,21 @@ class Cluster(Faults):
             if member.is_up:
                 member.run(program, given)
 
+    def add(self, name: str) -> str:
+        """Start one more node, to join; where it is, for `add_member` of another."""
+        if name in self._members:
+            raise ValueError(f"{name!r} is there already: restart it with join=True")
+        self.names = (*self.names, name)
+        chance = random.Random(f"{self.seed} {name}")
+        self._members[name] = Member(name, self._loop, chance)
+        self.story.tell(f"{name} starts, to join")
+        self._boot(name, join=True)
+        return self.place(name)
+
+    def place(self, name: str) -> str:
+        """Where a node is, as members are written."""
+        return f"{name}@simulated:{1 + self.names.index(name)}"
+
     async def call(self, service: Callable[..., Any], *given: Any) -> Any:
         """Ask something of a service outside the cluster, such as a database.
 

@@ -1,7 +1,9 @@
 """A node of a simulated cluster, as the interface of applications drives it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any
 
 from electorate.leadership.engine import Engine
 from electorate.leadership.office import Office
@@ -17,9 +19,9 @@ class SimulatedEngine(Engine):
 
     life: Life
 
-    def __init__(self, name: str, names: tuple[str, ...], pace: Pace) -> None:
+    def __init__(self, name: str, names: tuple[str, ...], pace: Pace, *, join: bool) -> None:
         where = {each: f"{each}@simulated:{port}" for port, each in enumerate(names, 1)}
-        super().__init__(where[name], where.values(), pace)
+        super().__init__(where[name], where.values(), pace, join=join)
         self.ended = False
 
     async def begin(self) -> None:
@@ -47,6 +49,24 @@ class SimulatedEngine(Engine):
         """Have something done in the node's process, once that does not stand still."""
         self.expect_running()
         self.offices.enter(act, *given)
+
+    def submit(self, act: Coroutine[Any, Any, None]) -> "Future[None]":
+        """Have something awaited in the node's process."""
+        self.expect_running()
+        done: Future[None] = Future()
+
+        async def settle() -> None:
+            try:
+                await act
+                done.set_result(None)
+            except Exception as error:
+                done.set_exception(error)
+
+        def begin() -> None:
+            self._errand = asyncio.ensure_future(settle())
+
+        self.life.call(begin)
+        return done
 
     def office(self, name: str) -> Office:
         """The election of that name."""

@@ -35,12 +35,12 @@ class Faults:
         self.story.tell(f"{name} crashes")
         self._network.crash(member.id)
 
-    def restart(self, name: str) -> None:
-        """Start its process, and what runs in it, anew."""
+    def restart(self, name: str, *, join: bool = False) -> None:
+        """Start its process, and what runs in it, anew; with `join` as a node that is no member."""
         if self._member(name).is_up:
             raise ValueError(f"{name} is up: crash or stop it first")
-        self.story.tell(f"{name} starts again")
-        self._boot(name)
+        self.story.tell(f"{name} starts again{', to join' if join else ''}")
+        self._boot(name, join=join)
 
     async def stop(self, name: str) -> None:
         """End its process in an orderly way: its work is cancelled, its offices are given up."""
@@ -130,10 +130,10 @@ class Faults:
 
     # --- inside ---
 
-    def _boot(self, name: str) -> None:
+    def _boot(self, name: str, *, join: bool = False) -> None:
         member = self._members[name]
         self._network.leave(member.id)
-        member.boot(self.names, self.pace, self._network, self._look)
+        member.boot(self.names, self.pace, self._network, self._look, join=join)
 
     def _look(self, life: Life) -> None:
         try:

@@ -9,6 +9,7 @@ from electorate.leadership.offices import Offices
 from electorate.net.detector import HeartbeatDetector
 from electorate.net.frame import Hello
 from electorate.net.guest import Host
+from electorate.net.link import Address
 from electorate.net.network import Network as RealNetwork
 from electorate.net.store import Store
 from electorate.testing.loop import VirtualLoop
@@ -35,12 +36,13 @@ class Life:
         self._watch = watch
         self._loop = cast(VirtualLoop, asyncio.get_running_loop())
         self._pace = offices.pace
-        self._others = [node for node in offices.names if node != offices.me]
+        self._others = {*offices.others()}
         self._detector = HeartbeatDetector(self._others, self._pace.timeout_ms, self._pace.probe_ms)
-        self._hello = Hello("", offices.me, 0, store.identity, store.begin_life(), "", 0)
+        self._cluster = ""
+        self._life = store.begin_life()
         self._met: dict[NodeId, Hello] = {}
         self._heard_at: dict[NodeId, float] = {}
-        self._seen = frozenset(offices.names)
+        self._seen = self._everybody
         self._awake_at = self.now_ms()
 
     def now_ms(self) -> float:
@@ -83,8 +85,26 @@ class Life:
 
     def send(self, to: NodeId, body: bytes | None, *, to_guest: bool = True) -> None:
         """Bring a letter on its way, or a mere sign of life."""
-        silent_ms = self.now_ms() - self._heard_at.get(to, -self._pace.timeout_ms)
-        self._network.send(self._hello, to, silent_ms < self._pace.timeout_ms, body)
+        if to in self._others and self._cluster:
+            silent_ms = self.now_ms() - self._heard_at.get(to, -self._pace.timeout_ms)
+            me, store = self.offices.me, self._store.identity
+            hello = Hello(self._cluster, me, 0, store, self._life, "", 0)
+            self._network.send(hello, to, silent_ms < self._pace.timeout_ms, body)
+
+    def join(self, cluster: str) -> None:
+        """Belong to this cluster from now on."""
+        self._cluster = cluster
+
+    def meet(self, node: NodeId, address: Address) -> None:
+        """Speak to this node too, and hear it."""
+        self._others.add(node)
+        self._detector.add(node, self.now_ms())
+
+    def part(self, node: NodeId) -> None:
+        """Have nothing to do with this node any more."""
+        self._others.discard(node)
+        self._detector.forget(node)
+        self._met.pop(node, None)
 
     async def flushed(self) -> None:
         """What was said has left at once."""
@@ -97,6 +117,8 @@ class Life:
         if not self._network.stands(frame):
             return  # It came before a pause that has been noticed just now.
         node = frame.hello.node
+        if node not in self._others or self._cluster not in ("", frame.hello.cluster):
+            return
         self._heard_at[node] = self.now_ms()
         if self._met.get(node) != frame.hello:
             self._met[node] = frame.hello
@@ -119,15 +141,19 @@ class Life:
 
     def _live(self) -> None:
         self._detector.begin(self.now_ms())
-        self._seen = frozenset(self.offices.names)
+        self._seen = self._everybody
         self.offices.lives(self._seen)
 
     async def _beat(self) -> None:
         while True:
-            for node in self._others:
+            for node in sorted(self._others):
                 self.send(node, None)
             await asyncio.sleep(self._pace.beat_ms / 1000)
             self.enter(self._look_around)
+
+    @property
+    def _everybody(self) -> frozenset[NodeId]:
+        return frozenset(self._others) | {self.offices.me}
 
     def _look_around(self) -> None:
         alive = self._detector.alive(self.now_ms()) | {self.offices.me}

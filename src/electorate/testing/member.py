@@ -54,10 +54,12 @@ class Member:
         pace: Pace,
         network: Network,
         watch: Callable[[Life], None],
+        *,
+        join: bool = False,
     ) -> None:
         """Begin a process, and in it whatever it runs."""
         self.process = Process(self.name, self.clock)
-        engine = SimulatedEngine(self.name, names, pace)
+        engine = SimulatedEngine(self.name, names, pace, join=join)
         engine.offices.chance = self._chance.uniform
         # Real nodes verify every turn of the machine; a test of an application has no need to.
         engine.offices.kind_of_turns = TrustedTurns

@@ -46,7 +46,7 @@ class Watch:
         if now.leader == me:
             self._story.tell(f"{name} leads {office.name} (term {now.token})")
         elif now.leader is not None:
-            leader = life.offices.names[now.leader]
+            leader = life.offices.directory.name(now.leader)
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
     def _judge(self, life: Life, office: Office, term: Term) -> None:

@@ -34,7 +34,7 @@ def poll(terms: Terms, s: AnyState) -> Result[AnyState]:
 def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Promise myself an epoch above all that I know of, and ask everybody to grant it."""
     promise = s.stable.promise
-    epoch = max(s.heard, promise.epoch) + 1
+    epoch = max(s.heard, promise.epoch, s.stable.roster.version[0] * terms.rules.era) + 1
     if terms.rules.epoch == "keep" and promise.holder == s.me:
         epoch = promise.epoch
     stable = replace(s.stable, promise=Promise(epoch, s.me))
@@ -58,6 +58,21 @@ def change_members(terms: Terms, s: AnyState, changed: AnyState) -> Result[AnySt
     if changed.stable.roster == s.stable.roster:
         return changed, []
     return renew(terms, changed)
+
+
+def heed(terms: Terms, s: AnyState, roster: Roster) -> Result[AnyState]:
+    """Go by a newer list from now on: nothing that was asked for under mine counts any more."""
+    effects: list[Effect] = []
+    if s.phase is Phase.CLAIMING:
+        s, effects = withdraw(terms, s, None)
+    s = change.adopt(s, roster)
+    if s.phase not in (Phase.HOLDING, Phase.ENDING):
+        return s, effects
+    s, effects = renew(terms, s)
+    if s.phase is Phase.ENDING or s.me in roster.everybody:
+        return s, effects
+    s, ending = step_down(terms, s, None)
+    return s, [*effects, *ending]
 
 
 def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[AnyState]:
@@ -86,7 +101,7 @@ def run_out(terms: Terms, s: AnyState, lease: Wait) -> Result[AnyState]:
     """The lease in force has ended, or the one that was asked for."""
     if lease == s.office:
         if s.phase is Phase.HOLDING:
-            return replace(s, **AT_REST), _left(s)
+            return replace(s, **AT_REST), _left(terms, s)
         return _leave(terms, s, is_done=False)
     if s.phase is Phase.CLAIMING:
         return withdraw(terms, s, lease)
@@ -118,7 +133,7 @@ def lapse(s: AnyState) -> Result[AnyState]:
 
 def _leave(terms: Terms, s: AnyState, *, is_done: bool) -> Result[AnyState]:
     """The term is over. An heir may have it; without one all are free only if the work is done."""
-    effects = _left(s)
+    effects = _left(terms, s)
     if is_done or s.heir is not None:
         effects += terms.to_others(s, Release(s.stable.promise.epoch, s.heir))
     if s.heir is None:
@@ -150,15 +165,17 @@ def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyStat
         effects = [*effects, CancelTimer(Wait.ANSWER), terms.set(Wait.RENEW)]
         return _enter(terms, replace(s, phase=Phase.HOLDING, office=lease, votes=NOBODY), effects)
     s = replace(s, office=lease, votes=NOBODY)
-    if s.stable.roster.is_pending:
-        s, told = change.decide(s)
+    if s.stable.roster.is_pending and terms.rules.changes == "own":
+        s, told = change.decide(terms, s)
         effects = [*effects, *told]
     return s, effects
 
 
 def _enter(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
     """In office: finish first what a holder before me has begun to change."""
-    if not s.stable.roster.is_pending:
+    if terms.waits_to_change():
+        effects = [*effects, terms.set(Wait.SETTLE)]
+    if not s.stable.roster.is_pending or terms.rules.changes == "told":
         return s, effects
     s, more = renew(terms, change.take_over(s))
     return s, [*effects, *more]
@@ -169,11 +186,12 @@ def _idle(s: AnyState) -> Wait:
     return Wait.ODD if s.office is Wait.EVEN else Wait.EVEN
 
 
-def _left(s: AnyState) -> list[Effect]:
+def _left(terms: Terms, s: AnyState) -> list[Effect]:
     """What a node that leaves office waits for no longer; the lease in force is not among it."""
     waits = [_idle(s)] if s.votes else []
     waits += [] if s.phase is Phase.LAPSING else [Wait.RENEW]
     waits += [Wait.GRACE] if s.phase is Phase.ENDING else []
+    waits += [Wait.SETTLE] if terms.waits_to_change() and not s.settled else []
     return [CancelTimer(each) for each in waits]
 
 

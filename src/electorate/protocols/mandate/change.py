@@ -1,5 +1,7 @@
 """Changes of the list of members: only a holder makes them, one at a time.
 
+Where the list is that of another office, nobody here makes any: see `Adopt`.
+
 A change is proposed with a round of renewals, and is decided when majorities of the old list *and*
 of the new one have answered that round. Until then every claim and every renewal needs both.
 """
@@ -45,36 +47,49 @@ def take_over(s: AnyState) -> AnyState:
     return _with(s, replace(roster, version=version)) if roster.is_pending else s
 
 
-def decide(s: AnyState) -> Result[AnyState]:
+def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Majorities of both lists have answered a round under the new one; who has left is told."""
     roster = s.stable.roster.decided()
-    gone = sorted({*s.stable.roster.old} - {*roster.new})
-    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j != s.me]
+    gone = sorted({*s.stable.roster.old} - {*roster.new, s.me})
+    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in terms.members.ids]
     return _with(s, roster), effects
 
 
 def adopt(s: AnyState, roster: Roster) -> AnyState:
     """Go by a list that is newer than mine."""
-    return _with(s, roster) if roster.is_newer(s.stable.roster) else s
+    return _with(s, roster) if roster.replaces(s.stable.roster) else s
 
 
-def is_heeded(s: AnyState, roster: Roster) -> bool:
-    """Whether I go by a list that somebody shows me: it is newer, and I am not in office."""
-    return roster.is_newer(s.stable.roster) and (s.phase is Phase.CLAIMING or s.phase not in OWN)
+def is_heeded(terms: Terms, s: AnyState, roster: Roster) -> bool:
+    """Whether I go by a list that somebody shows me: it is newer, and my office has no own one."""
+    in_office = s.phase in OWN and s.phase is not Phase.CLAIMING
+    mine = s.stable.roster
+    if terms.rules.changes == "told":
+        return roster.replaces(mine)
+    return roster.is_newer(mine) and not in_office
 
 
 def _may_change(terms: Terms, s: AnyState) -> bool:
-    """Whether I hold the office, and no change is still undecided."""
-    roster = s.stable.roster
-    is_settled = not roster.is_pending or terms.rules.next_change == "any"
-    return s.phase is Phase.HOLDING and not roster.is_fixed and is_settled
+    """Whether I hold an office that may change the members now, and no change is undecided."""
+    roster, rules = s.stable.roster, terms.rules
+    if rules.changes == "told" or s.phase is not Phase.HOLDING or roster.is_fixed:
+        return False
+    if rules.per_term and _made(s) >= rules.per_term:
+        return False
+    if terms.waits_to_change() and not s.settled:
+        return False
+    return not roster.is_pending or rules.next_change == "any"
+
+
+def _made(s: AnyState) -> int:
+    """How many changes I have proposed in this term."""
+    token, number = s.stable.roster.version
+    return number if token == s.stable.promise.epoch else 0
 
 
 def _propose(s: AnyState, members: Iterable[NodeId]) -> AnyState:
-    roster, epoch = s.stable.roster, s.stable.promise.epoch
-    token, number = roster.version
-    version = (epoch, number + 1 if token == epoch else 1)
-    return replace(_with(s, roster.changed(version, members)), joining=None)
+    version = (s.stable.promise.epoch, _made(s) + 1)
+    return replace(_with(s, s.stable.roster.changed(version, members)), joining=None)
 
 
 def _with(s: AnyState, roster: Roster) -> AnyState:

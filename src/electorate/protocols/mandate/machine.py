@@ -37,6 +37,7 @@ from electorate.protocols.mandate.message import (
     MESSAGES,
     REQUESTS,
     Add,
+    Adopt,
     Back,
     Bound,
     Claim,
@@ -54,7 +55,7 @@ from electorate.protocols.mandate.message import (
     Wish,
 )
 from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.rule import APPLICATION, BRIEF, MandateRules
+from electorate.protocols.mandate.rule import APPLICATION, BRIEF, REGISTER, MandateRules
 from electorate.protocols.mandate.state import (
     AnyState,
     MandateStable,
@@ -75,7 +76,12 @@ class Mandate(Electing):
     messages = MESSAGES
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
-    forms = {"sound": MandateRules(), "brief": BRIEF, "application": APPLICATION}
+    forms = {
+        "sound": MandateRules(),
+        "brief": BRIEF,
+        "application": APPLICATION,
+        "register": REGISTER,
+    }
     promises = ("M1", "M2", "M3", "M4")
     promises_over = ("M5", "M6")
     assumptions = (Assumption.BOUNDED_CLOCKS,)
@@ -139,7 +145,8 @@ class Mandate(Electing):
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
         others = [node for node in self.members.ids if node != view.leader]
-        changes = (kind(node) for kind in (Add, Remove) for node in others if self.rules.base)
+        may_change = self.rules.base and self.rules.changes == "own"
+        changes = (kind(node) for kind in (Add, Remove) for node in others if may_change)
         return (StepDown(), *map(Transfer, others), *changes, *asked)
 
     def _stand(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
@@ -169,15 +176,13 @@ class Mandate(Electing):
             case Back():
                 return self._notice(s, j, silent=False)
             case Claim(epoch, number):
-                return self._claimed(s, j, Grant(epoch, number), self.terms.first_roster())
+                return self._claimed(s, j, Grant(epoch, number), Roster())
             case Decree() | Listed() if not self.rules.base:
                 return s, []
             case Decree(epoch, number, roster):
                 return self._claimed(s, j, Grant(epoch, number), roster)
-            case Listed(roster) if change.is_heeded(s, roster):
-                is_claiming = s.phase is Phase.CLAIMING
-                s, effects = candidate.withdraw(self.terms, s, None) if is_claiming else (s, [])
-                return change.adopt(s, roster), effects
+            case Listed(roster) if change.is_heeded(self.terms, s, roster):
+                return candidate.heed(self.terms, s, roster)
             case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:
                 return candidate.change_members(self.terms, s, change.welcome(self.terms, s, j))
             case Release():
@@ -215,6 +220,8 @@ class Mandate(Electing):
                 return candidate.lapse(s)
             case Wait.PREEMPT:
                 return voter.wish(self.terms, s)
+            case Wait.SETTLE if s.office is not None:
+                return replace(s, settled=True), []
         return s, []
 
     def _obey(self, s: AnyState, request: Request) -> Result[AnyState]:
@@ -230,13 +237,20 @@ class Mandate(Electing):
             case Remove(member), _:
                 changed = change.remove(self.terms, s, member)
                 return candidate.change_members(self.terms, s, changed)
+            case Adopt(roster), _ if self._is_told(s, roster):
+                return candidate.heed(self.terms, s, roster)
         return s, []
+
+    def _is_told(self, s: AnyState, roster: Roster) -> bool:
+        """Whether it is a list that I have to go by."""
+        is_mine = self.rules.base and self.rules.changes == "told"
+        return bool(is_mine) and change.is_heeded(self.terms, s, roster)
 
     def _polled(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
         """With enough answers: claim, or, after a silence, take part again."""
         if s.silent and self.terms.majority(s, s.reached):
             s, more = self._speak_up(s)
-        elif not s.silent and self.terms.majority(s, s.votes):
+        elif self.terms.majority(s, s.votes) and not s.silent and s.me in self.terms.voters(s):
             s, more = candidate.claim(self.terms, s)
         else:
             return s, effects

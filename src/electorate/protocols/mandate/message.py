@@ -97,5 +97,11 @@ class Remove(Request):
     node: NodeId
 
 
+class Adopt(Request):
+    """These are the members now: somebody else has changed the list."""
+
+    roster: Roster
+
+
 MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish, Decree, Listed)
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt)

@@ -37,6 +37,10 @@ class Roster(Value):
         mine, its = (self.version, not self.is_pending), (other.version, not other.is_pending)
         return mine > its
 
+    def replaces(self, other: "Roster") -> bool:
+        """Whether a node that goes by the other goes by this one instead."""
+        return self.is_newer(other) or (other.is_fixed and not self.is_fixed)
+
     def agreed(self, votes: Iterable[NodeId], needs: Literal["both", "new"]) -> bool:
         """Whether these are more than half of the new list, and of the old one."""
         lists = (self.old, self.new) if needs == "both" else (self.new,)

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import AnyState, Wait
@@ -60,11 +62,22 @@ class MandateRules(OverRules):
     silence: Literal["told", "untold", "never"] = "told"
     """Whether a node without a majority leaves the election inside, and says so."""
     base: int = 0
-    """How many of the first ids are members to begin with; 0: all are, and nothing changes that."""
+    """How many of the first ids are members to begin with; 0: all are, and nothing changes that.
+
+    Whoever boots with a list goes by that one, however many there are in it.
+    """
     next_change: Literal["decided", "any"] = "decided"
     """When the next change of members may be proposed: once the last one is decided, or before."""
     pending: Literal["both", "new"] = "both"
     """Of which lists majorities are needed while a change is undecided."""
+    changes: Literal["own", "told"] = "own"
+    """Who changes the list: the holder of this office, or somebody else, who tells by `Adopt`."""
+    per_term: int = 0
+    """How many changes a holder may propose, one that it has to finish included; 0: any number."""
+    settle: Span = 0 * T
+    """How long a holder has been in office before it proposes a change; 0: it need not wait."""
+    era: int = 0
+    """Claims are above the token of whoever proposed the list, times this."""
 
 
 BRIEF = MandateRules(
@@ -83,9 +96,16 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(void="failed", witness="zero", named="priority")
+APPLICATION = MandateRules(
+    void="failed", witness="zero", named="priority", base=1, changes="told", era=10**9
+)
 """What the nodes of applications run, over Foremost. Who does not stand has priority 0; of those
-who do, the one of the highest priority is named, and whoever holds the office keeps it."""
+who do, the one of the highest priority is named, and whoever holds the office keeps it. The members
+are those of another office, the register of the node."""
+
+REGISTER = replace(APPLICATION, changes="own", per_term=1, settle=APPLICATION.granted, era=0)
+"""The office whose holder changes the members of all others, once in a term. It waits first until
+every lease has run out that was granted under a list that the last change has replaced."""
 
 
 class Terms(NamedTuple):
@@ -114,6 +134,10 @@ class Terms(NamedTuple):
             return 2 * len(nodes) > len(self.members.ids)
         return roster.agreed(nodes, self.rules.pending)
 
+    def waits_to_change(self) -> bool:
+        """Whether a holder changes the members only after it has been in office for a while."""
+        return self.rules.changes == "own" and self.rules.settle.of(self.timing) > 0
+
     def to_others(self, s: AnyState, message: Message) -> list[Send]:
         """The message to every other member."""
         return [Send(j, message) for j in self.voters(s) if j != s.me]
@@ -130,6 +154,7 @@ class Terms(NamedTuple):
             Wait.GRANTED: rules.granted,
             Wait.GRACE: rules.grace,
             Wait.PREEMPT: rules.preempt_delay,
+            Wait.SETTLE: rules.settle,
         }
         return SetTimer(wait, spans[wait].of(self.timing))
 
@@ -142,7 +167,8 @@ class Terms(NamedTuple):
 
     def priority(self, node: NodeId) -> int:
         """The higher, the more it should lead; all are equal if none has an attribute."""
-        return self.members.attributes[self.members.ids.index(node)]
+        members = self.members
+        return members.attributes[members.ids.index(node)] if node in members.ids else 0
 
     def is_witness(self, node: NodeId) -> bool:
         """Whether a node only votes."""
@@ -165,6 +191,12 @@ class Terms(NamedTuple):
                 f"{lasts['lease'][1]}{drift}, but granted={rules.granted} may end after "
                 f"{lasts['granted'][0]}"
             )
+        if self.waits_to_change() and lasts["lease"][1] > lasts["settle"][0]:
+            raise ValueError(
+                f"members could change while a lease of the list before the last still runs: "
+                f"lease={rules.lease} may take {lasts['lease'][1]}{drift}, but "
+                f"settle={rules.settle} may end after {lasts['settle'][0]}"
+            )
         for name in ("period", "answer"):
             if lasts[name][0] < way:
                 raise ValueError(
@@ -185,4 +217,4 @@ class Terms(NamedTuple):
             )
 
 
-CLOCKED = ("lease", "granted", "period", "answer", "stagger")
+CLOCKED = ("lease", "granted", "period", "answer", "stagger", "settle")

@@ -21,6 +21,7 @@ class Wait(StrEnum):
     GRANTED = "granted"  # the lease that I granted has run out for sure
     GRACE = "grace"  # the work has had time enough to end
     PREEMPT = "preempt"  # I have been fit for long enough to ask for the office
+    SETTLE = "settle"  # I have been in office for long enough to change the members
 
 
 class Phase(StrEnum):
@@ -79,6 +80,8 @@ class MandateState(State, Generic[Inner, Kept]):
     heir: NodeId | None = None
     joining: NodeId | None = None
     """The newcomer that was asked whether it is there."""
+    settled: bool = False
+    """Whether I have been in office for as long as a change of members has to wait."""
     silent: bool = False
     """Whether I reach no majority, and have left the election inside."""
     hushed: frozenset[NodeId] = NOBODY

@@ -106,5 +106,6 @@ AT_REST = {
     "office": None,
     "heir": None,
     "joining": None,
+    "settled": False,
 }
 """What a node that does not stand for office has in the fields of one that does."""
