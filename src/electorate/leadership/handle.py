@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader
+from electorate.leadership.register import RESERVED
 
 Condition = Callable[[Leader], bool]
 
@@ -12,6 +13,8 @@ class ElectionHandle:
     """One election, as one node takes part in it."""
 
     def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
+        if name.startswith(RESERVED):
+            raise ValueError(f"{name} is not yours to lead: choose another name")
         self.name = name
         self._engine = engine
         self._office = engine.office(name)

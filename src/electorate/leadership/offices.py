@@ -112,6 +112,7 @@ class Offices(Guest):
             self._candidacies.announce()
         for node in came:
             self.send(node, Known(self.directory.told()))
+            self.register.show(node)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: is it the one that has promised what it has promised?"""
@@ -262,9 +263,11 @@ class Offices(Guest):
 
     def _enrol(self) -> None:
         """See whether the members are others than before."""
-        before, self._enrolled = self._enrolled, self.register.roster
-        if self._enrolled.is_pending or self._enrolled.new == before.new:
+        roster = self.register.roster
+        if roster.is_pending or roster.new == self._enrolled.new:
             return
+        before, self._enrolled = self._enrolled, roster
+        self.wiped = self.wiped and self.me not in {*roster.new} - {*before.new}
         if before.new:
             names = ", ".join(sorted(map(self.directory.name, self._enrolled.new)))
             log.info("the members are now %s", names)
@@ -277,7 +280,7 @@ class Offices(Guest):
 
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""
-        roster, register = self._enrolled, self.register
+        roster, register = self.register.roster, self.register
         if self.me not in roster.everybody:
             return
         staying = {*roster.everybody, *register.newcomers, self.me}

@@ -5,7 +5,7 @@ and leaves. Every other office goes by the list that this node's register has sa
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -15,12 +15,13 @@ from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
 from electorate.leadership.term import Term
-from electorate.protocols.mandate.message import Add, Remove
+from electorate.protocols.mandate.message import Add, Listed, Remove
 from electorate.protocols.mandate.roster import Roster
 
 REGISTER = "electorate: members"
 RESERVED = "electorate:"
 POLL_S = 0.01
+FIRST = Roster().version
 
 
 class MembersUnchanged(Exception):
@@ -40,6 +41,9 @@ class Bureau(Protocol):
 
     def office(self, name: str) -> Office:
         """The election of that name."""
+
+    def others(self) -> Iterable[NodeId]:
+        """Every other node."""
 
     def introduce(self, newcomers: Acquaintances) -> None:
         """Have all others get to know them."""
@@ -82,6 +86,12 @@ class Register:
         async with self._turn:
             await self._change(Remove(node), lambda roster: node not in roster.new)
 
+    def show(self, node: NodeId) -> None:
+        """Let another node know the list, if it was ever changed and no change is under way."""
+        roster = self.roster
+        if roster.version != FIRST and not roster.is_pending:
+            self._office.send(node, Listed(roster))
+
     async def _add(self, place: Place) -> None:
         bureau, directory = self._bureau, self._bureau.directory
         if place.id in self.roster.everybody:
@@ -123,7 +133,13 @@ class Register:
                     self._bureau.enter_here(self._office.ask, request)
                     await asyncio.sleep(self._bureau.pace.T_ms / 1000)
             finally:
+                self._bureau.enter_here(self._show_all)
                 term.finish()
+
+    def _show_all(self) -> None:
+        """Who has only voted does not know yet that enough others have."""
+        for node in self._bureau.others():
+            self.show(node)
 
     async def _elected(self, deadline_ms: float) -> Term:
         """The next term of the register at this node."""

@@ -28,6 +28,10 @@ class Faults:
         """Whether its process exists and does not stand still."""
         return self._member(name).is_running
 
+    def is_up(self, name: str) -> bool:
+        """Whether its process exists; it may stand still."""
+        return self._member(name).is_up
+
     def crash(self, name: str) -> None:
         """Its process is gone, in the middle of whatever it did; what it has saved is not."""
         member = self._up(name)
@@ -36,7 +40,10 @@ class Faults:
         self._network.crash(member.id)
 
     def restart(self, name: str, *, join: bool = False) -> None:
-        """Start its process, and what runs in it, anew; with `join` as a node that is no member."""
+        """Start its process, and what runs in it, anew.
+
+        With `join` it waits to be made a member by others, like one that was added later.
+        """
         if self._member(name).is_up:
             raise ValueError(f"{name} is up: crash or stop it first")
         self.story.tell(f"{name} starts again{', to join' if join else ''}")
@@ -132,8 +139,9 @@ class Faults:
 
     def _boot(self, name: str, *, join: bool = False) -> None:
         member = self._members[name]
+        member.joins |= join
         self._network.leave(member.id)
-        member.boot(self.names, self.pace, self._network, self._look, join=join)
+        member.boot(self.names, self.pace, self._network, self._look)
 
     def _look(self, life: Life) -> None:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from electorate.core import NodeId
-from electorate.leadership.offices import Offices
+from electorate.leadership.offices import Offices, Removed
 from electorate.net.detector import HeartbeatDetector
 from electorate.net.frame import Hello
 from electorate.net.guest import Host
@@ -77,6 +77,10 @@ class Life:
         try:
             self._notice_pause()
             act(*given)
+        except Removed:
+            # Whoever still waits for a term here would hear of it, and end.
+            self._network.leave(self.offices.me)
+            self.process.dead = True
         except Exception as error:
             self._loop.fail(error)
         self._watch(self)

@@ -27,6 +27,8 @@ class Member:
     def __init__(self, name: str, loop: VirtualLoop, chance: random.Random) -> None:
         self.name = name
         self.id = number(name)
+        self.joins = False
+        """Whether it is started to join, and takes part once others have made it a member."""
         self.clock = Clock()
         self.store = MemoryStore(chance)
         self.process = Process(name, self.clock)
@@ -54,12 +56,10 @@ class Member:
         pace: Pace,
         network: Network,
         watch: Callable[[Life], None],
-        *,
-        join: bool = False,
     ) -> None:
         """Begin a process, and in it whatever it runs."""
         self.process = Process(self.name, self.clock)
-        engine = SimulatedEngine(self.name, names, pace, join=join)
+        engine = SimulatedEngine(self.name, names, pace, join=self.joins)
         engine.offices.chance = self._chance.uniform
         # Real nodes verify every turn of the machine; a test of an application has no need to.
         engine.offices.kind_of_turns = TrustedTurns
