@@ -64,8 +64,7 @@ async def swap(node: Node, cluster: Cluster, done: list[str]) -> None:
             if len(there) < 5:
                 absent = sorted(set(cluster.names) - there)
                 newcomer = cluster.random.choice(absent)
-                if not cluster.is_up(newcomer):
-                    cluster.wipe(newcomer)
+                if cluster._members[newcomer].life.was_removed:
                     cluster.restart(newcomer, join=True)
                 await node.add_member(cluster.place(newcomer))
                 done.append("add")

@@ -18,6 +18,13 @@ class Hall(Protocol):
     alive: frozenset[NodeId]
     offices: dict[str, Office]
 
+    @property
+    def edition(self) -> int:
+        """What the list of members reads as here."""
+
+    def compare(self, node: NodeId, edition: int) -> None:
+        """Show another node the list of members if it has another one."""
+
     def office(self, name: str) -> Office:
         """The election of that name."""
 
@@ -75,8 +82,10 @@ class Candidacies:
     def hear(self, node: NodeId, said: Standing) -> None:
         """Another node tells where it stands."""
         self.note(node, said.priorities)
+        self._hall.compare(node, said.edition)
         if said.question:
-            self._hall.send(node, Standing(self._stood(), answer=said.question))
+            edition = self._hall.edition
+            self._hall.send(node, Standing(self._stood(), answer=said.question, edition=edition))
         # What was said before my question says nothing about who stands by now.
         if said.answer >= self._awaited:
             self._unheard -= {node}
@@ -94,7 +103,8 @@ class Candidacies:
 
     def _tell_all(self) -> None:
         self._questions += self._asking
-        standing = Standing(self._stood(), self._questions if self._asking else 0)
+        question = self._questions if self._asking else 0
+        standing = Standing(self._stood(), question, edition=self._hall.edition)
         self._announcing = self._asking = False
         for node in self._hall.others():
             self._hall.send(node, standing)

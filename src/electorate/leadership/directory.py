@@ -31,6 +31,7 @@ class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
     """The term of the register in which it was proposed; 0 if it was there from the beginning."""
 
 
+UNKNOWN = Acquaintance("")
 Acquaintances = dict[NodeId, Acquaintance]
 
 
@@ -78,7 +79,8 @@ class Directory:
             record = msgspec.msgpack.decode(stored, type=Record)
             self._cluster, self._founders = record.cluster, record.founders
             self._recall(record.known)
-        elif self._cluster:
+        self._known[self.me.id] = replace(self._known[self.me.id], store=store.identity)
+        if stored is None and self._cluster:
             self._save()
         net.join(self._spoken)
 
@@ -112,9 +114,10 @@ class Directory:
         """All that another node may want to know."""
         return dict(self._known)
 
-    def since(self, node: NodeId) -> int:
-        """The term of the register in which a node was proposed; 0 for the first ones."""
-        return self._known[node].since
+    def memory(self, node: NodeId) -> tuple[str, int]:
+        """By which memory a node is known, and since which term of the register."""
+        known = self._known.get(node, UNKNOWN)
+        return known.store, known.since
 
     def has_met(self, node: NodeId) -> bool:
         """Whether that node has ever connected."""
@@ -176,9 +179,10 @@ class Directory:
 
     def _learn(self, node: NodeId, told: Acquaintance) -> None:
         mine = self._known.get(node)
-        if node == self.me.id:
-            return
-        if mine is None or told.since > mine.since:
+        if node == self.me.id and mine is not None:
+            if told.store == mine.store and told.since > mine.since:
+                self._known[node] = replace(mine, since=told.since)
+        elif mine is None or told.since > mine.since:
             self._known[node] = told
             self.strangers.discard(node)
             if mine is None or mine.place != told.place:

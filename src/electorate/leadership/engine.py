@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from electorate.core import NodeId
@@ -134,7 +135,7 @@ class Engine(ABC):
         return number(name)
 
     @abstractmethod
-    def submit(self, act: Coroutine[Any, Any, None]) -> "Future[None]":
+    def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
         """Have something awaited in the node's loop; NodeStopped if it has ended."""
 
     def add_member(self, text: str) -> "Future[None]":
@@ -143,14 +144,14 @@ class Engine(ABC):
         if place.name in self.members:
             raise ValueError(f"{place.name} is a member already")
         self.offices.directory.expect_no_clash(place)
-        return self.submit(self.offices.register.add(place))
+        return self.submit(partial(self.offices.register.add, place))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
         node = self.expect_member(name)
         if node == self.me.id:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
-        return self.submit(self.offices.register.remove(node))
+        return self.submit(partial(self.offices.register.remove, node))
 
     @property
     def patience_s(self) -> float:

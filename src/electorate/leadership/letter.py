@@ -27,6 +27,8 @@ class Standing(msgspec.Struct, frozen=True, tag=True):
     """Tell me yours, and repeat this number; 0 asks nothing."""
     answer: int = 0
     """The number of the question that this answers."""
+    edition: int = 0
+    """What the list of members reads as here: who has another one is shown this one."""
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -110,9 +111,6 @@ class Offices(Guest):
             office.reconsider()
         if came:
             self._candidacies.announce()
-        for node in came:
-            self.send(node, Known(self.directory.told()))
-            self.register.show(node)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: is it the one that has promised what it has promised?"""
@@ -163,7 +161,7 @@ class Offices(Guest):
         found = self.offices.get(name)
         if found is None:
             found = self.offices[name] = Office(name, self)
-            found.paused = self.paused
+            found.paused = self.paused or self.removed
             if self.lived.is_set():
                 self._boot(found)
         return found
@@ -178,7 +176,7 @@ class Offices(Guest):
         """Stand nowhere, or again where it did."""
         self.paused = paused
         for office in list(self.offices.values()):
-            office.paused = paused
+            office.paused = paused or self.removed
             office.stand()
 
     def order(self, name: str, heir: NodeId | None) -> None:
@@ -261,6 +259,19 @@ class Offices(Guest):
         for node in self.others():
             self.send(node, Known(newcomers))
 
+    @property
+    def edition(self) -> int:
+        """What the list of members reads as here: the list, and by which memory each is known."""
+        roster = self.register.roster
+        members = [(node, *self.directory.memory(node)) for node in roster.new]
+        return zlib.crc32(msgspec.msgpack.encode((roster, members)))
+
+    def compare(self, node: NodeId, edition: int) -> None:
+        """Show another node the list of members if it has another one: news may have been lost."""
+        if edition != self.edition:
+            self.send(node, Known(self.directory.told()))
+            self.register.show(node)
+
     def _enrol(self) -> None:
         """See whether the members are others than before."""
         roster = self.register.roster
@@ -273,10 +284,12 @@ class Offices(Guest):
             log.info("the members are now %s", names)
             for office in list(self.offices.values()):
                 office.reconsider()
-        if self.me in before.new and self.me not in self._enrolled.new:
-            log.error("%s is no member any more", self.directory.me.name)
-            self.removed = True
-            self.pause(True)
+        was_removed = self.removed
+        self.removed = self.me not in roster.new and (was_removed or self.me in before.new)
+        if self.removed != was_removed:
+            told = "no member any more" if self.removed else "a member again"
+            log.warning("%s is %s", self.directory.me.name, told)
+            self.pause(self.paused)
 
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""
@@ -284,9 +297,8 @@ class Offices(Guest):
         if self.me not in roster.everybody:
             return
         staying = {*roster.everybody, *register.newcomers, self.me}
-        staying |= {
-            node for node in self.others() if self.directory.since(node) > roster.version[0]
-        }
+        proposed = roster.version[0]
+        staying |= {node for node in self.others() if self.directory.memory(node)[1] > proposed}
         now = self.now_ms()
         leaving = {n: self._leaving.get(n, now) for n in self.others() if n not in staying}
         patience_ms = self.pace.grace_ms + self.pace.granted_ms

@@ -125,10 +125,12 @@ class ThreadEngine(Engine):
 
         return forget
 
-    def submit(self, act: Coroutine[Any, Any, None]) -> "concurrent.futures.Future[None]":
+    def submit(
+        self, act: Callable[[], Coroutine[Any, Any, None]]
+    ) -> "concurrent.futures.Future[None]":
         """Have something awaited in the node's loop; NodeStopped if it has ended."""
         try:
-            return self._thread.submit(act)
+            return self._thread.submit(act())
         except NodeEnded as error:
             raise NodeStopped(str(error)) from None
 

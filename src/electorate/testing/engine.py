@@ -50,20 +50,21 @@ class SimulatedEngine(Engine):
         self.expect_running()
         self.offices.enter(act, *given)
 
-    def submit(self, act: Coroutine[Any, Any, None]) -> "Future[None]":
+    def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
         """Have something awaited in the node's process."""
         self.expect_running()
         done: Future[None] = Future()
 
         async def settle() -> None:
             try:
-                await act
+                await act()
                 done.set_result(None)
             except Exception as error:
                 done.set_exception(error)
 
         def begin() -> None:
-            self._errand = asyncio.ensure_future(settle())
+            errand = asyncio.ensure_future(settle())
+            done.add_done_callback(lambda _: errand.cancel() if done.cancelled() else None)
 
         self.life.call(begin)
         return done

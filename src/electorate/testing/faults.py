@@ -28,10 +28,6 @@ class Faults:
         """Whether its process exists and does not stand still."""
         return self._member(name).is_running
 
-    def is_up(self, name: str) -> bool:
-        """Whether its process exists; it may stand still."""
-        return self._member(name).is_up
-
     def crash(self, name: str) -> None:
         """Its process is gone, in the middle of whatever it did; what it has saved is not."""
         member = self._up(name)

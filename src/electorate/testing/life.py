@@ -40,6 +40,8 @@ class Life:
         self._detector = HeartbeatDetector(self._others, self._pace.timeout_ms, self._pace.probe_ms)
         self._cluster = ""
         self._life = store.begin_life()
+        self.was_removed = False
+        """Whether it has ended because others go on without it."""
         self._met: dict[NodeId, Hello] = {}
         self._heard_at: dict[NodeId, float] = {}
         self._seen = self._everybody
@@ -80,7 +82,7 @@ class Life:
         except Removed:
             # Whoever still waits for a term here would hear of it, and end.
             self._network.leave(self.offices.me)
-            self.process.dead = True
+            self.process.dead = self.was_removed = True
         except Exception as error:
             self._loop.fail(error)
         self._watch(self)
@@ -101,12 +103,14 @@ class Life:
 
     def meet(self, node: NodeId, address: Address) -> None:
         """Speak to this node too, and hear it."""
+        self.part(node)
         self._others.add(node)
         self._detector.add(node, self.now_ms())
 
     def part(self, node: NodeId) -> None:
         """Have nothing to do with this node any more."""
         self._others.discard(node)
+        self._network.part(self.offices.me, node)
         self._detector.forget(node)
         self._met.pop(node, None)
 

@@ -79,6 +79,11 @@ class Network:
             if node in channel:
                 self._connections[channel] += 1
 
+    def part(self, a: NodeId, b: NodeId) -> None:
+        """Break the connections between two nodes."""
+        for channel in ((a, b), (b, a)):
+            self._connections[channel] += 1
+
     def stands(self, frame: Frame) -> bool:
         """Whether the connection that a frame came on is still there."""
         return frame.connection == self._connections[frame.channel]
