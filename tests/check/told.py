@@ -1,0 +1,222 @@
+"""Two offices at every node: a register, which changes the members, and one that is told of them.
+
+Every node goes by the list that its own register has saved: its office adopts that before it takes
+any event, and in every turn of the register that changes it, so that both are saved together. Claims
+are judged on the office; the register has its own tests. Requests and restarts are as in members.py.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from msgspec.structs import replace
+
+from electorate.check import Bounds, Budget, Model, Verdict, check
+from electorate.claims import CLAIMS
+from electorate.core import (
+    Asked,
+    Event,
+    Growth,
+    Machine,
+    Members,
+    NodeId,
+    Request,
+    Result,
+    Rules,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Timing,
+    Viewed,
+)
+from electorate.core.lift import Lift
+from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.message import Adopt
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import MandateStable, MandateState, Phase, Promise
+from electorate.trace import Clock, Order, Setting, Start
+from tests.check.mandate import BARE, Graph
+
+class LastRules(Rules):
+    """Who takes itself for the leader."""
+
+    rivals: int = 0
+    """The ids of some nodes, one digit each; and whoever is the last that is left."""
+
+
+class LastState(State):
+    """Whether nobody else is left."""
+
+    is_last: bool = False
+
+
+class Last(Machine[LastState]):
+    """An election that is never settled: rivals name themselves, and so does the last member."""
+
+    state_type = LastState
+    rules_type = LastRules
+    rules: LastRules
+    uses_views = True
+
+    def boot(self, me: NodeId, stable: Stable | None) -> Result[LastState]:
+        return LastState(me, Stable()), []
+
+    def step(self, s: LastState, event: Event) -> Result[LastState]:
+        match event:
+            case Viewed(alive):
+                return replace(s, is_last=alive == {s.me}), []
+        return s, []
+
+    def view(self, s: LastState) -> Standing:
+        is_rival = s.is_last or str(s.me) in str(self.rules.rivals)
+        return Standing(Status.NORMAL, s.me) if is_rival else Standing(Status.ELECTION)
+
+
+Ruled = Mandate.over(Last)
+RULES: Any = Ruled.form("sound").with_texts(BARE.split())
+ERA = 100
+"""More claims than there can be under one list; far more than are explored."""
+
+
+class PairRules(Rules):
+    """The rules of the register and those of the office."""
+
+    register: Ruled.rules_type = replace(RULES, per_term=1, settle=RULES.granted)  # type: ignore
+    office: Ruled.rules_type = replace(RULES, changes="told", era=ERA)  # type: ignore
+
+
+class PairStable(Stable):
+    """What both have saved; to claims it is what the office has."""
+
+    register: MandateStable[Stable]
+    office: MandateStable[Stable]
+
+    @property
+    def promise(self) -> Promise:
+        return self.office.promise
+
+
+class PairState(State):
+    """Both at one node."""
+
+    stable: PairStable
+    register: MandateState[LastState, Stable]
+    office: MandateState[LastState, Stable]
+
+    @property
+    def claims(self) -> int:
+        """How many more claims than one may have been made under the list of the office."""
+        return self.stable.office.promise.epoch - ERA * self.stable.office.roster.version[0] - 1
+
+
+class Pair(Machine[PairState]):
+    """A node with a register and an office, which are two mandates."""
+
+    state_type = PairState
+    stable_type = PairStable
+    rules_type = PairRules
+    rules: PairRules
+    growing = {
+        "register.stable.promise.epoch": Growth.ORDER,
+        "claims": Growth.ORDER,
+        "register.round": Growth.EQUALITY,
+        "office.round": Growth.EQUALITY,
+    }
+    wishes: ClassVar[Mapping[NodeId, tuple[Request, ...]]] = {}
+    begins: ClassVar[Roster]
+    """The list of members to begin with."""
+
+    def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
+        super().__init__(members, timing, rules)
+        self.register = Lift(Ruled(members, timing, self.rules.register), "register")
+        self.office = Lift(Ruled(members, timing, self.rules.office), "office")
+        lifts = (self.register, self.office)
+        self.messages = tuple(kind for lift in lifts for kind in lift.messages)
+        self.requests = tuple(kind for lift in lifts for kind in lift.requests)
+        self.timers = tuple(timer for lift in lifts for timer in lift.timers)
+
+    def boot(self, me: NodeId, stable: Any) -> Result[PairState]:
+        if stable is None:
+            first = MandateStable(Promise(), Stable(), self.begins)
+            stable = PairStable(first, first)
+        if stable.register.roster.replaces(stable.office.roster):
+            told = replace(stable.office, roster=stable.register.roster)
+            stable = replace(stable, office=told)
+        register, asked = self.register.boot(me, stable)
+        office, claimed = self.office.boot(me, stable)
+        both = PairStable(register.stable, office.stable)
+        return PairState(me, both, register, office), [*asked, *claimed]
+
+    def step(self, s: PairState, event: Event) -> Result[PairState]:
+        s, before = self.adopted(s)
+        s, asked = self.register.step(s, event)
+        s, told = self.adopted(s)
+        s, claimed = self.office.step(s, event)
+        return s, [*before, *asked, *told, *claimed]
+
+    def adopted(self, s: PairState) -> Result[PairState]:
+        """Have the office go by the list that the register has saved."""
+        roster = s.stable.register.roster
+        if not roster.replaces(s.stable.office.roster):
+            return s, []
+        return self.office.step(s, Asked(self.office.request(Adopt(roster))))
+
+    def view(self, s: PairState) -> Standing:
+        """The office's, and whether the register may be asked for a change at all."""
+        is_holding = s.register.phase is Phase.HOLDING
+        return replace(self.office.view(s), group=(s.me, int(is_holding)))
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        assert view.group is not None
+        me, is_holding = view.group
+        wished = self.wishes.get(me, ()) if is_holding else ()
+        return tuple(map(self.register.request, wished))
+
+
+class LatePair(Pair):
+    """Voters adopt what their register has saved only after the office has taken an event."""
+
+    def step(self, s: PairState, event: Event) -> Result[PairState]:
+        s, asked = self.register.step(s, event)
+        before = s.office
+        s, claimed = self.office.step(s, event)
+        is_late = s.register.office is None and s.office == before
+        s, told = (s, []) if is_late else self.adopted(s)
+        return s, [*asked, *claimed, *told]
+
+
+class Case(NamedTuple):
+    """What is judged."""
+
+    rules: str
+    claims: str = "M1 M2 M3 M4"
+    members: tuple[NodeId, ...] = (1, 2, 3)
+    wishes: Mapping[NodeId, tuple[Request, ...]] = MappingProxyType({})
+    clock: Clock = Clock.CLOCKS
+    order: Order = Order.FIFO
+    budget: Budget = Budget()
+    bounds: Bounds = Bounds(counter=3)
+    nodes: int = 3
+    kind: type[Pair] = Pair
+    graph: Graph | None = None
+    mortal: tuple[NodeId, ...] | None = None
+    """Who may crash; None: anybody."""
+
+
+def judged(case: Case, states_max: int | None = None) -> Verdict:
+    begins = Roster(old=case.members, new=case.members)
+    kind = type("Pair", (case.kind,), {"wishes": case.wishes, "begins": begins})
+    setting = Setting(
+        "told",
+        tuple(range(1, case.nodes + 1)),
+        tuple(f"register.base=1 office.base=1 {case.rules}".split()),
+        clock=case.clock,
+        order=case.order,
+        start=Start.BOOT,
+        graph=case.graph,
+    )
+    machine = setting.machine(kind, "sound")
+    wanted = [CLAIMS[name] for name in case.claims.split()]
+    model = Model(setting, case.budget, case.bounds, mortal=case.mortal)
+    return check(machine, model, wanted, states_max, engine="numba")
