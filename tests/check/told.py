@@ -1,18 +1,22 @@
 """Two offices at every node: a register, which changes the members, and one that is told of them.
 
 Every node goes by the list that its own register has saved: its office adopts that before it takes
-any event, and in every turn of the register that changes it, so that both are saved together. Claims
-are judged on the office; the register has its own tests. Requests and restarts are as in members.py.
+any event, and in every turn of the register that changes it, so that both are saved together. What
+is judged is the office; the register has tests of its own (test_members.py).
+
+Nothing of either is left out but this: a holder renews only when its list changes, so that runs are
+short enough; who is named does not change, but for the last member, which names itself; and the end
+of a term of the *register* does not come before all else that is due at its node in that instant.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
-from electorate.claims import CLAIMS
+from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
+from electorate.claims.mandate import holders
 from electorate.core import (
     Asked,
     Event,
@@ -32,11 +36,12 @@ from electorate.core import (
 )
 from electorate.core.lift import Lift
 from electorate.protocols.mandate import Mandate
-from electorate.protocols.mandate.message import Adopt
+from electorate.protocols.mandate.message import Adopt, Remove
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, MandateState, Phase, Promise
 from electorate.trace import Clock, Order, Setting, Start
 from tests.check.mandate import BARE, Graph
+
 
 class LastRules(Rules):
     """Who takes itself for the leader."""
@@ -82,8 +87,8 @@ ERA = 100
 class PairRules(Rules):
     """The rules of the register and those of the office."""
 
-    register: Ruled.rules_type = replace(RULES, per_term=1, settle=RULES.granted)  # type: ignore
-    office: Ruled.rules_type = replace(RULES, changes="told", era=ERA)  # type: ignore
+    register: Ruled.rules_type = replace(RULES, per_term=1, settle=RULES.granted)  # type: ignore[name-defined]
+    office: Ruled.rules_type = replace(RULES, changes="told", era=ERA)  # type: ignore[name-defined]
 
 
 class PairStable(Stable):
@@ -186,37 +191,61 @@ class LatePair(Pair):
         return s, [*asked, *claimed, *told]
 
 
+LENGTHS = "register.period=9 office.period=9 register.lease=3 register.granted=3"
+"""Nobody renews of itself, so a term of the register must last for longer than it has to settle."""
+PATH = ((1, 2), (1, 3))
+"""Nodes 2 and 3 do not see each other, and need not: see SHRINKING."""
+
+
 class Case(NamedTuple):
-    """What is judged."""
+    """What is judged: all that can follow a first start of everybody."""
 
     rules: str
+    wishes: Mapping[NodeId, tuple[Request, ...]]
     claims: str = "M1 M2 M3 M4"
     members: tuple[NodeId, ...] = (1, 2, 3)
-    wishes: Mapping[NodeId, tuple[Request, ...]] = MappingProxyType({})
     clock: Clock = Clock.CLOCKS
     order: Order = Order.FIFO
-    budget: Budget = Budget()
-    bounds: Bounds = Bounds(counter=3)
-    nodes: int = 3
+    budget: Budget = Budget(asks=2)
+    bounds: Bounds = Bounds(2, 2)
+    graph: Graph | None = PATH
     kind: type[Pair] = Pair
-    graph: Graph | None = None
     mortal: tuple[NodeId, ...] | None = None
     """Who may crash; None: anybody."""
 
+    def but(self, rules: str) -> "Case":
+        """The same under other rules."""
+        return self._replace(rules=f"{self.rules} {rules}")
 
-def judged(case: Case, states_max: int | None = None) -> Verdict:
+
+def judged(case: Case, states_max: int | None = None, *more: Claim) -> Verdict:
     begins = Roster(old=case.members, new=case.members)
     kind = type("Pair", (case.kind,), {"wishes": case.wishes, "begins": begins})
     setting = Setting(
         "told",
-        tuple(range(1, case.nodes + 1)),
-        tuple(f"register.base=1 office.base=1 {case.rules}".split()),
+        (1, 2, 3),
+        tuple(f"register.base=1 office.base=1 {LENGTHS} {case.rules}".split()),
         clock=case.clock,
         order=case.order,
         start=Start.BOOT,
         graph=case.graph,
     )
     machine = setting.machine(kind, "sound")
-    wanted = [CLAIMS[name] for name in case.claims.split()]
+    wanted = [*(CLAIMS[name] for name in case.claims.split()), *more]
     model = Model(setting, case.budget, case.bounds, mortal=case.mortal)
     return check(machine, model, wanted, states_max, engine="numba")
+
+
+def _third_list(row: Row) -> Witness | None:
+    for node, token in holders(row):
+        if token > 2 * ERA:
+            return Witness((node,), f"{node} is in office under the third list")
+    return None
+
+
+NEVER_THIRD = Claim("L3", Kind.ALWAYS, "nobody is in office under the third list", _third_list)
+"""No promise: whatever breaks it comes to where lists are two changes apart."""
+
+SHRINKING = Case("register.inner.rivals=3 office.inner.rivals=2", {3: (Remove(2), Remove(1))})
+"""Node 3 removes 2 and later 1, while node 2 wants the office: 1 and 2 are a majority of the first
+list, 1 and 3 of the second, 3 alone of the third. The first and the third have nobody in common."""

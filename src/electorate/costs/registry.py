@@ -54,7 +54,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
 }
 
 OVER: Mapping[type[Over[Any]], tuple[Case, ...]] = {Mandate: mandate.OVER}
-"""The cases of protocols over another election than the one that their own cases are played over."""
+"""The cases of a protocol over another election than the one that its own are played over."""
 
 GENERIC = (
     Case("the first election, from boot", "agree", start=Start.BOOT, nodes_min=1),
