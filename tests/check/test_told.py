@@ -10,7 +10,7 @@ import pytest
 from electorate.check import Bounds, Budget, Result
 from electorate.protocols.mandate.message import Add, Remove
 from electorate.trace import Clock, Order
-from tests.check.told import NEVER_THIRD, SHRINKING, Case, judged
+from tests.check.told import AGAINST, NEVER_THIRD, SHRINKING, Case, judged
 
 FREE = Clock.UNBOUNDED
 TWO_REGISTRARS = Case(
@@ -40,6 +40,7 @@ LARGE = [
     (SHRINKING._replace(budget=Budget(pauses=1, asks=2)), 4_980_391),
     (SHRINKING._replace(bounds=Bounds(2, 3)), 3_484_854),
     (TWO_REGISTRARS, 4_303_784),
+    (AGAINST, 3_959_355),
     (SHRINKING._replace(order=Order.BAG), 3_867_087),
     (GROWING._replace(budget=RESTARTED), 3_905_518),
     (SHRINKING.but("office.inner.rivals=23"), 22_321_578),

@@ -10,6 +10,7 @@ of a term of the *register* does not come before all else that is due at its nod
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
@@ -129,8 +130,8 @@ class Pair(Machine[PairState]):
         "office.round": Growth.EQUALITY,
     }
     wishes: ClassVar[Mapping[NodeId, tuple[Request, ...]]] = {}
-    begins: ClassVar[Roster]
-    """The list of members to begin with."""
+    begins: ClassVar[Mapping[NodeId, Roster]]
+    """The list of members that each begins with."""
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
@@ -143,7 +144,7 @@ class Pair(Machine[PairState]):
 
     def boot(self, me: NodeId, stable: Any) -> Result[PairState]:
         if stable is None:
-            first = MandateStable(Promise(), Stable(), self.begins)
+            first = MandateStable(Promise(), Stable(), self.begins[me])
             stable = PairStable(first, first)
         if stable.register.roster.replaces(stable.office.roster):
             told = replace(stable.office, roster=stable.register.roster)
@@ -212,6 +213,9 @@ class Case(NamedTuple):
     kind: type[Pair] = Pair
     mortal: tuple[NodeId, ...] | None = None
     """Who may crash; None: anybody."""
+    nodes: int = 3
+    changed: Mapping[NodeId, Roster] = MappingProxyType({})
+    """Who begins with another list."""
 
     def but(self, rules: str) -> "Case":
         """The same under other rules."""
@@ -219,11 +223,13 @@ class Case(NamedTuple):
 
 
 def judged(case: Case, states_max: int | None = None, *more: Claim) -> Verdict:
-    begins = Roster(old=case.members, new=case.members)
+    ids = tuple(range(1, case.nodes + 1))
+    first = Roster(old=case.members, new=case.members)
+    begins = {**dict.fromkeys(ids, first), **case.changed}
     kind = type("Pair", (case.kind,), {"wishes": case.wishes, "begins": begins})
     setting = Setting(
         "told",
-        (1, 2, 3),
+        ids,
         tuple(f"register.base=1 office.base=1 {LENGTHS} {case.rules}".split()),
         clock=case.clock,
         order=case.order,
@@ -249,3 +255,17 @@ NEVER_THIRD = Claim("L3", Kind.ALWAYS, "nobody is in office under the third list
 SHRINKING = Case("register.inner.rivals=3 office.inner.rivals=2", {3: (Remove(2), Remove(1))})
 """Node 3 removes 2 and later 1, while node 2 wants the office: 1 and 2 are a majority of the first
 list, 1 and 3 of the second, 3 alone of the third. The first and the third have nobody in common."""
+
+AGAINST = Case(
+    "register.inner.rivals=0 office.inner.rivals=13",
+    {},
+    members=(1, 2, 3, 4),
+    nodes=5,
+    graph=((1, 4), (1, 5), (2, 3), (3, 4)),
+    changed={
+        1: Roster((1, 1), (1, 2, 3, 4), (1, 2, 3, 4, 5)),
+        3: Roster((2, 1), (1, 2, 3, 4), (2, 3, 4)),
+    },
+)
+"""Nodes 1 and 3 have proposed changes that nobody else has heard of, and want the office. Half of
+the first list and a newcomer are a majority of one, the other half of the other."""

@@ -7,7 +7,7 @@ import pytest
 
 from electorate.check import Bounds, Budget, Result
 from electorate.trace import Clock
-from tests.check.told import SHRINKING, Case, LatePair, judged
+from tests.check.told import AGAINST, SHRINKING, Case, LatePair, judged
 
 RESTARTED = SHRINKING._replace(budget=Budget(crashes=1, recoveries=1, asks=2), mortal=(3,))
 PAUSED = SHRINKING._replace(budget=Budget(pauses=1, asks=2))
@@ -24,6 +24,8 @@ MUTANTS = [
     pytest.param(SHRINKING.but("office.era=0"), "M2", 30, marks=pytest.mark.slow),
     # A voter grants under a list that its own node knows to be replaced.
     (PAUSED._replace(kind=LatePair), "M3", 28),
+    # A change that is not decided yet counts as if it were.
+    (AGAINST.but("office.pending=new"), "M3", 6),
 ]
 
 
