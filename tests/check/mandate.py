@@ -6,6 +6,7 @@ from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.cli.protocol import find
 from electorate.core import Machine, Timing
+from electorate.core.member import Strongest
 from electorate.protocols.mandate import Mandate
 from electorate.trace import Clock, Order, Setting, Start
 
@@ -36,6 +37,8 @@ class Case(NamedTuple):
     """How many terms, and how many renewals of each."""
     graph: Graph | None = None
     attributes: tuple[int, ...] = ()
+    form: str = "sound"
+    strongest: Strongest = "lowest"
 
     def __str__(self) -> str:
         changed = self.rules.replace(BARE, "bare").replace(SHORT, "short")
@@ -61,11 +64,12 @@ def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> 
         clock=case.clock,
         order=case.order,
         start=case.start,
+        strongest=case.strongest,
         attributes=case.attributes,
         graph=case.graph,
         drift=case.drift,
     )
-    machine = setting.machine(kind_of(case.inner), "sound")
+    machine = setting.machine(kind_of(case.inner), case.form)
     model = Model(setting, case.budget, Bounds(counter=case.counter))
     claims = [CLAIMS[name] for name in case.claims.split()]
     return check(machine, model, claims, states_max, engine=engine)

@@ -144,3 +144,39 @@ def test_verdict_over_an_election(case: Case, states: int, tau: int) -> None:
 )
 def test_verdict_over_an_election_in_a_large_search(case: Case, states: int, tau: int) -> None:
     expect_live(case, states, tau)
+
+
+def applied(form: str, rules: str, budget: Budget, delay_min: int = 0) -> Case:
+    """What applications run, over Foremost; everybody stands, and all are as good."""
+    return Case(
+        f"rounds=2 {rules}",
+        3,
+        budget,
+        f"{ALL} M6",
+        "foremost",
+        BOUNDED,
+        delay_min=delay_min,
+        counter=8,
+        attributes=(1, 1, 1),
+        form=form,
+        strongest="highest",
+    )
+
+
+APPLIED = [
+    (applied("application", "base=3", Budget()), 364, 4),
+    (applied("application", "base=3", Budget(crashes=1)), 13_149, 17),
+    (applied("application", "base=3", Budget(losses=1)), 1_218, 4),
+    (applied("application", "base=3", Budget(1, 1), 1), 37_342, 17),
+    (applied("register", "base=3", Budget(crashes=1)), 15_343, 17),
+    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 23_564, 22),
+    (applied("register", "base=3", Budget(asks=2), 1), 22_013, 25),
+]
+"""States, and the longest time in ticks to an office, or to one whose members are decided."""
+
+
+@pytest.mark.parametrize(
+    ("case", "states", "tau"), APPLIED, ids=[f"{case.form} {case}" for case, *_ in APPLIED]
+)
+def test_verdict_of_what_applications_run(case: Case, states: int, tau: int) -> None:
+    expect_live(case, states, tau)

@@ -1,5 +1,6 @@
 """`electorate costs` as its users see it."""
 
+import json
 from pathlib import Path
 from textwrap import dedent
 from xml.etree import ElementTree
@@ -180,3 +181,41 @@ def test_the_golden_picture_of_growth_is_that_of_today(
     drawing = kept if rewrite else tmp_path / "growth.svg"
     assert electorate("costs", "bully", "--nodes", "3..64", "--svg", str(drawing)).code == 0
     assert drawing.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+
+
+def test_a_mandate_over_an_election_is_measured_together_with_it(electorate: Run) -> None:
+    ran = electorate("costs", "mandate-over-bully", "--nodes", "3,5", "--case", "comes into office")
+    assert ran.code == 0
+    assert ran.out == dedent("""\
+        mandate-over-bully: what an election costs, every delay being exactly T
+
+        somebody comes into office, from boot
+          from boot: agree
+                       formula  N=3  N=5
+          Halt         -          2    4
+          AreYouThere  -          3   10
+          Yes          -          3   10
+          NewLeader    -          2    4
+          Poll         -          2    4
+          Free         -          2    4
+          Claim        -          2    4
+          Grant        -          2    4
+          messages     -         18   44
+          multicasts   -         13   26
+          rounds       -          6    6
+          time         -         5T   5T
+
+        Measured only: no formulas are declared.
+        """)
+
+
+def test_an_office_costs_a_round_per_period_and_is_filled_again(electorate: Run) -> None:
+    ran = electorate("costs", "mandate-over-foremost", "--nodes", "4", "--json")
+    assert ran.code == 0
+    rows = json.loads(ran.out)["rows"]
+    kinds = [{name: row["measured"][name] for name in ("Claim", "Grant", "time")} for row in rows]
+    assert kinds == [
+        {"Claim": 3, "Grant": 3, "time": 4},
+        {"Claim": 30, "Grant": 27, "time": 29},
+        {"Claim": 3, "Grant": 2, "time": 12},
+    ]

@@ -6,7 +6,11 @@ changes; no run as short breaks the sound form from the same place.
 
 import pytest
 
-from electorate.check import Bounds, Result
+from electorate.check import Bounds, Budget, Liveness, Result
+from electorate.core import Result as Turn
+from electorate.protocols.mandate import change
+from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.state import AnyState
 from electorate.simulate.script import ScriptError
 from electorate.trace import Clock, Order
 from tests.check.members import (
@@ -15,6 +19,7 @@ from tests.check.members import (
     TWO_AGAINST_EACH_OTHER,
     Case,
     judged,
+    lasting,
 )
 
 CLOCKS, FIFO = Clock.CLOCKS, Order.FIFO
@@ -54,3 +59,28 @@ def test_three_that_are_added_at_once_outvote_those_before() -> None:
     assert [violation.length for violation in verdict.violations] == [14]
     with pytest.raises(ScriptError, match="1->5 #0 is not on its way"):
         judged(ADDED)
+
+
+def test_a_change_that_nobody_takes_over_is_never_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder crashes that has proposed it; the next one waits for somebody to decide it."""
+    decide = change.decide
+
+    def decide_own(terms: Terms, s: AnyState) -> Turn[AnyState]:
+        is_own = s.stable.roster.version[0] == s.stable.promise.epoch
+        return decide(terms, s) if is_own else (s, [])
+
+    monkeypatch.setattr(change, "take_over", lambda s: s)
+    monkeypatch.setattr(change, "decide", decide_own)
+    verdict = lasting(2, 3, Budget(crashes=1, asks=1))
+    assert verdict.claims == {"M5": Result.HOLDS, "M6": Result.VIOLATED}
+    assert verdict.liveness is Liveness.STUCK
+    assert [violation.length for violation in verdict.violations] == [45]
+
+
+def test_a_holder_that_decides_nothing_is_stuck_with_its_own_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(change, "decide", lambda terms, s: (s, []))
+    verdict = lasting(2, 3, Budget(asks=1))
+    assert verdict.claims == {"M5": Result.HOLDS, "M6": Result.VIOLATED}
+    assert [violation.length for violation in verdict.violations] == [24]

@@ -1,7 +1,7 @@
 """What an office costs: to come into it, to stay, to hand it over, and to leave.
 
 The formulas are those of this project's own design, told in docs/protocols/mandate.md. The election
-inside is Anyone, which sends nothing: what a real one sends comes on top.
+inside is Anyone, which sends nothing: what a real one sends comes on top, and is measured with it.
 """
 
 from electorate.costs.case import Case
@@ -61,3 +61,19 @@ CASES = (
         nodes_min=3,
     ),
 )
+
+OVER = (
+    Case("somebody comes into office, from boot", "agree", start=Start.BOOT, nodes_min=2),
+    Case(
+        "whoever is in office stays for ten periods",
+        "agree; count; run 30T",
+        start=Start.BOOT,
+        nodes_min=2,
+    ),
+    Case(
+        "the holder crashes and all notice",
+        "agree; count; crash leader; notice; agree",
+        start=Start.BOOT,
+    ),
+)
+"""Over any other election. Measured only: what that one sends is counted as well."""

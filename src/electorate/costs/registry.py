@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from electorate.core import Machine
+from electorate.core import Machine, Over
 from electorate.costs import (
     bully,
     bully_rpc,
@@ -53,6 +53,9 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     TwoPhase: two_phase.CASES,
 }
 
+OVER: Mapping[type[Over[Any]], tuple[Case, ...]] = {Mandate: mandate.OVER}
+"""The cases of a protocol over another election than the one that its own are played over."""
+
 GENERIC = (
     Case("the first election, from boot", "agree", start=Start.BOOT, nodes_min=1),
     Case("the leader crashes and all notice", "crash leader; notice; agree", nodes_min=2),
@@ -79,6 +82,9 @@ def cases_of(kind: type[Machine[Any]]) -> tuple[Case, ...]:
         declared = declared.get(kind.__name__)
     if declared is not None:
         return tuple(_read(kind, each) for each in declared)
+    for parent, cases in OVER.items():
+        if issubclass(kind, parent) and kind.inner_kind is not parent.inner_kind:
+            return cases
     return next((CASES[parent] for parent in kind.__mro__ if parent in CASES), GENERIC)
 
 

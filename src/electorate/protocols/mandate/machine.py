@@ -134,8 +134,7 @@ class Mandate(Electing):
         if s.office is not None:
             status = Status.NORMAL if s.phase is Phase.HOLDING else Status.REORGANIZATION
             return Standing(status, s.me, until=s.office, token=promise.epoch)
-        # Whoever I am bound to since before a crash may be no member any more.
-        if s.bound is not None and s.bound == promise.holder and s.bound in self.members.ids:
+        if s.bound == promise.holder and s.bound in self.members.ids:
             return Standing(Status.NORMAL, s.bound, until=Wait.GRANTED, token=promise.epoch)
         return Standing(Status.ELECTION)
 
