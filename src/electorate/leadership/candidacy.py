@@ -56,7 +56,7 @@ class Candidacies:
         self._asking |= ask
         if not self._announcing:
             self._announcing = True
-            asyncio.get_running_loop().call_soon(self._tell_all)
+            asyncio.get_running_loop().call_soon(self._hall.enter_here, self._tell_all)
 
     def changed(self, office: Office, *, is_new: bool) -> None:
         """This node stands otherwise than before; a new candidate first hears the others."""

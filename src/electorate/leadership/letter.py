@@ -3,6 +3,10 @@
 import msgspec
 
 from electorate.core import NodeId
+from electorate.net.frame import FRAME_MAX
+
+BUNDLE_MAX = FRAME_MAX // 4
+"""Bytes of one bundle, about."""
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True):
@@ -44,3 +48,17 @@ class Stranger(msgspec.Struct, frozen=True, tag=True):
 Letter = Bundle | Standing | Order | Stranger
 
 decoder = msgspec.msgpack.Decoder(Letter)
+
+
+def bundles(said: list[Said]) -> list[Bundle]:
+    """All of it, in pieces that fit into one frame each."""
+    parts: list[list[Said]] = [[]]
+    size = 0
+    for each in said:
+        length = len(each.office) + len(bytes(each.body)) + 20
+        if size + length > BUNDLE_MAX and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append(each)
+        size += length
+    return [Bundle(part) for part in parts]

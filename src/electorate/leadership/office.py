@@ -50,7 +50,10 @@ class Desk(Protocol):
         """The machine, by the priorities that are known at the moment."""
 
     def keep(self, office: "Office", stable: bytes) -> None:
-        """Force it to disk."""
+        """Have it on disk before anything comes of this moment."""
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once all is kept that was promised before."""
 
     def post(self, office: "Office", to: NodeId, message: Message) -> None:
         """Bring a message on its way, or drop it."""
@@ -75,8 +78,12 @@ class Office:
         self.waiting: deque[Future[Term]] = deque()
         self.watching: list[Callable[[Seen], None]] = []
         self.seen = Seen()
+        """What anybody may know; this moment may have changed it, but has not been kept yet."""
         self.term: Term | None = None
         """The term whose work has not ended, also when it is over itself."""
+        self._seen = Seen()
+        self._promised: Future[Term] | None = None
+        """Who is to have the present term once that is kept."""
         self._desk = desk
         self._stood = 0
         self._instance = Instance(desk.turns(self), desk.me, self)
@@ -127,11 +134,13 @@ class Office:
         self._instance.halt()
         if self.term is not None:
             self.term.end()
+        if self._promised is not None:
+            self._promised.set_exception(error)
         while self.waiting:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
-        self._tell(Seen())
+        self._show(Seen())
 
     # --- what the application wants ---
 
@@ -161,7 +170,7 @@ class Office:
     def _finished(self, term: Term) -> None:
         if self.term is term:
             self.term = None
-            if self.is_held and self.seen.token == term.token:
+            if self._seen == (self._desk.me, term.token):
                 self.ask(StepDown())
                 self.ask(Ended())
             self.stand()
@@ -187,7 +196,7 @@ class Office:
         assert standing.until is not None
         seen = Seen(standing.leader, standing.token)
         deadline_ms = self._instance.deadline_ms(standing.until)
-        is_new = seen != self.seen
+        is_new = seen != self._seen
         self._tell(seen)
         if self.term is None and is_new:
             self._give(Term(self.name, standing.token, self, deadline_ms, self._desk.now_ms))
@@ -207,10 +216,20 @@ class Office:
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
-                self.term = term
-                future.set_result(term)
+                self.term, self._promised = term, future
+                self._desk.then(self._hand, future, term)
+
+    def _hand(self, future: "Future[Term]", term: Term) -> None:
+        """What the term rests on is kept: no later life of this node uses its token again."""
+        self._promised = None
+        future.set_result(term)
 
     def _tell(self, seen: Seen) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self._desk.then(self._show, seen)
+
+    def _show(self, seen: Seen) -> None:
         if seen != self.seen:
             self.seen = seen
             for tell in list(self.watching):
@@ -223,7 +242,7 @@ class Office:
         return self._desk.now_ms()
 
     def save(self, stable: Stable) -> None:
-        """Make this durable before returning."""
+        """Make this durable before anything comes of this moment."""
         self._desk.keep(self, Codec.encode(stable))
 
     def send(self, to: NodeId, message: Message) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -16,10 +15,11 @@ from electorate.core.codec import Codec
 from electorate.leadership.alarms import Alarms
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
+from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.net.clock import now_ms
-from electorate.net.frame import FRAME_MAX, Hello
+from electorate.net.frame import Hello
 from electorate.net.guest import Guest, Host
 from electorate.net.store import StoreError
 from electorate.protocols.mandate import Mandate
@@ -31,7 +31,6 @@ STORES = "stores of the members"
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
-BUNDLE_MAX = FRAME_MAX // 4
 
 log = logging.getLogger("electorate")
 
@@ -57,7 +56,7 @@ class Offices(Guest):
         self._candidacies = Candidacies(self)
         self._stores: dict[NodeId, str] = {}
         self._strangers: set[NodeId] = set()
-        self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
+        self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
         self._reminding: asyncio.Task[None] | None = None
         self._codec = Codec(self._machine((0,) * len(names)).machine)
 
@@ -67,12 +66,17 @@ class Offices(Guest):
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
         self._alarms = Alarms(self.now_ms, host.enter)
+        self._moment = Moment(host.store, self._send)
         stored = host.store.load(STORES)
         if stored is not None:
             self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
+
+    def moment(self, act: Callable[..., object], *given: Any) -> None:
+        """What elections promise in it is on disk, with one sync, before anybody hears of it."""
+        self._moment.spend(act, *given)
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
@@ -97,7 +101,7 @@ class Offices(Guest):
         known = self._stores.get(hello.node)
         if known is None:
             self._stores[hello.node] = hello.store
-            self.host.store.save({STORES: msgspec.msgpack.encode(self._stores)})
+            self._moment.keep(STORES, msgspec.msgpack.encode(self._stores))
         elif known == hello.store:
             self._strangers.discard(hello.node)
         elif hello.node not in self._strangers:
@@ -195,14 +199,21 @@ class Offices(Guest):
         )
 
     def keep(self, office: Office, stable: bytes) -> None:
-        """Force it to disk."""
-        self.host.store.save({PREFIX + office.name: stable})
+        """Have it on disk before anything comes of this moment."""
+        self._moment.keep(PREFIX + office.name, stable)
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:
         """Put it to what else is to be said to that node in this moment."""
-        if not self._outbox:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._outbox[to].append(Said(office.name, msgspec.Raw(Codec.encode(message))))
+        encoded, said = self._encoded
+        # Most is said to everybody, and need not be put into bytes for each.
+        if message is not encoded or said.office != office.name:
+            said = Said(office.name, msgspec.Raw(Codec.encode(message)))
+            self._encoded = message, said
+        self._moment.put(to, said)
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once all is kept that was promised before."""
+        self._moment.then(effect, *given)
 
     def schedule(self, office: Office, deadline_ms: float | None) -> None:
         """Wake the office then."""
@@ -226,13 +237,11 @@ class Offices(Guest):
 
     # --- messages ---
 
-    def _flush(self) -> None:
-        outbox, self._outbox = self._outbox, defaultdict(list)
-        for to, said in outbox.items():
-            for part in _parts(said):
-                self.send(to, Bundle(part))
-
     def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way at the end of this moment, or drop it."""
+        self._moment.say(to, letter)
+
+    def _send(self, to: NodeId, letter: Letter) -> None:
         self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
 
     async def _remind(self) -> None:
@@ -259,16 +268,3 @@ class Offices(Guest):
 class NodeStopped(Exception):
     """There is no node any more that could do it."""
 
-
-def _parts(said: list[Said]) -> list[list[Said]]:
-    """The same in pieces that fit into one frame each."""
-    parts: list[list[Said]] = [[]]
-    size = 0
-    for each in said:
-        length = len(each.office) + len(bytes(each.body)) + 20
-        if size + length > BUNDLE_MAX and parts[-1]:
-            parts.append([])
-            size = 0
-        parts[-1].append(each)
-        size += length
-    return parts

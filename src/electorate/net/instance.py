@@ -36,7 +36,7 @@ class Port(Protocol):
         """The node's clock."""
 
     def save(self, stable: Stable) -> None:
-        """Make this durable before returning."""
+        """Make this durable before anything that follows leaves the node."""
 
     def send(self, to: NodeId, message: Message) -> None:
         """Bring a message on its way, or drop it."""

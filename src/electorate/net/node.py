@@ -55,6 +55,7 @@ class Node:
         """Letters for the life that is about to begin."""
         self._machine = machine
         self._guest = guest
+        self._during = Guest().moment if guest is None else guest.moment
         self._codec = Codec(machine)
         self._on_change = on_change
         self._shown: Standing | None = None
@@ -181,7 +182,7 @@ class Node:
             return
         try:
             self._notice_pause()
-            act(*given)
+            self._during(act, *given)
             self._show()
             self._set_alarm()
         except Exception as error:

@@ -74,7 +74,7 @@ class Life:
         """Do it as the node does its own things: what it raises fails the test."""
         try:
             self._notice_pause()
-            act(*given)
+            self.offices.moment(act, *given)
         except Exception as error:
             self._loop.fail(error)
         self._watch(self)
