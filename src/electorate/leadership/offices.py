@@ -4,14 +4,15 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
+from electorate.core import Foremost, Machine, Members, Message, NodeId, Received, Turns
 from electorate.core.codec import Codec
+from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.alarms import Alarms
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
@@ -39,7 +40,8 @@ class Offices(Guest):
     """The desk of every election of a node."""
 
     def __init__(self, me: NodeId, names: dict[NodeId, str], pace: Pace) -> None:
-        self.kind_of_turns: type[Turns] = Turns
+        self.kind_of_turns: Callable[[Machine[Any], int], Turns]
+        self.kind_of_turns = partial(SampledTurns, sample=Sample())
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
         self.me = me
@@ -267,4 +269,3 @@ class Offices(Guest):
 
 class NodeStopped(Exception):
     """There is no node any more that could do it."""
-
