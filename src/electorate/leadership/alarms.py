@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import math
 from collections.abc import Callable
 from itertools import count
 
@@ -19,7 +20,10 @@ class Alarms:
         self._enter = enter
         self._queue: list[tuple[float, int, Office]] = []
         self._due: dict[Office, float] = {}
-        """What of the queue still holds: the latest word on each office."""
+        """When each office is to be woken, by the latest word on that."""
+        self._queued: dict[Office, float] = {}
+        """When the queue has it first. Timers are set anew before they run out, most of the time:
+        an office whose time has moved on stays in its place until then."""
         self._numbers = count()
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ms = 0.0
@@ -28,9 +32,10 @@ class Alarms:
         """Wake the office then, and no earlier."""
         if deadline_ms is None:
             self._due.pop(office, None)
-        elif self._due.get(office) != deadline_ms:
-            self._due[office] = deadline_ms
-            heapq.heappush(self._queue, (deadline_ms, next(self._numbers), office))
+            return
+        self._due[office] = deadline_ms
+        if deadline_ms < self._queued.get(office, math.inf):
+            self._put(office, deadline_ms)
             self._wait()
 
     def end(self) -> None:
@@ -56,7 +61,22 @@ class Alarms:
         now = self._now_ms()
         while self._queue and self._queue[0][0] <= now:
             deadline, _, office = heapq.heappop(self._queue)
-            if self._due.get(office) == deadline:
-                del self._due[office]
-                office.wake()
+            if self._queued.get(office) == deadline:
+                del self._queued[office]
+                self._let(office, now)
         self._wait()
+
+    def _let(self, office: Office, now: float) -> None:
+        """Wake an office if it is time for it, or see to it later."""
+        due_ms = self._due.get(office)
+        if due_ms is None:
+            return
+        if due_ms > now:
+            self._put(office, due_ms)
+        else:
+            del self._due[office]
+            office.wake()
+
+    def _put(self, office: Office, deadline_ms: float) -> None:
+        self._queued[office] = deadline_ms
+        heapq.heappush(self._queue, (deadline_ms, next(self._numbers), office))

@@ -9,7 +9,7 @@ BUNDLE_MAX = FRAME_MAX // 4
 """Bytes of one bundle, about."""
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message of the machine of one election."""
 
     office: str

@@ -111,8 +111,11 @@ class Office:
 
     def take(self, event: Event) -> None:
         """Take one event to its end."""
+        changes = self._instance.changes
         self._instance.take(event)
-        self._look()
+        # Many answers change nothing: a majority has answered before.
+        if self._instance.changes != changes:
+            self._look()
 
     def ask(self, request: Request) -> None:
         """The application's word."""
@@ -181,20 +184,21 @@ class Office:
         """See whether this node has come into office, stays there, or is out of it."""
         standing = self._instance.standing
         self._desk.schedule(self, self._instance.next_deadline_ms)
-        seen = Seen() if standing is None else Seen(standing.leader, standing.token)
+        seen = self._seen
+        if standing is None or (standing.leader, standing.token) != seen:
+            seen = Seen() if standing is None else Seen(standing.leader, standing.token)
         if self.term is not None and seen != (self._desk.me, self.term.token):
             self.term.end()
         if standing is not None and seen.leader == self._desk.me:
-            self._hold(standing)
+            self._hold(standing, seen)
         else:
             self._tell(seen)
         self.stand()
 
-    def _hold(self, standing: Standing) -> None:
+    def _hold(self, standing: Standing, seen: Seen) -> None:
         """This node is in office: so is the application, for as long as that is certain."""
         assert standing.token is not None
         assert standing.until is not None
-        seen = Seen(standing.leader, standing.token)
         deadline_ms = self._instance.deadline_ms(standing.until)
         is_new = seen != self._seen
         self._tell(seen)

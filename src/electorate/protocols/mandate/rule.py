@@ -88,6 +88,19 @@ APPLICATION = MandateRules(void="failed", witness="zero", named="priority")
 who do, the one of the highest priority is named, and whoever holds the office keeps it."""
 
 
+LENGTHS = {
+    Wait.ANSWER: "answer",
+    Wait.RETRY: "retry",
+    Wait.RENEW: "period",
+    Wait.EVEN: "lease",
+    Wait.ODD: "lease",
+    Wait.GRANTED: "granted",
+    Wait.GRACE: "grace",
+    Wait.PREEMPT: "preempt_delay",
+}
+"""The rule that gives each timer its length."""
+
+
 class Terms(NamedTuple):
     """The terms on which offices are granted here."""
 
@@ -120,18 +133,8 @@ class Terms(NamedTuple):
 
     def set(self, wait: Wait) -> SetTimer:
         """Set a timer to the length that its rule gives it."""
-        rules = self.rules
-        spans = {
-            Wait.ANSWER: rules.answer,
-            Wait.RETRY: rules.retry,
-            Wait.RENEW: rules.period,
-            Wait.EVEN: rules.lease,
-            Wait.ODD: rules.lease,
-            Wait.GRANTED: rules.granted,
-            Wait.GRACE: rules.grace,
-            Wait.PREEMPT: rules.preempt_delay,
-        }
-        return SetTimer(wait, spans[wait].of(self.timing))
+        span: Span = getattr(self.rules, LENGTHS[wait])
+        return SetTimer(wait, span.of(self.timing))
 
     def back_off(self, me: NodeId) -> SetTimer:
         """Ask again later: the weaker, the later, so that two that collide do so only once."""
