@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import count
 
 from electorate.leadership.office import Office
+from electorate.leadership.sweep import AT_ONCE
 
 STEP_S = 0.002
 """Timers that run out within this time are taken together, so that their messages travel so."""
@@ -56,26 +57,27 @@ class Alarms:
         self._handle = asyncio.get_running_loop().call_later(later_s, self._enter, self._wake)
 
     def _wake(self) -> None:
-        """Take what has run out by now; what runs out meanwhile comes after what others say."""
+        """Take what has run out by now, a few at a time: in between others are heard."""
         self._handle = None
         now = self._now_ms()
-        while self._queue and self._queue[0][0] <= now:
+        woken = 0
+        while self._queue and self._queue[0][0] <= now and woken < AT_ONCE:
             deadline, _, office = heapq.heappop(self._queue)
             if self._queued.get(office) == deadline:
                 del self._queued[office]
-                self._let(office, now)
+                woken += self._let(office, now)
         self._wait()
 
-    def _let(self, office: Office, now: float) -> None:
+    def _let(self, office: Office, now: float) -> bool:
         """Wake an office if it is time for it, or see to it later."""
-        due_ms = self._due.get(office)
-        if due_ms is None:
-            return
-        if due_ms > now:
-            self._put(office, due_ms)
-        else:
+        due_ms = self._due.get(office, math.inf)
+        if due_ms <= now:
             del self._due[office]
             office.wake()
+            return True
+        if due_ms < math.inf:
+            self._put(office, due_ms)
+        return False
 
     def _put(self, office: Office, deadline_ms: float) -> None:
         self._queued[office] = deadline_ms

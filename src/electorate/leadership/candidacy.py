@@ -18,8 +18,8 @@ class Hall(Protocol):
     alive: frozenset[NodeId]
     offices: dict[str, Office]
 
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def reconsider(self, names: Iterable[str]) -> None:
+        """Somebody stands in these elections with another priority than before."""
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
@@ -88,9 +88,9 @@ class Candidacies:
         before = self._known.get(node, {})
         if priorities != before:
             self._known[node] = priorities
-            for name in sorted(before.keys() | priorities.keys()):
-                if before.get(name) != priorities.get(name):
-                    self._hall.office(name).reconsider()
+            names = sorted(before.keys() | priorities.keys())
+            changed = [name for name in names if before.get(name) != priorities.get(name)]
+            self._hall.reconsider(changed)
 
     def _tell_all(self) -> None:
         self._questions += self._asking
@@ -106,5 +106,4 @@ class Candidacies:
     def _stand_too(self) -> None:
         """Who else stands has been heard, or cannot be waited for."""
         candid, self._candid = self._candid, {}
-        for office in candid:
-            office.reconsider()
+        self._hall.reconsider([office.name for office in candid])

@@ -7,6 +7,8 @@ from electorate.net.frame import FRAME_MAX
 
 BUNDLE_MAX = FRAME_MAX // 4
 """Bytes of one bundle, about."""
+SAID_MAX = 100
+"""Messages in one bundle: whoever reads it is busy with them for some milliseconds."""
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -56,7 +58,7 @@ def bundles(said: list[Said]) -> list[Bundle]:
     size = 0
     for each in said:
         length = len(each.office) + len(bytes(each.body)) + 20
-        if size + length > BUNDLE_MAX and parts[-1]:
+        if parts[-1] and (size + length > BUNDLE_MAX or len(parts[-1]) >= SAID_MAX):
             parts.append([])
             size = 0
         parts[-1].append(each)

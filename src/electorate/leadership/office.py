@@ -104,6 +104,11 @@ class Office:
         """Whether this node is in office."""
         return self.seen.leader == self._desk.me
 
+    @property
+    def is_down(self) -> bool:
+        """Whether it has not begun yet, or is over."""
+        return self._instance.state is None
+
     def boot(self, stable: Stable | None) -> None:
         """Begin, with what the last life has promised."""
         self._instance.boot(stable, self._desk.alive)

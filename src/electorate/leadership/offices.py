@@ -19,6 +19,7 @@ from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, 
 from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
+from electorate.leadership.sweep import Sweep
 from electorate.net.clock import now_ms
 from electorate.net.frame import Hello
 from electorate.net.guest import Guest, Host
@@ -69,6 +70,7 @@ class Offices(Guest):
         self.host = host
         self._alarms = Alarms(self.now_ms, host.enter)
         self._moment = Moment(host.store, self._send)
+        self._sweep = Sweep(host.enter)
         stored = host.store.load(STORES)
         if stored is not None:
             self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
@@ -87,14 +89,12 @@ class Offices(Guest):
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
-            for office in self.offices.values():
-                self._boot(office)
+            self._sweep.over(list(self.offices.values()), self._boot)
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
         came, self.alive = alive - self.alive, alive
-        for office in list(self.offices.values()):
-            office.reconsider()
+        self.reconsider(self.offices)
         if came:
             self._candidacies.announce()
 
@@ -154,16 +154,20 @@ class Offices(Guest):
         if found is None:
             found = self.offices[name] = Office(name, self)
             found.paused = self.paused
-            if self.lived.is_set():
-                self._boot(found)
+        if found.is_down and self.lived.is_set():
+            self._boot(found)
         return found
+
+    def reconsider(self, names: Iterable[str]) -> None:
+        """Other nodes are suspect than before, or stand there with other priorities."""
+        self._sweep.over(names, lambda name: self.office(name).reconsider())
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
-        for office in list(self.offices.values()):
+        for office in self.offices.values():
             office.paused = paused
-            office.stand()
+        self._sweep.over(list(self.offices.values()), Office.stand)
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""
@@ -181,6 +185,8 @@ class Offices(Guest):
         return self._candidacies.priority(node, name)
 
     def _boot(self, office: Office) -> None:
+        if not office.is_down:
+            return
         data = self.host.store.load(PREFIX + office.name)
         try:
             stable = None if data is None else self._codec.stable(data)
