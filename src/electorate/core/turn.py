@@ -151,7 +151,7 @@ class Turns:
 class Sample:
     """Which of many is looked at: the first ones, and later every so manieth."""
 
-    def __init__(self, first: int = 500, every: int = 100) -> None:
+    def __init__(self, first: int = 100, every: int = 200) -> None:
         self._first = first
         self._every = every
         self._count = 0

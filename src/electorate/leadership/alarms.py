@@ -11,12 +11,21 @@ from electorate.leadership.sweep import AT_ONCE
 
 STEP_S = 0.002
 """Timers that run out within this time are taken together, so that their messages travel so."""
+NEWS_MS = 5.0
+"""After a letter it is likely that more is to be read, if the node is busy."""
+AGAIN_MS = 10.0
+"""When a timer that has waited for letters to be read looks again."""
 
 
 class Alarms:
     """Wakes every office when the first of its timers runs out."""
 
-    def __init__(self, now_ms: Callable[[], float], enter: Callable[..., None]) -> None:
+    def __init__(
+        self, now_ms: Callable[[], float], enter: Callable[..., None], patience_ms: float
+    ) -> None:
+        self.read_ms = -NEWS_MS
+        """When something was read last."""
+        self._patience_ms = patience_ms
         self._now_ms = now_ms
         self._enter = enter
         self._queue: list[tuple[float, int, Office]] = []
@@ -71,13 +80,24 @@ class Alarms:
     def _let(self, office: Office, now: float) -> bool:
         """Wake an office if it is time for it, or see to it later."""
         due_ms = self._due.get(office, math.inf)
-        if due_ms <= now:
+        if due_ms <= now and self._must_wait(office, now - due_ms):
+            self._put(office, now + AGAIN_MS)
+        elif due_ms <= now:
             del self._due[office]
             office.wake()
             return True
-        if due_ms < math.inf:
+        elif due_ms < math.inf:
             self._put(office, due_ms)
         return False
+
+    def _must_wait(self, office: Office, late_ms: float) -> bool:
+        """Whether to read first what has come: who is busy must not take that for silence.
+
+        Otherwise a node that is behind asks everybody again, and is even more behind. Only who is
+        in office has no time for that.
+        """
+        is_reading = self._now_ms() - self.read_ms < NEWS_MS
+        return is_reading and late_ms < self._patience_ms and not office.is_held
 
     def _put(self, office: Office, deadline_ms: float) -> None:
         self._queued[office] = deadline_ms

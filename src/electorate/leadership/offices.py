@@ -68,9 +68,11 @@ class Offices(Guest):
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
-        self._alarms = Alarms(self.now_ms, host.enter)
+        self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms)
         self._moment = Moment(host.store, self._send)
-        self._sweep = Sweep(host.enter)
+        self._booting = Sweep(host.enter, self.office)
+        self._standing = Sweep(host.enter, Office.stand)
+        self._reconsidering = Sweep(host.enter, self._reconsider)
         stored = host.store.load(STORES)
         if stored is not None:
             self._stores = msgspec.msgpack.decode(stored, type=dict[NodeId, str])
@@ -89,7 +91,7 @@ class Offices(Guest):
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
-            self._sweep.over(list(self.offices.values()), self._boot)
+            self._booting.over(self.offices)
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
@@ -120,6 +122,7 @@ class Offices(Guest):
 
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
+        self._alarms.read_ms = self.now_ms()
         letter, messages = read
         if hello.node in self._strangers:
             self.send(hello.node, Stranger())
@@ -160,14 +163,17 @@ class Offices(Guest):
 
     def reconsider(self, names: Iterable[str]) -> None:
         """Other nodes are suspect than before, or stand there with other priorities."""
-        self._sweep.over(names, lambda name: self.office(name).reconsider())
+        self._reconsidering.over(names)
+
+    def _reconsider(self, name: str) -> None:
+        self.office(name).reconsider()
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
         for office in self.offices.values():
             office.paused = paused
-        self._sweep.over(list(self.offices.values()), Office.stand)
+        self._standing.over(self.offices.values())
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""
@@ -185,8 +191,6 @@ class Offices(Guest):
         return self._candidacies.priority(node, name)
 
     def _boot(self, office: Office) -> None:
-        if not office.is_down:
-            return
         data = self.host.store.load(PREFIX + office.name)
         try:
             stable = None if data is None else self._codec.stable(data)

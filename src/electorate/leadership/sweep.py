@@ -5,9 +5,8 @@ and the others can tell: connections break over it, and everything begins anew.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Each = TypeVar("Each")
 
@@ -15,18 +14,24 @@ AT_ONCE = 100
 """Elections that are taken up in one moment: some milliseconds on a machine that has time."""
 
 
-class Sweep:
-    """Does something for every one of many elections; the node does other things in between."""
+class Sweep(Generic[Each]):
+    """Does one thing for every one of many; the node does other things in between."""
 
-    def __init__(self, enter: Callable[..., None]) -> None:
+    def __init__(self, enter: Callable[..., None], act: Callable[[Each], object]) -> None:
         self._enter = enter
+        self._act = act
+        self._left: dict[Each, None] = {}
 
-    def over(self, items: Iterable[Each], act: Callable[[Each], None]) -> None:
-        """Begin with the first few at once."""
-        self._go_on(deque(items), act)
+    def over(self, items: Iterable[Each]) -> None:
+        """Begin with the first few at once. Whose turn is still to come gets no second one."""
+        is_under_way = bool(self._left)
+        self._left.update(dict.fromkeys(items))
+        if not is_under_way:
+            self._go_on()
 
-    def _go_on(self, left: deque[Each], act: Callable[[Each], None]) -> None:
-        for _ in range(min(AT_ONCE, len(left))):
-            act(left.popleft())
-        if left:
-            asyncio.get_running_loop().call_soon(self._enter, self._go_on, left, act)
+    def _go_on(self) -> None:
+        for each in list(self._left)[:AT_ONCE]:
+            del self._left[each]
+            self._act(each)
+        if self._left:
+            asyncio.get_running_loop().call_soon(self._enter, self._go_on)
