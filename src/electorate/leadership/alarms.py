@@ -17,12 +17,42 @@ AGAIN_MS = 10.0
 """When a timer that has waited for letters to be read looks again."""
 
 
+LATE_TIMES = 3
+"""So many looks in a row have to find a node behind before anything is said about it."""
+
+
+class Strain:
+    """Notices whether a node is behind with its timers all the time."""
+
+    def __init__(self, allowed_ms: float) -> None:
+        self._allowed_ms = allowed_ms
+        self._worst_ms = 0.0
+        self._times = 0
+
+    def note(self, late_ms: float) -> None:
+        """A timer was so late."""
+        self._worst_ms = max(self._worst_ms, late_ms)
+
+    def look(self) -> float | None:
+        """How far behind the node is, if it is time to say so; to be asked at regular times."""
+        worst_ms, self._worst_ms = self._worst_ms, 0.0
+        self._times = self._times + 1 if worst_ms > self._allowed_ms else 0
+        # After that it is said ever more rarely: at the third look, the sixth, the twelfth …
+        times, odd = divmod(self._times, LATE_TIMES)
+        return worst_ms if times and not odd and times & (times - 1) == 0 else None
+
+
 class Alarms:
     """Wakes every office when the first of its timers runs out."""
 
     def __init__(
-        self, now_ms: Callable[[], float], enter: Callable[..., None], patience_ms: float
+        self,
+        now_ms: Callable[[], float],
+        enter: Callable[..., None],
+        patience_ms: float,
+        strain: Strain,
     ) -> None:
+        self._strain = strain
         self.read_ms = -NEWS_MS
         """When something was read last."""
         self._patience_ms = patience_ms
@@ -84,6 +114,7 @@ class Alarms:
             self._put(office, now + AGAIN_MS)
         elif due_ms <= now:
             del self._due[office]
+            self._strain.note(now - due_ms)
             office.wake()
             return True
         elif due_ms < math.inf:

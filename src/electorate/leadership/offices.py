@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from electorate.core import Foremost, Machine, Members, Message, NodeId, Received, Turns
 from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
-from electorate.leadership.alarms import Alarms
+from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
 from electorate.leadership.moment import Moment
@@ -33,6 +33,11 @@ STORES = "stores of the members"
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
+
+BEHIND = (
+    "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
+    "more of the processor, or a slower pace (a larger T_ms and P_ms at all nodes)"
+)
 
 log = logging.getLogger("electorate")
 
@@ -57,6 +62,7 @@ class Offices(Guest):
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
         self._candidacies = Candidacies(self)
+        self._strain = Strain(pace.T_ms + pace.P_ms)
         self._stores: dict[NodeId, str] = {}
         self._strangers: set[NodeId] = set()
         self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
@@ -68,7 +74,7 @@ class Offices(Guest):
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
-        self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms)
+        self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms, self._strain)
         self._moment = Moment(host.store, self._send)
         self._booting = Sweep(host.enter, self.office)
         self._standing = Sweep(host.enter, Office.stand)
@@ -264,6 +270,9 @@ class Offices(Guest):
     def _say_again(self) -> None:
         """Where this node stands, which may have been lost; and notice work that has no end."""
         self._candidacies.announce()
+        late_ms = self._strain.look()
+        if late_ms is not None:
+            log.warning(BEHIND, self.names[self.me], late_ms, len(self.offices))
         for office in self.offices.values():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
