@@ -198,7 +198,7 @@ def test_a_machine_may_return_a_tuple_of_effects() -> None:
 def test_a_sample_finds_every_breach_of_a_turn_that_is_in_it(
     kind: type[Machine[Any]], problem: str
 ) -> None:
-    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=2, every=1))
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=1))
     state = turns.boot(2, None).state
     with pytest.raises(ProtocolError) as caught:
         turns.step(state, Viewed(EVERYBODY))
@@ -212,6 +212,26 @@ def test_a_sample_has_the_first_ones_and_every_so_manieth_of_all_machines_togeth
 
 
 def test_a_turn_that_is_not_in_the_sample_is_believed() -> None:
-    turns = SampledTurns(undetermined.Counts(THREE, Timing()), 100, Sample(first=1, every=100))
+    turns = SampledTurns(undetermined.Counts(THREE, Timing()), 100, Sample(first=0, every=100))
     state = turns.boot(2, None).state
     assert turns.step(state, Viewed(EVERYBODY)).state.me == 2
+
+
+@pytest.mark.parametrize("kind", [raises.RaisesInStep, raises.Exits, garbage.ReturnsNone])
+def test_a_turn_that_cannot_be_believed_is_a_breach_in_every_sample(
+    kind: type[Machine[Any]],
+) -> None:
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=100))
+    state = turns.boot(2, None).state
+    with pytest.raises(ProtocolError):
+        turns.step(state, Viewed(EVERYBODY))
+
+
+@pytest.mark.parametrize("kind", [raises.RaisesInView, garbage.ViewsText])
+def test_a_view_that_cannot_be_believed_is_a_breach_in_every_sample(
+    kind: type[Machine[Any]],
+) -> None:
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=100))
+    state = turns.boot(2, None).state
+    with pytest.raises(ProtocolError):
+        turns.view(state)
