@@ -21,6 +21,7 @@ from electorate.core import (
     Viewed,
     text_of,
 )
+from electorate.core.turn import Sample, SampledTurns
 from electorate.protocols.bully import AreYouThere, Bully
 from tests.faulty import garbage, mutates, raises, stranger, undeclared, undetermined
 
@@ -191,3 +192,46 @@ def test_a_machine_may_return_a_tuple_of_effects() -> None:
     turns = turns_of(Terse)
     state = turns.boot(1, None).state
     assert turns.step(state, Viewed(EVERYBODY)).effects == ()
+
+
+@pytest.mark.parametrize(("kind", "problem"), IN_STEP, ids=names(IN_STEP))
+def test_a_sample_finds_every_breach_of_a_turn_that_is_in_it(
+    kind: type[Machine[Any]], problem: str
+) -> None:
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=1))
+    state = turns.boot(2, None).state
+    with pytest.raises(ProtocolError) as caught:
+        turns.step(state, Viewed(EVERYBODY))
+    assert problem in str(caught.value)
+
+
+def test_a_sample_has_the_first_ones_and_every_so_manieth_of_all_machines_together() -> None:
+    sample = Sample(first=3, every=5)
+    drawn = [number for number in range(1, 21) if sample.draw()]
+    assert drawn == [1, 2, 3, 5, 10, 15, 20]
+
+
+def test_a_turn_that_is_not_in_the_sample_is_believed() -> None:
+    turns = SampledTurns(undetermined.Counts(THREE, Timing()), 100, Sample(first=0, every=100))
+    state = turns.boot(2, None).state
+    assert turns.step(state, Viewed(EVERYBODY)).state.me == 2
+
+
+@pytest.mark.parametrize("kind", [raises.RaisesInStep, raises.Exits, garbage.ReturnsNone])
+def test_a_turn_that_cannot_be_believed_is_a_breach_in_every_sample(
+    kind: type[Machine[Any]],
+) -> None:
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=100))
+    state = turns.boot(2, None).state
+    with pytest.raises(ProtocolError):
+        turns.step(state, Viewed(EVERYBODY))
+
+
+@pytest.mark.parametrize("kind", [raises.RaisesInView, garbage.ViewsText])
+def test_a_view_that_cannot_be_believed_is_a_breach_in_every_sample(
+    kind: type[Machine[Any]],
+) -> None:
+    turns = SampledTurns(kind(THREE, Timing()), 100, Sample(first=0, every=100))
+    state = turns.boot(2, None).state
+    with pytest.raises(ProtocolError):
+        turns.view(state)

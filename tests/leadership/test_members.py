@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from electorate.leadership.directory import ClusterMismatch
+from electorate.leadership.membership import Removed
 from electorate.leadership.node import Node
-from electorate.leadership.offices import NodeStopped, Removed
+from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.register import MembersUnchanged
 from electorate.leadership.sync import Node as SyncNode
@@ -87,7 +88,7 @@ def test_a_node_that_lost_its_memory_comes_back_under_its_name(tmp_path: Path) -
             # Its vote counts again: with it and without another there still is a majority.
             await cluster.stop("b")
             assert await cluster.led("a") == "a"
-            assert not cluster.nodes["c"]._engine.offices.wiped
+            assert not cluster.nodes["c"]._engine.offices.membership.is_doubted
 
     run(scene())
 

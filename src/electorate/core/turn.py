@@ -148,6 +148,20 @@ class Turns:
         return results[0]
 
 
+class Sample:
+    """Which of many is looked at: the first ones, and later every so manieth."""
+
+    def __init__(self, first: int = 100, every: int = 1000) -> None:
+        self._first = first
+        self._every = every
+        self._count = 0
+
+    def draw(self) -> bool:
+        """Whether the next one is."""
+        self._count += 1
+        return self._count <= self._first or self._count % self._every == 0
+
+
 class TrustedTurns(Turns):
     """Turns that are taken once and believed: for the thousandth arrangement of the same nodes.
 
@@ -164,6 +178,56 @@ class TrustedTurns(Turns):
         self, given: tuple[object, ...], run: Callable[..., object], verified: Callable[[object], R]
     ) -> R:
         return verified(_result_of(run, given))
+
+
+class SampledTurns(Turns):
+    """Turns of which the first ones are verified, and later one of many: for nodes in operation.
+
+    Verifying takes many times as long as the turn itself, and a node that leads a thousand
+    elections takes many thousands of turns a second. All its machines share one sample.
+    """
+
+    def __init__(self, machine: Machine[Any], turns_max: int, sample: Sample) -> None:
+        super().__init__(machine, turns_max)
+        self._sample = sample
+
+    def step(self, state: State, event: Event) -> Turn:
+        """The turn that `event` leads to in `state`, verified if it is in the sample."""
+        known = self._steps.get((state, event))
+        if known is None:
+            match self._believed(self.machine.step, state, event):
+                case (State() as after, list() | tuple() as effects):
+                    known = Turn(after, tuple(effects))
+                case _:
+                    return super().step(state, event)
+            self.calls += 1
+            if len(self._steps) >= self._turns_max:
+                self._steps.clear()
+            self._steps[state, event] = known
+        return known
+
+    def view(self, state: State) -> Standing:
+        """What the application sees in `state`, verified if it is in the sample."""
+        known = self._views.get(state)
+        if known is None:
+            seen = self._believed(self.machine.view, state)
+            if not isinstance(seen, Standing):
+                return super().view(state)
+            if len(self._views) >= self._turns_max:
+                self._views.clear()
+            self._views[state] = known = seen
+        return known
+
+    def _believed(self, run: Callable[..., object], *given: object) -> object:
+        """What a handler answers; None if that is to be verified, or verifying has to tell why."""
+        if self._sample.draw():
+            return None
+        try:
+            return run(*given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return None
 
 
 def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:

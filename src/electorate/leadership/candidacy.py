@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from electorate.core import NodeId
 from electorate.leadership.letter import Letter, Standing
+from electorate.leadership.membership import Membership
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 
@@ -18,15 +19,10 @@ class Hall(Protocol):
     alive: frozenset[NodeId]
     offices: dict[str, Office]
 
-    @property
-    def edition(self) -> int:
-        """What the list of members reads as here."""
+    membership: Membership
 
-    def compare(self, node: NodeId, edition: int) -> None:
-        """Show another node the list of members if it has another one."""
-
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def reconsider(self, names: Iterable[str]) -> None:
+        """Somebody stands in these elections with another priority than before."""
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
@@ -63,7 +59,7 @@ class Candidacies:
         self._asking |= ask
         if not self._announcing:
             self._announcing = True
-            asyncio.get_running_loop().call_soon(self._tell_all)
+            asyncio.get_running_loop().call_soon(self._hall.enter_here, self._tell_all)
 
     def changed(self, office: Office, *, is_new: bool) -> None:
         """This node stands otherwise than before; a new candidate first hears the others."""
@@ -82,10 +78,9 @@ class Candidacies:
     def hear(self, node: NodeId, said: Standing) -> None:
         """Another node tells where it stands."""
         self.note(node, said.priorities)
-        self._hall.compare(node, said.edition)
+        self._hall.membership.compare(node, said.edition)
         if said.question:
-            edition = self._hall.edition
-            self._hall.send(node, Standing(self._stood(), answer=said.question, edition=edition))
+            self._hall.send(node, self._standing(answer=said.question))
         # What was said before my question says nothing about who stands by now.
         if said.answer >= self._awaited:
             self._unheard -= {node}
@@ -97,17 +92,19 @@ class Candidacies:
         before = self._known.get(node, {})
         if priorities != before:
             self._known[node] = priorities
-            for name in sorted(before.keys() | priorities.keys()):
-                if before.get(name) != priorities.get(name):
-                    self._hall.office(name).reconsider()
+            names = sorted(before.keys() | priorities.keys())
+            changed = [name for name in names if before.get(name) != priorities.get(name)]
+            self._hall.reconsider(changed)
 
     def _tell_all(self) -> None:
         self._questions += self._asking
-        question = self._questions if self._asking else 0
-        standing = Standing(self._stood(), question, edition=self._hall.edition)
+        standing = self._standing(question=self._questions if self._asking else 0)
         self._announcing = self._asking = False
         for node in self._hall.others():
             self._hall.send(node, standing)
+
+    def _standing(self, question: int = 0, answer: int = 0) -> Standing:
+        return Standing(self._stood(), question, answer, self._hall.membership.edition)
 
     def _stood(self) -> dict[str, int]:
         stood = {name: office.stands_with for name, office in self._hall.offices.items()}
@@ -116,5 +113,4 @@ class Candidacies:
     def _stand_too(self) -> None:
         """Who else stands has been heard, or cannot be waited for."""
         candid, self._candid = self._candid, {}
-        for office in candid:
-            office.reconsider()
+        self._hall.reconsider([office.name for office in candid])

@@ -101,9 +101,9 @@ class Directory:
         return tuple(self._founders)
 
     @property
-    def ids(self) -> list[NodeId]:
+    def ids(self) -> tuple[NodeId, ...]:
         """Every node, in order."""
-        return sorted(self._known)
+        return tuple(sorted(self._known))
 
     def name(self, node: NodeId) -> str:
         """What people call a node."""

@@ -54,7 +54,10 @@ class Desk(Protocol):
         """The members to go by; None if it is this office that makes the list."""
 
     def keep(self, office: "Office", stable: bytes) -> None:
-        """Force it to disk."""
+        """Have it on disk before anything comes of this moment."""
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once all is kept that was promised before."""
 
     def post(self, office: "Office", to: NodeId, message: Message) -> None:
         """Bring a message on its way, or drop it."""
@@ -79,8 +82,12 @@ class Office:
         self.waiting: deque[Future[Term]] = deque()
         self.watching: list[Callable[[Seen], None]] = []
         self.seen = Seen()
+        """What anybody may know; this moment may have changed it, but has not been kept yet."""
         self.term: Term | None = None
         """The term whose work has not ended, also when it is over itself."""
+        self._seen = Seen()
+        self._promised: Future[Term] | None = None
+        """Who is to have the present term once that is kept."""
         self._desk = desk
         self._stood = 0
         self._list: Roster | None = None
@@ -103,6 +110,11 @@ class Office:
         return self.seen.leader == self._desk.me
 
     @property
+    def is_down(self) -> bool:
+        """Whether it has not begun yet, or is over."""
+        return self._instance.state is None
+
+    @property
     def roster(self) -> Roster | None:
         """The members, as they are saved here; None before it has booted."""
         state: Any = self._instance.state
@@ -116,8 +128,11 @@ class Office:
     def take(self, event: Event) -> None:
         """Take one event to its end."""
         self._go_by_list()
+        changes = self._instance.changes
         self._instance.take(event)
-        self._look()
+        # Many answers change nothing: a majority has answered before.
+        if self._instance.changes != changes:
+            self._look()
 
     def ask(self, request: Request) -> None:
         """The application's word."""
@@ -135,6 +150,7 @@ class Office:
         if told is not None and told is not self._list and self._instance.state is not None:
             self._list = told
             self._instance.take(Asked(Adopt(told)))
+            self._look()
 
     def reconsider(self) -> None:
         """Other nodes are suspect than before, or stand with other priorities."""
@@ -147,11 +163,13 @@ class Office:
         self._instance.halt()
         if self.term is not None:
             self.term.end()
+        if self._promised is not None:
+            self._promised.set_exception(error)
         while self.waiting:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
-        self._tell(Seen())
+        self._show(Seen())
 
     # --- what the application wants ---
 
@@ -181,7 +199,7 @@ class Office:
     def _finished(self, term: Term) -> None:
         if self.term is term:
             self.term = None
-            if self.is_held and self.seen.token == term.token:
+            if self._seen == (self._desk.me, term.token):
                 self.ask(StepDown())
                 self.ask(Ended())
             self.stand()
@@ -192,22 +210,23 @@ class Office:
         """See whether this node has come into office, stays there, or is out of it."""
         standing = self._instance.standing
         self._desk.schedule(self, self._instance.next_deadline_ms)
-        seen = Seen() if standing is None else Seen(standing.leader, standing.token)
+        seen = self._seen
+        if standing is None or (standing.leader, standing.token) != seen:
+            seen = Seen() if standing is None else Seen(standing.leader, standing.token)
         if self.term is not None and seen != (self._desk.me, self.term.token):
             self.term.end()
         if standing is not None and seen.leader == self._desk.me:
-            self._hold(standing)
+            self._hold(standing, seen)
         else:
             self._tell(seen)
         self.stand()
 
-    def _hold(self, standing: Standing) -> None:
+    def _hold(self, standing: Standing, seen: Seen) -> None:
         """This node is in office: so is the application, for as long as that is certain."""
         assert standing.token is not None
         assert standing.until is not None
-        seen = Seen(standing.leader, standing.token)
         deadline_ms = self._instance.deadline_ms(standing.until)
-        is_new = seen != self.seen
+        is_new = seen != self._seen
         self._tell(seen)
         if self.term is None and is_new:
             self._give(Term(self.name, standing.token, self, deadline_ms, self._desk.now_ms))
@@ -227,10 +246,20 @@ class Office:
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
-                self.term = term
-                future.set_result(term)
+                self.term, self._promised = term, future
+                self._desk.then(self._hand, future, term)
+
+    def _hand(self, future: "Future[Term]", term: Term) -> None:
+        """What the term rests on is kept: no later life of this node uses its token again."""
+        self._promised = None
+        future.set_result(term)
 
     def _tell(self, seen: Seen) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self._desk.then(self._show, seen)
+
+    def _show(self, seen: Seen) -> None:
         if seen != self.seen:
             self.seen = seen
             for tell in list(self.watching):
@@ -243,7 +272,7 @@ class Office:
         return self._desk.now_ms()
 
     def save(self, stable: Stable) -> None:
-        """Make this durable before returning."""
+        """Make this durable before anything comes of this moment."""
         self._desk.keep(self, Codec.encode(stable))
 
     def send(self, to: NodeId, message: Message) -> None:

@@ -3,20 +3,19 @@
 import asyncio
 import logging
 import random
-import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Foremost, Members, Message, NodeId, Received, Stable, Turns
+from electorate.core import Foremost, Machine, Members, Message, NodeId, Received, Stable, Turns
 from electorate.core.codec import Codec
-from electorate.leadership.alarms import Alarms
+from electorate.core.turn import Sample, SampledTurns
+from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
-from electorate.leadership.directory import Acquaintances, Directory
+from electorate.leadership.directory import Directory
 from electorate.leadership.letter import (
     Bundle,
     Known,
@@ -27,12 +26,15 @@ from electorate.leadership.letter import (
     Stranger,
     decoder,
 )
+from electorate.leadership.membership import Membership
+from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
 from electorate.leadership.register import REGISTER, Register
+from electorate.leadership.sweep import Sweep
 from electorate.net.clock import now_ms
-from electorate.net.frame import FRAME_MAX, Hello
+from electorate.net.frame import Hello
 from electorate.net.guest import Guest, Host
 from electorate.net.store import StoreError
 from electorate.protocols.mandate import Mandate
@@ -45,7 +47,11 @@ PREFIX = "office "
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
-BUNDLE_MAX = FRAME_MAX // 4
+
+BEHIND = (
+    "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
+    "more of the processor, or a slower pace (a larger T_ms and P_ms at all nodes)"
+)
 
 log = logging.getLogger("electorate")
 
@@ -56,28 +62,24 @@ class Offices(Guest):
     def __init__(
         self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
     ) -> None:
-        self.kind_of_turns: type[Turns] = Turns
+        self.kind_of_turns: Callable[[Machine[Any], int], Turns]
+        self.kind_of_turns = partial(SampledTurns, sample=Sample())
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
         self.me = me.id
         self.pace = pace
         self.directory = Directory(me, founders, pace.agreed, joins=joins)
         self.register = Register(self)
+        self.membership = Membership(self)
         self.offices: dict[str, Office] = {}
         self.alive: frozenset[NodeId] = frozenset({me.id})
-        self.wiped = False
-        """Whether others do not count on this node: its memory is not the one they know it by."""
-        self.removed = False
-        """Whether the others go on without this node."""
         self.paused = False
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
         self._candidacies = Candidacies(self)
-        self._enrolled = Roster()
-        self._leaving: dict[NodeId, float] = {}
-        """Who is no member any more, and since when that is known here."""
-        self._outbox: defaultdict[NodeId, list[Said]] = defaultdict(list)
+        self._strain = Strain(pace.T_ms + pace.P_ms)
+        self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
         self._reminding: asyncio.Task[None] | None = None
         self._codec = Codec(self._machine("application", (me.id,), (0,)).machine)
 
@@ -86,12 +88,19 @@ class Offices(Guest):
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
         self.host = host
-        self._alarms = Alarms(self.now_ms, host.enter)
+        self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms, self._strain)
+        self._moment = Moment(host.store, self._send)
+        self._booting = Sweep(host.enter, self.office)
+        self._standing = Sweep(host.enter, Office.stand)
+        self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
-        self.office(REGISTER)
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
+
+    def moment(self, act: Callable[..., object], *given: Any) -> None:
+        """What elections promise in it is on disk, with one sync, before anybody hears of it."""
+        self._moment.spend(act, *given)
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
@@ -100,15 +109,13 @@ class Offices(Guest):
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
-            for office in self.offices.values():  # The register is the first.
-                self._boot(office)
-            self._enrol()
+            self._booting.over([REGISTER, *self.offices])
+            self.membership.enrol()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
         came, self.alive = alive - self.alive, alive
-        for office in list(self.offices.values()):
-            office.reconsider()
+        self.reconsider(self.offices)
         if came:
             self._candidacies.announce()
 
@@ -125,6 +132,7 @@ class Offices(Guest):
 
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
+        self._alarms.read_ms = self.now_ms()
         letter, messages = read
         if hello.node in self.directory.strangers:
             self.send(hello.node, Stranger())
@@ -141,10 +149,7 @@ class Offices(Guest):
             case Known(nodes):
                 self.directory.learn(nodes)
             case Stranger():
-                if not self.wiped:
-                    name = self.directory.name(hello.node)
-                    log.error("%s does not count on this node any more", name)
-                self.wiped = True
+                self.membership.hear_doubt(hello.node)
 
     async def end(self) -> None:
         """Nothing is led here any more."""
@@ -161,10 +166,17 @@ class Offices(Guest):
         found = self.offices.get(name)
         if found is None:
             found = self.offices[name] = Office(name, self)
-            found.paused = self.paused or self.removed
-            if self.lived.is_set():
-                self._boot(found)
+            found.paused = self.paused or self.membership.is_over
+        if found.is_down and self.lived.is_set():
+            self._boot(found)
         return found
+
+    def reconsider(self, names: Iterable[str]) -> None:
+        """Other nodes are suspect than before, or stand there with other priorities."""
+        self._reconsidering.over(names)
+
+    def _reconsider(self, name: str) -> None:
+        self.office(name).reconsider()
 
     @property
     def is_busy(self) -> bool:
@@ -175,9 +187,9 @@ class Offices(Guest):
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
-        for office in list(self.offices.values()):
-            office.paused = paused or self.removed
-            office.stand()
+        for office in self.offices.values():
+            office.paused = paused or self.membership.is_over
+        self._standing.over(self.offices.values())
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""
@@ -214,23 +226,30 @@ class Offices(Guest):
             for node in ids
         )
         form = "register" if office.name == REGISTER else "application"
-        return self._machine(form, tuple(ids), tuple(priorities))
+        return self._machine(form, ids, tuple(priorities))
 
     def list_for(self, office: Office) -> Roster | None:
         """The members to go by; None if it is this office that makes the list."""
         return None if office.name == REGISTER else self.register.roster
 
     def keep(self, office: Office, stable: bytes) -> None:
-        """Force it to disk."""
-        self.host.store.save({PREFIX + office.name: stable})
+        """Have it on disk before anything comes of this moment."""
+        self._moment.keep(PREFIX + office.name, stable)
         if office.name == REGISTER:
-            asyncio.get_running_loop().call_soon(self.host.enter, self._enrol)
+            asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:
         """Put it to what else is to be said to that node in this moment."""
-        if not self._outbox:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._outbox[to].append(Said(office.name, msgspec.Raw(Codec.encode(message))))
+        encoded, said = self._encoded
+        # Most is said to everybody, and need not be put into bytes for each.
+        if message is not encoded or said.office != office.name:
+            said = Said(office.name, msgspec.Raw(Codec.encode(message)))
+            self._encoded = message, said
+        self._moment.put(to, said)
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once all is kept that was promised before."""
+        self._moment.then(effect, *given)
 
     def schedule(self, office: Office, deadline_ms: float | None) -> None:
         """Wake the office then."""
@@ -252,70 +271,13 @@ class Offices(Guest):
         """Every other node."""
         return (node for node in self.directory.ids if node != self.me)
 
-    # --- members ---
-
-    def introduce(self, newcomers: Acquaintances) -> None:
-        """Have all others get to know them."""
-        for node in self.others():
-            self.send(node, Known(newcomers))
-
-    @property
-    def edition(self) -> int:
-        """What the list of members reads as here: the list, and by which memory each is known."""
-        roster = self.register.roster
-        members = [(node, *self.directory.memory(node)) for node in roster.new]
-        return zlib.crc32(msgspec.msgpack.encode((roster, members)))
-
-    def compare(self, node: NodeId, edition: int) -> None:
-        """Show another node the list of members if it has another one: news may have been lost."""
-        if edition != self.edition:
-            self.send(node, Known(self.directory.told()))
-            self.register.show(node)
-
-    def _enrol(self) -> None:
-        """See whether the members are others than before."""
-        roster = self.register.roster
-        if roster.is_pending or roster.new == self._enrolled.new:
-            return
-        before, self._enrolled = self._enrolled, roster
-        self.wiped = self.wiped and self.me not in {*roster.new} - {*before.new}
-        if before.new:
-            names = ", ".join(sorted(map(self.directory.name, self._enrolled.new)))
-            log.info("the members are now %s", names)
-            for office in list(self.offices.values()):
-                office.reconsider()
-        was_removed = self.removed
-        self.removed = self.me not in roster.new and (was_removed or self.me in before.new)
-        if self.removed != was_removed:
-            told = "no member any more" if self.removed else "a member again"
-            log.warning("%s is %s", self.directory.me.name, told)
-            self.pause(self.paused)
-
-    def _part_with_leavers(self) -> None:
-        """Who is no member any more may still want to say that its work has ended."""
-        roster, register = self.register.roster, self.register
-        if self.me not in roster.everybody:
-            return
-        staying = {*roster.everybody, *register.newcomers, self.me}
-        proposed = roster.version[0]
-        staying |= {node for node in self.others() if self.directory.memory(node)[1] > proposed}
-        now = self.now_ms()
-        leaving = {n: self._leaving.get(n, now) for n in self.others() if n not in staying}
-        patience_ms = self.pace.grace_ms + self.pace.granted_ms
-        gone = {node for node, at in leaving.items() if now - at > patience_ms}
-        self._leaving = {node: at for node, at in leaving.items() if node not in gone}
-        if gone:
-            self.directory.forget_all_but(set(self.directory.ids) - gone)
-
     # --- messages ---
 
-    def _flush(self) -> None:
-        outbox, self._outbox = self._outbox, defaultdict(list)
-        for to, said in outbox.items():
-            for part in _parts(said):
-                self.send(to, Bundle(part))
-
     def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way at the end of this moment, or drop it."""
+        self._moment.say(to, letter)
+
+    def _send(self, to: NodeId, letter: Letter) -> None:
         self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
 
     async def _remind(self) -> None:
@@ -326,12 +288,13 @@ class Offices(Guest):
     def _say_again(self) -> None:
         """Where this node stands, which may have been lost; and notice work that has no end."""
         self._candidacies.announce()
+        late_ms = self._strain.look()
+        if late_ms is not None:
+            log.warning(BEHIND, self.directory.me.name, late_ms, len(self.offices))
         for office in self.offices.values():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
-        self._part_with_leavers()
-        if self.removed and not self.is_busy:
-            raise Removed(f"{self.directory.me.name} is no member any more")
+        self.membership.look()
 
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
     def _machine(self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]) -> Turns:
@@ -343,21 +306,3 @@ class Offices(Guest):
 
 class NodeStopped(Exception):
     """There is no node any more that could do it."""
-
-
-class Removed(Exception):
-    """The other members go on without this node."""
-
-
-def _parts(said: list[Said]) -> list[list[Said]]:
-    """The same in pieces that fit into one frame each."""
-    parts: list[list[Said]] = [[]]
-    size = 0
-    for each in said:
-        length = len(each.office) + len(bytes(each.body)) + 20
-        if size + length > BUNDLE_MAX and parts[-1]:
-            parts.append([])
-            size = 0
-        parts[-1].append(each)
-        size += length
-    return parts

@@ -10,7 +10,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
-from electorate.leadership.directory import Acquaintances, Directory
+from electorate.leadership.directory import Directory
+from electorate.leadership.letter import Known, Letter
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
@@ -45,8 +46,8 @@ class Bureau(Protocol):
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
 
-    def introduce(self, newcomers: Acquaintances) -> None:
-        """Have all others get to know them."""
+    def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way, or drop it."""
 
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """Do it as the node does its own things."""
@@ -110,7 +111,8 @@ class Register:
             await asyncio.sleep(POLL_S)
 
         def introduce(token: int) -> None:
-            bureau.introduce(directory.propose(place.id, token))
+            for node in bureau.others():
+                bureau.send(node, Known(directory.propose(place.id, token)))
 
         await self._change(Add(place.id), lambda roster: place.id in roster.new, introduce)
 

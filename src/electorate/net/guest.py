@@ -25,6 +25,10 @@ class Guest:
     def begin(self, host: Host) -> None:
         """The node is about to listen."""
 
+    def moment(self, act: Callable[..., object], *given: Any) -> None:
+        """Do something of the node's: whatever is done in it is done in here."""
+        act(*given)
+
     def lives(self, alive: frozenset[NodeId]) -> None:
         """A life of the node begins: the others are within reach as far as they ever are."""
 

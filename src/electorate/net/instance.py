@@ -36,7 +36,7 @@ class Port(Protocol):
         """The node's clock."""
 
     def save(self, stable: Stable) -> None:
-        """Make this durable before returning."""
+        """Make this durable before anything that follows leaves the node."""
 
     def send(self, to: NodeId, message: Message) -> None:
         """Bring a message on its way, or drop it."""
@@ -66,6 +66,10 @@ class Instance:
         self._port = port
         self.me = me
         self.state: State | None = None
+        self.changes = 0
+        """Grows with every turn that has changed the state or a timer, or had an effect."""
+        self._view: Standing | None = None
+        self._view_of: State | None = None
         self._armed: dict[str, Alarm] = {}
         self._settings = 0
         self._said: deque[Message] = deque()
@@ -83,7 +87,7 @@ class Instance:
 
     def halt(self) -> None:
         """End this life: state, timers and what the node said to itself are gone."""
-        self.state = None
+        self.state = self._view_of = self._view = None
         self._armed.clear()
         self._said.clear()
 
@@ -106,7 +110,7 @@ class Instance:
     @property
     def next_deadline_ms(self) -> float | None:
         """When `wake` should be called next; None if no timer is armed."""
-        return min((alarm.deadline_ms for alarm in self._armed.values()), default=None)
+        return min(self._armed.values())[0] if self._armed else None
 
     def deadline_ms(self, timer: str) -> float:
         """When that timer runs out, which must be armed."""
@@ -114,16 +118,27 @@ class Instance:
 
     def rule_by(self, turns: Turns) -> None:
         """Go on under other rules or ranks, with the same state."""
-        self._turns = turns
+        if turns is not self._turns:
+            self._turns, self._view_of = turns, None
 
     @property
     def standing(self) -> Standing | None:
         """What may be believed of this node right now; None while it is down."""
-        if self.state is None:
-            return None
-        now = self._port.now_ms()
-        armed = frozenset(timer for timer, alarm in self._armed.items() if alarm.deadline_ms > now)
-        return self._turns.view(self.state).expired(armed)
+        seen = self._seen()
+        if seen is None or seen.until is None or self._runs(seen.until):
+            return seen
+        return seen.expired(frozenset())
+
+    def _seen(self) -> Standing | None:
+        """What the present state lets be seen, as if no time had passed."""
+        if self._view_of is not self.state:
+            self._view_of = self.state
+            self._view = None if self.state is None else self._turns.view(self.state)
+        return self._view
+
+    def _runs(self, timer: str) -> bool:
+        alarm = self._armed.get(timer)
+        return alarm is not None and alarm[0] > self._port.now_ms()
 
     def _settle(self) -> None:
         """Before anything else happens: hear oneself out, then end an office that has run out.
@@ -142,12 +157,13 @@ class Instance:
 
     def _office_over(self) -> str | None:
         """The timer that ends the present office, if it has run out."""
-        until = None if self.state is None else self._turns.view(self.state).until
-        alarm = None if until is None else self._armed.get(until)
-        return until if alarm is not None and alarm.deadline_ms <= self._port.now_ms() else None
+        seen = self._seen()
+        until = None if seen is None else seen.until
+        return None if until not in self._armed or self._runs(until) else until
 
     def _fire(self, timer: str) -> None:
         del self._armed[timer]
+        self.changes += 1
         self._take(TimedOut(timer), None)
 
     def _take(self, event: Event, letterhead: Any) -> None:
@@ -157,18 +173,21 @@ class Instance:
         taken = self._port.now_ms()
         turn = self._turns.step(state, event)
         self._port.took(event, turn.state, letterhead)
-        self._carry_out(turn, state.stable, taken)
+        if turn.effects or turn.state != state:
+            self._carry_out(turn, state.stable, taken)
 
     def _carry_out(self, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
             self._port.save(turn.state.stable)
         self.state = turn.state
+        self.changes += 1
         for effect in turn.effects:
             match effect:
-                case Send(to, message) if to == self.me:
-                    self._said.append(message)
                 case Send(to, message):
-                    self._port.send(to, message)
+                    if to == self.me:
+                        self._said.append(message)
+                    else:
+                        self._port.send(to, message)
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0
                     self._settings += 1

@@ -31,6 +31,8 @@ says hello at once always gets in, however many stand around."""
 FRAMES_PER_S = 2000
 BURST_S = 0.1
 """How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
+BUSY_S = 0.005
+"""How long one node is listened to while others may have something to say too."""
 ACCEPTING_STEPS = 4
 """Turns of the loop from when a connection comes until it is ours to break."""
 
@@ -208,7 +210,7 @@ class Listener:
     async def _listen(
         self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        paid_s = 0.0
+        paid_s = began_s = 0.0
         while True:
             frame = await read_frame(reader, FRAME_S)
             if not self._is_current(hello, writer):
@@ -222,6 +224,9 @@ class Listener:
             if paid_s > now_s + BURST_S:
                 self.counters["floods slowed"] += 1
                 await asyncio.sleep(BURST_S)
+            elif now_ms() / 1000 > began_s + BUSY_S:
+                await asyncio.sleep(0)
+                began_s = now_ms() / 1000
 
     def _is_current(self, hello: Hello, writer: asyncio.StreamWriter) -> bool:
         present = self._callers.get(hello.node)

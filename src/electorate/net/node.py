@@ -32,6 +32,9 @@ from electorate.trace.record import Letterhead
 STALL_MS = 100.0
 """Shorter pauses are a matter of course on a busy machine, whatever T was promised."""
 
+INPUT_ROUNDS = 3
+"""Turns of the loop within which everything is read that has arrived."""
+
 log = logging.getLogger("electorate.net")
 
 
@@ -55,6 +58,7 @@ class Node:
         """Letters for the life that is about to begin."""
         self._machine = machine
         self._guest = guest
+        self._during = Guest().moment if guest is None else guest.moment
         self._codec = Codec(machine)
         self._on_change = on_change
         self._shown: Standing | None = None
@@ -155,10 +159,11 @@ class Node:
         rest_ms = min(beat_ms, self._still_ms / 4)  # A pause must stand out from our own rest.
         beat_at = 0.0
         while True:
-            self._enter(self._look_around)
             if now_ms() >= beat_at:
                 self.network.beat()
                 beat_at = now_ms() + beat_ms - rest_ms / 2
+            # A busy node has not read yet what shows that others live.
+            self._settle_input(self._look_around)
             await asyncio.sleep(rest_ms / 1000)
 
     def _look_around(self) -> None:
@@ -180,7 +185,7 @@ class Node:
             return
         try:
             self._notice_pause()
-            act(*given)
+            self._during(act, *given)
             self._show()
             self._set_alarm()
         except Exception as error:
@@ -215,14 +220,14 @@ class Node:
         deadline = self._instance.next_deadline_ms
         if deadline is not None:
             delay_s = max(0.0, deadline - now_ms()) / 1000
-            self._alarm = self._loop.call_later(delay_s, self._settle_input, 3)
+            self._alarm = self._loop.call_later(delay_s, self._settle_input, self._instance.wake)
 
-    def _settle_input(self, rounds: int) -> None:
-        """Let messages that have arrived go before a timer that ends now."""
+    def _settle_input(self, act: Callable[[], None], rounds: int = INPUT_ROUNDS) -> None:
+        """Let messages that have arrived go before a timer that ends now, or a suspicion."""
         if rounds:
-            self._loop.call_soon(self._settle_input, rounds - 1)
+            self._loop.call_soon(self._settle_input, act, rounds - 1)
         else:
-            self._enter(self._instance.wake)
+            self._enter(act)
 
     # --- the reader of its network ---
 

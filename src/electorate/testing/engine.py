@@ -72,4 +72,7 @@ class SimulatedEngine(Engine):
     def office(self, name: str) -> Office:
         """The election of that name."""
         self.expect_running()
-        return self.life.process.context.copy().run(self.offices.office, name)
+        offices = self.offices
+        if name not in offices.offices:
+            self.life.process.context.copy().run(offices.moment, offices.office, name)
+        return offices.offices[name]

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from electorate.core import NodeId
-from electorate.leadership.offices import Offices, Removed
+from electorate.leadership.membership import Removed
+from electorate.leadership.offices import Offices
 from electorate.net.detector import HeartbeatDetector
 from electorate.net.frame import Hello
 from electorate.net.guest import Host
@@ -78,7 +79,7 @@ class Life:
         """Do it as the node does its own things: what it raises fails the test."""
         try:
             self._notice_pause()
-            act(*given)
+            self.offices.moment(act, *given)
         except Removed:
             # Whoever still waits for a term here would hear of it, and end.
             self._network.leave(self.offices.me)

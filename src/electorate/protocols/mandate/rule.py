@@ -108,6 +108,20 @@ REGISTER = replace(APPLICATION, changes="own", per_term=1, settle=APPLICATION.gr
 every lease has run out that was granted under a list that the last change has replaced."""
 
 
+LENGTHS = {
+    Wait.ANSWER: "answer",
+    Wait.RETRY: "retry",
+    Wait.RENEW: "period",
+    Wait.EVEN: "lease",
+    Wait.ODD: "lease",
+    Wait.GRANTED: "granted",
+    Wait.GRACE: "grace",
+    Wait.PREEMPT: "preempt_delay",
+    Wait.SETTLE: "settle",
+}
+"""The rule that gives each timer its length."""
+
+
 class Terms(NamedTuple):
     """The terms on which offices are granted here."""
 
@@ -144,19 +158,8 @@ class Terms(NamedTuple):
 
     def set(self, wait: Wait) -> SetTimer:
         """Set a timer to the length that its rule gives it."""
-        rules = self.rules
-        spans = {
-            Wait.ANSWER: rules.answer,
-            Wait.RETRY: rules.retry,
-            Wait.RENEW: rules.period,
-            Wait.EVEN: rules.lease,
-            Wait.ODD: rules.lease,
-            Wait.GRANTED: rules.granted,
-            Wait.GRACE: rules.grace,
-            Wait.PREEMPT: rules.preempt_delay,
-            Wait.SETTLE: rules.settle,
-        }
-        return SetTimer(wait, spans[wait].of(self.timing))
+        span: Span = getattr(self.rules, LENGTHS[wait])
+        return SetTimer(wait, span.of(self.timing))
 
     def back_off(self, me: NodeId) -> SetTimer:
         """Ask again later: the weaker, the later, so that two that collide do so only once."""

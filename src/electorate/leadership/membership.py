@@ -1,0 +1,124 @@
+"""How a node keeps up with who the members are, and with what became of those that were."""
+
+import logging
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from electorate.core import NodeId
+from electorate.leadership.directory import Directory
+from electorate.leadership.letter import Known, Letter
+from electorate.leadership.office import Office
+from electorate.leadership.pace import Pace
+from electorate.leadership.register import Register
+from electorate.protocols.mandate.roster import Roster
+
+log = logging.getLogger("electorate")
+
+
+class Removed(Exception):
+    """The other members go on without this node."""
+
+
+class House(Protocol):
+    """What is needed of the node."""
+
+    me: NodeId
+    pace: Pace
+    paused: bool
+    now_ms: Callable[[], float]
+    directory: Directory
+    register: Register
+    offices: dict[str, Office]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is work that has not ended, or an office that is held."""
+
+    def others(self) -> Iterable[NodeId]:
+        """Every other node."""
+
+    def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way, or drop it."""
+
+    def pause(self, paused: bool) -> None:
+        """Stand nowhere, or again where it did."""
+
+    def reconsider(self, names: Iterable[str]) -> None:
+        """Look at these elections anew."""
+
+
+class Membership:
+    """Tells others what they have missed, and notices what has changed for this node."""
+
+    def __init__(self, house: House) -> None:
+        self.is_over = False
+        """Whether the others go on without this node."""
+        self.is_doubted = False
+        """Whether others do not count on this node: its memory is not the one they know it by."""
+        self._house = house
+        self._enrolled = Roster()
+        self._leaving: dict[NodeId, float] = {}
+        """Who is no member any more, and since when that is known here."""
+
+    @property
+    def edition(self) -> int:
+        """What the list of members reads as here: the list, and by which memory each is known."""
+        roster = self._house.register.roster
+        members = [(node, *self._house.directory.memory(node)) for node in roster.new]
+        return zlib.crc32(msgspec.msgpack.encode((roster, members)))
+
+    def compare(self, node: NodeId, edition: int) -> None:
+        """Show another node the list of members if it has another one: news may have been lost."""
+        if edition != self.edition:
+            self._house.send(node, Known(self._house.directory.told()))
+            self._house.register.show(node)
+
+    def enrol(self) -> None:
+        """See whether the members are others than before."""
+        house, roster = self._house, self._house.register.roster
+        if roster.is_pending or roster.new == self._enrolled.new:
+            return
+        before, self._enrolled = self._enrolled, roster
+        if before.new:
+            names = ", ".join(sorted(map(house.directory.name, roster.new)))
+            log.info("the members are now %s", names)
+            house.reconsider(list(house.offices))
+        self.is_doubted = self.is_doubted and house.me not in {*roster.new} - {*before.new}
+        was_over = self.is_over
+        self.is_over = house.me not in roster.new and (was_over or house.me in before.new)
+        if self.is_over != was_over:
+            told = "no member any more" if self.is_over else "a member again"
+            log.warning("%s is %s", house.directory.me.name, told)
+            house.pause(house.paused)
+
+    def hear_doubt(self, node: NodeId) -> None:
+        """Another node knows this one by another memory."""
+        if not self.is_doubted:
+            name = self._house.directory.name(node)
+            log.error("%s does not count on this node any more", name)
+        self.is_doubted = True
+
+    def look(self) -> None:
+        """Part with those that have left; Removed if this node has, and its work has ended."""
+        if self.is_over and not self._house.is_busy:
+            raise Removed(f"{self._house.directory.me.name} is no member any more")
+        if self._house.me in self._house.register.roster.everybody:
+            self._part_with_leavers()
+
+    def _part_with_leavers(self) -> None:
+        """Who is no member any more may still want to say that its work has ended."""
+        house, roster = self._house, self._house.register.roster
+        staying = {*roster.everybody, *house.register.newcomers}
+        now, proposed = house.now_ms(), roster.version[0]
+        self._leaving = {
+            node: self._leaving.get(node, now)
+            for node in house.others()
+            if node not in staying and house.directory.memory(node)[1] <= proposed
+        }
+        patience_ms = house.pace.grace_ms + house.pace.granted_ms
+        gone = {node for node, since in self._leaving.items() if now - since > patience_ms}
+        if gone:
+            house.directory.forget_all_but(set(house.directory.ids) - gone)

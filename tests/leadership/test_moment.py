@@ -1,0 +1,226 @@
+"""What a node promises is on disk before anybody hears of it: no letter, no term, no news."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from electorate.leadership.letter import Bundle, Letter, Said, Standing, decoder
+from electorate.leadership.moment import Moment
+from electorate.leadership.node import Node
+from electorate.leadership.offices import PREFIX, NodeStopped, Offices
+from electorate.leadership.pace import Pace
+from electorate.leadership.term import LeadershipLost
+from electorate.net.store import StoreError
+from electorate.protocols.mandate.message import Claim, Grant, Poll
+from electorate.protocols.mandate.state import Promise
+from electorate.testing import Cluster as Simulated
+from electorate.testing.life import Life
+from tests.leadership.cluster import Cluster, run, running
+
+
+class Story:
+    """Notes in which order things happen to a moment."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.is_broken = False
+        self.moment = Moment(self, self.send)
+
+    def save(self, records: Mapping[str, bytes]) -> None:
+        self.lines.append("save " + " ".join(sorted(records)))
+        if self.is_broken:
+            raise OSError("the disk is full")
+
+    def send(self, to: int, letter: Letter) -> None:
+        about = len(letter.said) if isinstance(letter, Bundle) else "standing"
+        self.lines.append(f"send {to} {about}")
+
+    def act(self) -> None:
+        for office in ("x", "y"):
+            self.moment.put(2, Said(office, msgspec.Raw(b"\x90")))
+            self.moment.then(self.lines.append, f"give {office}")
+            self.moment.keep(office, b"")
+        self.moment.say(3, Standing({}))
+        self.lines.append("acted")
+
+
+def test_everything_of_a_moment_is_saved_at_once_and_then_said_and_then_given() -> None:
+    story = Story()
+    story.moment.spend(story.act)
+    assert story.lines == ["acted", "save x y", "send 3 standing", "send 2 2", "give x", "give y"]
+    story.lines.clear()
+    story.moment.spend(story.lines.append, "nothing to keep")
+    assert story.lines == ["nothing to keep"]
+
+
+def test_nothing_leaves_a_node_whose_store_fails_and_nothing_is_made_up_for_later() -> None:
+    story = Story()
+    story.is_broken = True
+    with pytest.raises(OSError, match="the disk is full"):
+        story.moment.spend(story.act)
+    story.is_broken = False
+    story.moment.spend(lambda: None)
+    assert story.lines == ["acted", "save x y"]
+
+
+def test_nothing_comes_of_a_moment_that_fails() -> None:
+    def fail() -> None:
+        story.act()
+        raise ValueError("broken")
+
+    story = Story()
+    with pytest.raises(ValueError, match="broken"):
+        story.moment.spend(fail)
+    story.moment.spend(lambda: None)
+    assert story.lines == ["acted"]
+
+
+def test_a_moment_within_another_is_part_of_it() -> None:
+    def twice() -> None:
+        story.moment.spend(story.act)
+        story.lines.append("and more")
+
+    story = Story()
+    story.moment.spend(twice)
+    assert story.lines[:3] == ["acted", "and more", "save x y"]
+
+
+def test_no_turn_can_be_taken_outside_of_a_moment() -> None:
+    story = Story()
+    with pytest.raises(RuntimeError, match="nobody keeps it"):
+        story.moment.keep("x", b"")
+    with pytest.raises(RuntimeError, match="nobody keeps it"):
+        story.moment.say(2, Standing({}))
+    with pytest.raises(RuntimeError, match="nobody keeps it"):
+        story.moment.put(2, Said("x", msgspec.Raw(b"\x90")))
+    with pytest.raises(RuntimeError, match="nobody keeps it"):
+        story.moment.then(print)
+    story.moment.spend(lambda: None)
+    assert story.lines == []
+
+
+class Auditor:
+    """Holds everything that leaves simulated nodes against what is on their disks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.grants = self.claims = self.terms = 0
+        send = Life.send
+
+        def audited(life: Life, to: int, body: bytes | None, **given: Any) -> None:
+            letter = None if body is None else decoder.decode(body)
+            for each in letter.said if isinstance(letter, Bundle) else []:
+                self._audit(life.offices, to, each)
+            send(life, to, body, **given)
+
+        monkeypatch.setattr(Life, "send", audited)
+
+    def _audit(self, offices: Offices, to: int, said: Said) -> None:
+        match offices._codec.message(bytes(said.body)):
+            case Grant(epoch):
+                self.grants += 1
+                assert promised(offices, said.office) == Promise(epoch, to)
+            case Claim(epoch):
+                self.claims += 1
+                assert promised(offices, said.office) == Promise(epoch, offices.me)
+
+    async def lead(self, node: Node, election: str) -> None:
+        """Work for a moment in every term."""
+        async for term in node.election(election).terms():
+            self.terms += 1
+            offices = node._engine.offices
+            assert promised(offices, election) == Promise(term.token, offices.me)
+            async with term:
+                await asyncio.sleep(0.5)
+
+
+def promised(offices: Offices, election: str) -> Promise | None:
+    """What is on the disk of a node."""
+    data = offices.host.store.load(PREFIX + election)
+    stable: Any = None if data is None else offices._codec.stable(data)
+    return None if stable is None else stable.promise
+
+
+def test_no_grant_claim_or_term_leaves_a_node_before_the_promise_is_on_its_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    auditor = Auditor(monkeypatch)
+    cluster = Simulated(3, seed=7)
+
+    async def scene() -> None:
+        for number in range(120):  # More than a node takes up at once.
+            cluster.start(auditor.lead, f"job {number}")
+        await asyncio.sleep(3)
+        cluster.crash("a")
+        await asyncio.sleep(1)
+        cluster.restart("a")
+        await asyncio.sleep(3)
+
+    cluster.run(scene())
+    assert min(auditor.grants, auditor.claims, auditor.terms) > 120
+
+
+def test_a_node_whose_disk_fails_says_nothing_more_and_its_terms_are_over(tmp_path: Path) -> None:
+    failed: list[list[str]] = []
+    said: set[tuple[str, type]] = set()
+
+    def fail(records: Mapping[str, bytes]) -> None:
+        failed.append(list(records))
+        raise StoreError("the disk is full")
+
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand("a")
+            await cluster.led("a")
+            term, worker = cluster.terms["a"], cluster.workers.pop("a")
+            node = cluster.nodes.pop("a")
+            terms = node.election("y").terms()
+            offices = node._engine.offices
+            send = offices._send
+
+            def noted(to: int, letter: Letter) -> None:
+                assert not failed, "a letter has left after the disk failed"
+                for each in letter.said if isinstance(letter, Bundle) else []:
+                    said.add((each.office, type(offices._codec.message(bytes(each.body)))))
+                send(to, letter)
+
+            offices._moment._send = noted
+            offices.host.store.save = fail  # type: ignore[method-assign]
+            other = asyncio.ensure_future(anext(terms))
+            with pytest.raises(NodeStopped):
+                await other
+            assert failed == [[PREFIX + "y"]]
+            assert ("y", Poll) in said
+            assert ("y", Claim) not in said
+            with pytest.raises(LeadershipLost):
+                term.check()
+            with pytest.raises(NodeStopped):
+                await worker
+            with pytest.raises(StoreError, match="the disk is full"):
+                await node.__aexit__()
+
+    run(scene())
+
+
+def test_an_office_that_is_given_only_to_oneself_is_kept_first_too(tmp_path: Path) -> None:
+    """A node that is alone polls, claims and leads in one moment."""
+
+    async def scene() -> None:
+        cluster = Cluster(tmp_path, "a", Pace(grace_ms=200))
+        await cluster.start()
+        node = cluster.nodes.pop("a")
+
+        def fail(records: Mapping[str, bytes]) -> None:
+            raise StoreError("the disk is full")
+
+        node.election("x")
+        node._engine.offices.host.store.save = fail  # type: ignore[method-assign]
+        with pytest.raises(NodeStopped):
+            await anext(node.election("x").terms())
+        with pytest.raises(StoreError, match="the disk is full"):
+            await node.__aexit__()
+
+    run(scene())
