@@ -65,6 +65,8 @@ class Directory:
         self.me = me
         self.strangers: set[NodeId] = set()
         """Nodes that have come back without the memory that they are known by."""
+        self._newcomers: set[NodeId] = set()
+        """Nodes whose memory is learnt from themselves: others may know them by an earlier one."""
         self._founders = sorted(founders)
         listed = {**founders, me.id: me}
         self._known = {node: Acquaintance(str(place)) for node, place in listed.items()}
@@ -136,6 +138,7 @@ class Directory:
         """Get to know a node that is to become a member; nothing of that is kept."""
         if place.id not in self._known:
             self._known[place.id] = Acquaintance(str(place))
+            self._newcomers.add(place.id)
             self._net.meet(place.id, place.address)
 
     def propose(self, node: NodeId, token: int) -> Acquaintances:
@@ -187,7 +190,7 @@ class Directory:
             self.strangers.discard(node)
             if mine is None or mine.place != told.place:
                 self._net.meet(node, Place.of(told.place).address)
-        elif told.since == mine.since and not mine.store:
+        elif told.since == mine.since and not mine.store and node not in self._newcomers:
             self._known[node] = replace(mine, store=told.store)
 
     def _join(self, hello: Hello) -> None:
@@ -206,6 +209,7 @@ class Directory:
 
     def _part(self, node: NodeId) -> None:
         self._known.pop(node, None)
+        self._newcomers.discard(node)
         self.strangers.discard(node)
         self._net.part(node)
 

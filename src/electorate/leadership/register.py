@@ -36,6 +36,7 @@ class Bureau(Protocol):
     pace: Pace
     alive: frozenset[NodeId]
     directory: Directory
+    offices: dict[str, Office]
 
     def now_ms(self) -> float:
         """The node's clock."""
@@ -65,7 +66,8 @@ class Register:
     @property
     def roster(self) -> Roster:
         """The list that this node has saved."""
-        saved = self._office.roster
+        office = self._bureau.offices.get(REGISTER)
+        saved = None if office is None else office.roster
         founders = self._bureau.directory.founders
         return Roster(old=founders, new=founders) if saved is None else saved
 
