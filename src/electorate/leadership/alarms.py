@@ -5,7 +5,7 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 
-from electorate.leadership.office import Office
+from electorate.leadership.seat import Seat
 
 STEP_S = 0.002
 """Timers that run out within this time are taken together, so that their messages travel so."""
@@ -17,14 +17,14 @@ class Alarms:
     def __init__(self, now_ms: Callable[[], float], enter: Callable[..., None]) -> None:
         self._now_ms = now_ms
         self._enter = enter
-        self._queue: list[tuple[float, int, Office]] = []
-        self._due: dict[Office, float] = {}
+        self._queue: list[tuple[float, int, Seat]] = []
+        self._due: dict[Seat, float] = {}
         """What of the queue still holds: the latest word on each office."""
         self._numbers = count()
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ms = 0.0
 
-    def set(self, office: Office, deadline_ms: float | None) -> None:
+    def set(self, office: Seat, deadline_ms: float | None) -> None:
         """Wake the office then, and no earlier."""
         if deadline_ms is None:
             self._due.pop(office, None)

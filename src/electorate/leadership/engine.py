@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from electorate.core import NodeId
-from electorate.leadership.office import Office, Seen
+from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import named, places
+from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
 
 
@@ -51,26 +52,25 @@ class Engine(ABC):
         """Have something done as the node does its own things; NodeStopped if it has ended."""
 
     @abstractmethod
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def office(self, name: str, safety: Safety) -> Seat:
+        """The election of that name; ValueError if it is of another kind."""
 
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        offices = list(self.offices.offices.values())
-        return any(office.term is not None or office.is_held for office in offices)
+        return any(each.term is not None or each.is_held for each in self.offices.all())
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.do(self.offices.pause, paused)
 
-    def wait(self, office: Office) -> "Future[Term]":
+    def wait(self, office: Seat) -> "Future[Term]":
         """A term, once there is one. Whoever cancels that does not stand any more."""
         future: Future[Term] = Future()
         self.do(office.wait, future)
         return future
 
-    def give_up(self, office: Office, future: "Future[Term]") -> None:
+    def give_up(self, office: Seat, future: "Future[Term]") -> None:
         """Nobody waits for that term any more; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):
@@ -83,7 +83,7 @@ class Engine(ABC):
         name = None if seen.leader is None else self.names[seen.leader]
         return Leader(name, seen.token)
 
-    def observe(self, office: Office, tell: Callable[[Leader], None]) -> Callable[[], None]:
+    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
         """Tell who leads, now and whenever that changes; returns how to end that."""
 
         def told(seen: Seen) -> None:
@@ -100,7 +100,7 @@ class Engine(ABC):
         self.do(begin)
         return lambda: self._quietly(end)
 
-    def set_priority(self, office: Office, priority: int) -> None:
+    def set_priority(self, office: Seat, priority: int) -> None:
         """Stand with another priority from now on."""
 
         def change() -> None:
@@ -109,7 +109,7 @@ class Engine(ABC):
 
         self.do(change)
 
-    def expect_heir(self, office: Office, name: str) -> NodeId:
+    def expect_heir(self, office: Seat, name: str) -> NodeId:
         """Who is to take over; ValueError or TransferFailed if it cannot."""
         if name not in self.ids:
             raise ValueError(f"{name!r} is no member; the members are {', '.join(self.ids)}")
@@ -132,7 +132,7 @@ class Engine(ABC):
         """How soon to ask again for what nobody may have heard."""
         return self.pace.granted_ms / 2000
 
-    def unchanged(self, office: Office) -> str:
+    def unchanged(self, office: Seat) -> str:
         """What is wrong when nothing has come of a wish."""
         leader = self.told(office.seen).leader or "nobody"
         return f"{leader} leads {office.name} after {self.patience_s:.1f} s"

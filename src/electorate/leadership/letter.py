@@ -10,6 +10,8 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
 
     office: str
     body: msgspec.Raw
+    group: tuple[int, int] | None = None
+    """The group that the sender was in, where each group elects its own leader; None elsewhere."""
 
 
 class Bundle(msgspec.Struct, frozen=True, tag=True):
@@ -28,6 +30,14 @@ class Standing(msgspec.Struct, frozen=True, tag=True):
     """The number of the question that this answers."""
 
 
+class Ranks(msgspec.Struct, frozen=True, tag=True):
+    """The elections in groups in which this node takes part, with its priorities; 0 only follows."""
+
+    ranks: dict[str, int]
+    question: bool = False
+    """Tell me yours."""
+
+
 class Order(msgspec.Struct, frozen=True, tag=True):
     """Step down, or hand over to that node: somebody wants it who is not the leader itself."""
 
@@ -41,6 +51,6 @@ class Stranger(msgspec.Struct, frozen=True, tag=True):
     """I do not count on you: you have come back without the memory that I know you by."""
 
 
-Letter = Bundle | Standing | Order | Stranger
+Letter = Bundle | Standing | Ranks | Order | Stranger
 
 decoder = msgspec.msgpack.Decoder(Letter)

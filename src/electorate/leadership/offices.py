@@ -15,9 +15,21 @@ from electorate.core import Foremost, Members, Message, NodeId, Received, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.alarms import Alarms
 from electorate.leadership.candidacy import Candidacies
-from electorate.leadership.letter import Bundle, Letter, Order, Said, Standing, Stranger, decoder
+from electorate.leadership.groups import Groups
+from electorate.leadership.kind import Kinds, Safety
+from electorate.leadership.letter import (
+    Bundle,
+    Letter,
+    Order,
+    Ranks,
+    Said,
+    Standing,
+    Stranger,
+    decoder,
+)
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
+from electorate.leadership.seat import Seat
 from electorate.net.clock import now_ms
 from electorate.net.frame import FRAME_MAX, Hello
 from electorate.net.guest import Guest, Host
@@ -54,6 +66,8 @@ class Offices(Guest):
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
+        self.groups = Groups(self)
+        self._kinds = Kinds()
         self._candidacies = Candidacies(self)
         self._stores: dict[NodeId, str] = {}
         self._strangers: set[NodeId] = set()
@@ -83,12 +97,14 @@ class Offices(Guest):
             self._reminding = asyncio.ensure_future(self._remind())
             for office in self.offices.values():
                 self._boot(office)
+            self.groups.lives()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
         came, self.alive = alive - self.alive, alive
         for office in list(self.offices.values()):
             office.reconsider()
+        self.groups.viewed()
         if came:
             self._candidacies.announce()
 
@@ -110,7 +126,8 @@ class Offices(Guest):
         """A letter, with the messages of machines in it."""
         letter: Letter = decoder.decode(body)
         said = letter.said if isinstance(letter, Bundle) else []
-        return letter, [self._codec.message(each.body) for each in said]
+        codecs = self._codec, self.groups.codec
+        return letter, [codecs[each.group is not None].message(each.body) for each in said]
 
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
@@ -121,8 +138,15 @@ class Offices(Guest):
         match letter:
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
-                    self.office(each.office).take(Received(hello.node, message))
+                    if each.group is None:
+                        self.office(each.office).take(Received(hello.node, message))
+                    else:
+                        self.groups.read(hello.node, each, message)
+            case Ranks(ranks):
+                self._kinds.hear(self.names[hello.node], ranks, "group")
+                self.groups.hear(hello.node, letter)
             case Standing():
+                self._kinds.hear(self.names[hello.node], letter.priorities, "quorum")
                 self._candidacies.hear(hello.node, letter)
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
@@ -137,10 +161,19 @@ class Offices(Guest):
         self._alarms.end()
         if self._reminding is not None:
             self._reminding.cancel()
-        for office in self.offices.values():
+        for office in self.all():
             office.halt(NodeStopped("the node has stopped"))
 
     # --- all elections ---
+
+    def all(self) -> list[Seat]:
+        """Every election, of either kind."""
+        return [*self.offices.values(), *self.groups.offices.values()]
+
+    def named(self, name: str, safety: Safety) -> Seat:
+        """The election of that name, as the application of this node wants it."""
+        self._kinds.name(name, safety)
+        return self.office(name) if safety == "quorum" else self.groups.office(name)
 
     def office(self, name: str) -> Office:
         """The election of that name; every node votes in every election that it hears of."""
@@ -155,7 +188,7 @@ class Offices(Guest):
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
-        for office in list(self.offices.values()):
+        for office in self.all():
             office.paused = paused
             office.stand()
 
@@ -200,11 +233,15 @@ class Offices(Guest):
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:
         """Put it to what else is to be said to that node in this moment."""
+        self.put(to, Said(office.name, msgspec.Raw(Codec.encode(message))))
+
+    def put(self, to: NodeId, said: Said) -> None:
+        """Put it to what else is to be said to that node in this moment."""
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._outbox[to].append(Said(office.name, msgspec.Raw(Codec.encode(message))))
+        self._outbox[to].append(said)
 
-    def schedule(self, office: Office, deadline_ms: float | None) -> None:
+    def schedule(self, office: Seat, deadline_ms: float | None) -> None:
         """Wake the office then."""
         self._alarms.set(office, deadline_ms)
 
@@ -243,7 +280,8 @@ class Offices(Guest):
     def _say_again(self) -> None:
         """Where this node stands, which may have been lost; and notice work that has no end."""
         self._candidacies.announce()
-        for office in self.offices.values():
+        self.groups.announce()
+        for office in self.all():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
 

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from electorate.leadership.engine import Engine
-from electorate.leadership.office import Office
+from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
+from electorate.leadership.seat import Seat
 from electorate.testing.life import Life
 
 STEP_S = 0.005
@@ -48,7 +49,7 @@ class SimulatedEngine(Engine):
         self.expect_running()
         self.offices.enter(act, *given)
 
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def office(self, name: str, safety: Safety) -> Seat:
+        """The election of that name; ValueError if it is of another kind."""
         self.expect_running()
-        return self.life.process.context.copy().run(self.offices.office, name)
+        return self.life.process.context.copy().run(self.offices.named, name, safety)

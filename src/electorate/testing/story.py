@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Bundle, Letter, Standing
+from electorate.leadership.letter import Bundle, Letter, Ranks, Standing
 from electorate.leadership.offices import Offices
+from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.testing.network import LOST, Frame
 
@@ -27,12 +28,14 @@ class Sentence:
     def is_routine(self) -> bool:
         """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
         letter, messages = self._read()
-        return isinstance(letter, Standing) or all(map(self._is_usual, messages))
+        return isinstance(letter, Standing | Ranks) or all(map(self._is_usual, messages))
 
     def _is_usual(self, message: Message) -> bool:
         match message:
             case Poll(silent):
                 return silent
+            case AreYouThere() | Here() | AreYouLeader():
+                return True
             case Claim() | Grant():
                 return message.round > 0 and self._fate != LOST
         return False
@@ -43,7 +46,7 @@ class Sentence:
             case Bundle(said):
                 pairs = zip(said, messages, strict=True)
                 told = ", ".join(f"{each.office}: {text_of(message)}" for each, message in pairs)
-            case Standing(priorities):
+            case Standing(priorities) | Ranks(priorities):
                 stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
                 told = f"I stand in {stood or 'no election'}"
             case _:
