@@ -216,15 +216,15 @@ class GroupOffice(Seat):
 
     def _schedule(self) -> None:
         """Wake up for the machine, and for whatever else changes by time alone."""
-        now = self.now_ms()
         wakes = [self._alone_until_ms]
-        if self._instance.next_deadline_ms is not None:
-            wakes.append(max(now, self._instance.next_deadline_ms))
         if self.term is not None:
             wakes.append(self.term.overdue_at_ms(self._desk.grace_ms))
         elif not self.waiting:
             wakes.append(self._idle_until_ms)
-        self._desk.schedule(self, min((wake for wake in wakes if wake >= now), default=None))
+        later = [wake for wake in wakes if self.now_ms() < wake < math.inf]
+        if self._instance.next_deadline_ms is not None:
+            later.append(self._instance.next_deadline_ms)
+        self._desk.schedule(self, min(later, default=None))
 
     # --- the port of its machine ---
 
