@@ -177,12 +177,11 @@ class GroupOffice(Seat):
         if not state.followers <= self._desk.alive:
             self.ask(ANEW)
             return
-        is_alone = not state.followers and self.now_ms() < self._alone_until_ms
-        if is_alone or not self.rank:
+        seen, token = Seen(*state.group), state.group[1]
+        if not self.rank or (seen != self.seen and self._is_looking(state)):
             self._tell(Seen())
             return
-        token = state.group[1]
-        self._tell(Seen(*state.group))
+        self._tell(seen)
         if self.waiting and self.term is None and self.stands_with:
             if token == self._served:
                 self.ask(ANEW)
@@ -205,6 +204,12 @@ class GroupOffice(Seat):
         if state is not None:
             self._instance.halt()
             self.boot(state.stable)
+
+    def _is_looking(self, state: InvitationState) -> bool:
+        """Whether this node is alone, and others may be about to find it or to be found."""
+        is_early = self.now_ms() < self._alone_until_ms
+        # After a pause it may be late all of a sudden, without having asked anybody.
+        return not state.followers and (is_early or state.phase is Phase.ASKING)
 
     def _is_forming(self, group: Group) -> bool:
         state = self._state

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from electorate.core import Span, T, Timing
+from electorate.core import Span, Timing
 from electorate.protocols.invitation import InvitationRules
 from electorate.protocols.mandate.rule import MandateRules
 
@@ -51,9 +51,9 @@ class Pace(msgspec.Struct, frozen=True):
 
     @property
     def alone_ms(self) -> int:
-        """How long a node that is alone looks for others: by then they would have found it."""
+        """How long a node that is alone looks for others: by then they have usually found it."""
         rules = InvitationRules()
-        return (rules.check + rules.answers + T).of(self.group_timing)
+        return (rules.check + rules.answers + rules.accepts).of(self.group_timing)
 
     @property
     def agreed(self) -> str:

@@ -45,7 +45,7 @@ class Sentence:
         match letter:
             case Bundle(said):
                 pairs = zip(said, messages, strict=True)
-                told = ", ".join(f"{each.office}: {text_of(message)}" for each, message in pairs)
+                told = ", ".join(f"{each.office}: {self._text(message)}" for each, message in pairs)
             case Standing(priorities) | Ranks(priorities):
                 stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
                 told = f"I stand in {stood or 'no election'}"
@@ -53,6 +53,13 @@ class Sentence:
                 told = text_of(letter)
         sender, receiver = (self._offices.names[node] for node in self._frame.channel)
         return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
+
+    def _text(self, message: Message) -> str:
+        """The message, with names where the numbers of groups have those of nodes."""
+        text = text_of(message)
+        for node, name in self._offices.names.items():
+            text = text.replace(f"({node}, ", f"({name}, ")
+        return text
 
     def _read(self) -> tuple[Letter, list[Message]]:
         assert self._frame.body is not None
