@@ -1,4 +1,4 @@
-"""Elections in groups, in a simulated cluster: sides, merges, hooks, and what goes wrong in them."""
+"""Elections in groups, in a simulated cluster: sides, merges, hooks, and what goes wrong there."""
 
 import asyncio
 import math
@@ -424,7 +424,7 @@ async def test_one_name_is_one_kind_of_election(
     assert diary.leads("ab"), "the two elections know nothing of each other"
     told = sorted(record.message for record in caplog.records)
     assert told == [
-        f"{name} elects cache {kind}: they take no part in each other's elections"
+        f"{name} elects cache {kind}: neither takes part in the other's election"
         for name, kind in [
             ("a", "in groups, and this node by quorum"),
             ("b", "in groups, and this node by quorum"),
@@ -457,9 +457,7 @@ def test_two_leaders_of_one_group_fail_the_test() -> None:
         leader, term = diary.works[-1]
         follower = next(name for name in "abc" if name != leader)
         office = cluster._member(follower).life.offices.groups.offices[CACHE]
-        office.term = GroupTerm(
-            CACHE, term.token, office, lambda: 0.0, term.members, {}
-        )
+        office.term = GroupTerm(CACHE, term.token, office, lambda: 0.0, term.members, {})
         office._look = lambda: None  # type: ignore[method-assign]
         await asyncio.sleep(1)
 

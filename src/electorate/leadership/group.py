@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from electorate.core import Event, Message, NodeId, Received, Stable, State, Turns
 from electorate.leadership.group_term import GroupTerm
+from electorate.leadership.newcomer import Newcomers
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance
@@ -62,12 +63,7 @@ class GroupOffice(Seat):
         """The last group of which the application had a term."""
         self.left: Group = (0, 0)
         """The group that this node was in before the present turn."""
-        self._former: Group = (0, 0)
-        """The group that this node was in before it began to form the present one."""
-        self._came: dict[NodeId, Group] = {}
-        """Who has accepted the present invitation, and from which group."""
-        self._owed: dict[NodeId, NodeId] = {}
-        """Whom the application has not been reconciled with yet, and who had led them."""
+        self._newcomers = Newcomers()
         self._instance = Instance(desk.turns(self), desk.me, self)
 
     @property
@@ -99,7 +95,7 @@ class GroupOffice(Seat):
         if isinstance(message, Leading) and not self.rank:
             return  # Who never leads has nobody to invite.
         if isinstance(message, Accept) and self._is_forming(message.group):
-            self._came[sender] = group
+            self._newcomers.come(sender, group)
         self.take(Received(sender, message))
 
     def reconsider(self) -> None:
@@ -140,7 +136,7 @@ class GroupOffice(Seat):
 
     def _reconciled(self, term: GroupTerm) -> None:
         if self.term is term:
-            self._owed.clear()
+            self._newcomers.settle()
 
     def _finished(self, term: Term) -> None:
         if self.term is term:
@@ -166,7 +162,7 @@ class GroupOffice(Seat):
             self._go()
             return
         else:
-            self._owed.clear()
+            self._newcomers.settle()
             self._tell(Seen(*group))
         self._schedule()
         if self.stands_with != self.rank:
@@ -192,11 +188,9 @@ class GroupOffice(Seat):
     def _group_term(self, state: InvitationState) -> GroupTerm:
         name_of = self._desk.name_of
         members = tuple(sorted(map(name_of, {self._desk.me, *state.followers})))
-        others = {name_of(node): name_of(leader) for node, leader in self._owed.items()}
-        clock = self._desk.now_ms
-        return GroupTerm(
-            self.name, state.group[1], self, clock, members, dict(sorted(others.items()))
-        )
+        owed = self._newcomers.owed
+        others = dict(sorted((name_of(node), name_of(leader)) for node, leader in owed.items()))
+        return GroupTerm(self.name, state.group[1], self, self._desk.now_ms, members, others)
 
     def _go(self) -> None:
         """Leave the group, without a word, for one of my own: as by a crash and a recovery."""
@@ -238,8 +232,7 @@ class GroupOffice(Seat):
         assert isinstance(state, InvitationState)
         self.left = state.group
         self._alone_since_ms = self.now_ms()
-        self._owed.clear()
-        self._came.clear()
+        self._newcomers.settle()
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
         """Note which group is left, and with whom of a new one the application is to deal."""
@@ -250,12 +243,8 @@ class GroupOffice(Seat):
         if state.group == before.group and state.phase is before.phase:
             return
         if state.phase is Phase.INVITING and before.phase not in RESTING:
-            self._former = before.group
-            self._came.clear()
+            self._newcomers.invite(before.group)
         elif before.phase is Phase.INVITING:
-            came = {node: self._came[node] for node in sorted(state.followers)}
-            owed = {node: leader for node, leader in self._owed.items() if node in came}
-            new = {node: group[0] for node, group in came.items() if group != self._former}
-            self._owed = {**owed, **new}
+            self._newcomers.join(state.followers)
         if state.group != before.group or before.phase in RESTING:
             self._alone_since_ms = self.now_ms()

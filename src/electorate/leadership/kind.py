@@ -36,6 +36,6 @@ class Kinds:
             if known != safety and (node, election) not in self._odd:
                 self._odd.add((node, election))
                 log.error(
-                    "%s elects %s %s, and this node %s: they take no part in each other's elections",
+                    "%s elects %s %s, and this node %s: neither takes part in the other's election",
                     *(node, election, WORDS[safety], WORDS[known]),
                 )

@@ -31,7 +31,7 @@ class Standing(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ranks(msgspec.Struct, frozen=True, tag=True):
-    """The elections in groups in which this node takes part, with its priorities; 0 only follows."""
+    """The elections in groups in which this node takes part, with its priority; 0 only follows."""
 
     ranks: dict[str, int]
     question: bool = False

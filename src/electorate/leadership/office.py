@@ -1,8 +1,8 @@
 """One election at one node: the machine of its mandate, and the term that the application holds."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from electorate.core import NodeId, Standing, Status, Turns, Viewed
+from electorate.core import Event, NodeId, Stable, Standing, State, Status, Turns, Viewed
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance
@@ -102,3 +102,9 @@ class Office(Seat):
     def _term(self, token: int, deadline_ms: float) -> Term:
         members = tuple(sorted(self._desk.names.values()))
         return Term(self.name, token, self, deadline_ms, self._desk.now_ms, members)
+
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """Nobody writes it down."""
+
+    def took(self, event: Event, state: State, letterhead: Any) -> None:
+        """Nobody writes it down."""

@@ -169,11 +169,13 @@ class Seat(ABC):
         """Bring a message on its way, or drop it."""
         self._seat_desk.post(self, to, message)
 
+    @abstractmethod
     def booted(self, stable: Stable | None, state: State) -> None:
-        """Nobody writes it down."""
+        """A life of the machine begins."""
 
+    @abstractmethod
     def took(self, event: Event, state: State, letterhead: Any) -> None:
-        """Nobody writes it down."""
+        """The machine takes an event, which leads to this state."""
 
     def jitter(self, up_to: int) -> float:
         """A random part of this."""

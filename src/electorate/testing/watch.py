@@ -76,10 +76,11 @@ class Watch:
         self._group_terms[office.name, name] = term
         for other in self._lives():
             held = other.offices.groups.offices.get(office.name)
-            if other is not life and held is not None and _is_certain(held.term):
-                if held.group == office.group:
-                    both = f"{name} and {other.process.name}"
-                    raise TwoLeaders(f"{both} lead one group of {office.name} at once")
+            if other is life or held is None or held.group != office.group:
+                continue
+            if _is_certain(held.term):
+                both = f"{name} and {other.process.name}"
+                raise TwoLeaders(f"{both} lead one group of {office.name} at once")
 
 
 def _is_certain(term: Term | None) -> bool:
