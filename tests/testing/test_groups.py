@@ -468,3 +468,42 @@ def test_two_leaders_of_one_group_fail_the_test() -> None:
 def by_strength(cluster: Cluster) -> list[str]:
     """The strongest first: with equal priorities the numbers of the names decide."""
     return sorted(cluster.names, key=lambda name: -cluster._member(name).id)
+
+
+@pytest.mark.parametrize(
+    ("what", "worst_s"), [("crash", 1.4), ("another", 0.75), ("split", 1.7), ("heal", 0.9)]
+)
+def test_it_takes_no_longer_than_the_page_says(what: str, worst_s: float) -> None:
+    """docs/leadership.md has the same for more seeds."""
+    assert max(took(what, seed) for seed in range(6)) <= worst_s
+
+
+def took(what: str, seed: int) -> float:
+    """How long it takes from a fault until all groups are at work again."""
+    cluster = Cluster(seed=seed)
+    diary = Diary(cluster, hook_s=0)
+
+    async def scene() -> float:
+        cluster.start(diary.work)
+        await diary.settled("abc")
+        await asyncio.sleep(3 + cluster.random.random())
+        (leader,) = cluster.leaders(CACHE)
+        others = [name for name in cluster.names if name != leader]
+        begun = cluster.now
+        if what == "another":
+            cluster.crash(others.pop())
+            await diary.settled("".join(sorted([leader, *others])))
+        elif what == "crash":
+            cluster.crash(leader)
+            await diary.settled("".join(others))
+        else:
+            cluster.partition({leader})
+            await diary.settled(leader, "".join(others))
+        if what == "heal":
+            await asyncio.sleep(3 + cluster.random.random())
+            begun = cluster.now
+            cluster.heal()
+            await diary.settled("abc")
+        return cluster.now - begun
+
+    return cluster.run(scene())
