@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -152,6 +153,14 @@ async def test_who_crashes_or_comes_back_makes_a_new_group_with_a_new_term(
     cluster.restart(follower)
     await diary.settled("abc")
     assert diary.merges == [(leader, {follower: follower})]
+    diary.works.clear()
+    for _ in range(5):
+        # So soon that nobody takes it for dead: it has to ask who is stronger.
+        cluster.crash(follower)
+        cluster.restart(follower)
+        await asyncio.sleep(3)
+        assert diary.leads("abc")
+    assert {name for name, _ in diary.works} == {leader}
 
 
 async def test_a_hook_that_is_interrupted_is_called_again_for_whoever_it_has_not_dealt_with(
@@ -310,23 +319,23 @@ async def test_the_highest_priority_leads_its_group_and_zero_never_does(
 async def test_who_only_observes_follows_and_leads_nobody(electorate_cluster: Cluster) -> None:
     cluster, diary = electorate_cluster, Diary(electorate_cluster)
     strong, middle, weak = by_strength(cluster)
-    seen: list[Leader] = []
+    seen: dict[str, list[Leader]] = {strong: [], middle: []}
 
     async def watch(node: Node) -> None:
         async for leader in node.observe(CACHE, safety="group"):
-            if node.name == strong:
-                seen.append(leader)
+            seen[node.name].append(leader)
 
     cluster.start(watch, on=[strong, middle])
     await asyncio.sleep(5)
-    assert seen == [Leader(None, None)], "two that only observe have nobody to lead them"
+    nobody = Leader(None, None)
+    assert seen == {strong: [nobody], middle: [nobody]}, "who only observes leads nobody"
     cluster.start(diary.work, on=weak)
     await diary.settled("abc")
-    assert seen[-1] == Leader(weak, diary.works[-1][1].token)
-    cluster.crash(weak)
-    await until(cluster, lambda: seen[-1] == Leader(None, None))
+    leads = Leader(weak, diary.works[-1][1].token)
+    assert seen == {strong: [nobody, leads], middle: [nobody, leads]}
+    await cluster.node(weak).pause()
     await asyncio.sleep(5)
-    assert seen[-1] == Leader(None, None)
+    assert seen == {strong: [nobody, leads, nobody], middle: [nobody, leads, nobody]}
 
 
 async def test_who_pauses_or_stops_lets_its_work_end_and_leaves_the_lead(
@@ -371,7 +380,86 @@ async def test_who_does_not_ask_for_terms_any_more_leads_no_longer(
     await diary.settled("abc")
     waiting = asyncio.create_task(anext(election.terms()))
     await until(cluster, waiting.done)
-    (await waiting).check()
+    (await waiting).finish()
+    waiting = asyncio.create_task(anext(election.terms()))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.sleep(0.01)
+    assert election.leader == Leader(None, None), "who says so is out at once"
+
+
+async def test_nobody_leads_alone_who_is_about_to_be_found(electorate_cluster: Cluster) -> None:
+    cluster, diary = electorate_cluster, Diary(electorate_cluster)
+    for name in cluster.names:
+        cluster.node(name).election(CACHE, safety="group")
+    await asyncio.sleep(5)
+    cluster.start(diary.work)
+    await diary.settled("abc")
+    leader, _ = diary.works.pop()
+    assert diary.works == []
+    cluster.crash(leader)
+    diary.busy.clear()
+    await diary.settled("".join(sorted(set("abc") - {leader})))
+    diary.works.clear()
+    cluster.restart(leader)
+    await asyncio.sleep(0.4)
+    cluster.pause(leader)
+    await asyncio.sleep(5)
+    cluster.unpause(leader)
+    await diary.settled("abc")
+    assert [len(term.members) for _, term in diary.works] == [3]
+
+
+async def test_a_term_that_is_over_is_not_handed_out(electorate_cluster: Cluster) -> None:
+    cluster, hooks, works = electorate_cluster, list[str](), list[Term]()
+
+    async def on_merge(term: Term, others: dict[str, str]) -> None:
+        hooks.append(term.members[0])
+        if len(hooks) == 1:
+            cluster.crash(by_strength(cluster)[-1])
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1_000)
+
+    async def work(node: Node) -> None:
+        async for term in node.election(CACHE, safety="group", on_merge=on_merge).terms():
+            term.check()
+            works.append(term)
+            # Not in a block of the term: nothing may cancel it.
+            while not term.lost.is_set():
+                await asyncio.sleep(0.1)
+            term.finish()
+
+    cluster.start(work)
+    await until(cluster, lambda: len(works) == 1)
+    assert [len(term.members) for term in works] == [2]
+    assert len(hooks) == 2
+    cluster.restart(by_strength(cluster)[-1])
+    await until(cluster, lambda: len(works) == 2)
+    assert len(works[-1].members) == 3
+
+
+async def test_a_node_that_is_paused_follows_also_in_a_new_election(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster, diary = electorate_cluster, Diary(electorate_cluster)
+    strong = by_strength(cluster)[0]
+    await cluster.node(strong).pause()
+    cluster.start(diary.work)
+    await diary.settled("abc")
+    assert strong not in {name for name, _ in diary.works}
+
+
+async def test_nobody_listens_to_a_node_without_its_memory(electorate_cluster: Cluster) -> None:
+    cluster, diary = electorate_cluster, Diary(electorate_cluster)
+    weak = by_strength(cluster)[-1]
+    cluster.start(diary.work)
+    await diary.settled("abc")
+    cluster.crash(weak)
+    cluster.wipe(weak)
+    cluster.restart(weak)
+    await diary.settled(weak, "".join(sorted(set("abc") - {weak})))
+    await asyncio.sleep(10)
+    assert len(cluster.leaders(CACHE)) == 2
 
 
 async def test_both_kinds_of_election_live_side_by_side(electorate_cluster: Cluster) -> None:

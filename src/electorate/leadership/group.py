@@ -162,7 +162,6 @@ class GroupOffice(Seat):
             self._go()
             return
         else:
-            self._newcomers.settle()
             self._tell(Seen(*group))
         self._schedule()
         if self.stands_with != self.rank:
@@ -232,7 +231,6 @@ class GroupOffice(Seat):
         assert isinstance(state, InvitationState)
         self.left = state.group
         self._alone_since_ms = self.now_ms()
-        self._newcomers.settle()
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
         """Note which group is left, and with whom of a new one the application is to deal."""

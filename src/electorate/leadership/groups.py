@@ -36,6 +36,10 @@ class House(Protocol):
     now_ms: Callable[[], float]
     chance: Callable[[float, float], float]
 
+    @property
+    def strangers(self) -> set[NodeId]:
+        """Members that nobody listens to."""
+
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
 
@@ -122,8 +126,8 @@ class Groups:
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
-        return self._house.alive
+        """Who is not suspect, and is listened to."""
+        return self._house.alive - self._house.strangers
 
     def now_ms(self) -> float:
         """The node's clock."""

@@ -32,5 +32,5 @@ class Newcomers:
         self.owed = {**owed, **new}
 
     def settle(self) -> None:
-        """Nothing is owed any more: it was done, or is another leader's business now."""
+        """Nothing is owed any more."""
         self.owed = {}

@@ -119,6 +119,7 @@ class Offices(Guest):
         elif hello.node not in self._strangers:
             self._strangers.add(hello.node)
             self._candidacies.note(hello.node, {})
+            self.groups.viewed()
             name = self.names[hello.node]
             log.error("%s has lost its memory: its votes do not count until it is replaced", name)
 
@@ -165,6 +166,11 @@ class Offices(Guest):
             office.halt(NodeStopped("the node has stopped"))
 
     # --- all elections ---
+
+    @property
+    def strangers(self) -> set[NodeId]:
+        """Members that have come back without their memory: nobody listens to them."""
+        return self._strangers
 
     def all(self) -> list[Seat]:
         """Every election, of either kind."""
