@@ -89,17 +89,16 @@ class Groups:
             office.reconsider()
         self.announce()
 
-    def announce(self, *, ask: bool = False) -> None:
+    def announce(self) -> None:
         """Tell everybody where this node takes part, and with which rank."""
         if self.offices:
+            ranks = Ranks({name: office.rank for name, office in self.offices.items()})
             for node in self._house.others():
-                self._house.send(node, Ranks(self._own(), ask))
+                self._house.send(node, ranks)
 
     def hear(self, node: NodeId, said: Ranks) -> None:
         """Another node tells where it takes part."""
         before, self._known[node] = self._known.get(node, {}), said.ranks
-        if said.question:
-            self._house.send(node, Ranks(self._own()))
         for name, office in list(self.offices.items()):
             if before.get(name) != said.ranks.get(name):
                 office.reconsider()
@@ -110,16 +109,13 @@ class Groups:
         if office is not None and said.group is not None:
             office.read(node, message, said.group)
 
-    def _own(self) -> dict[str, int]:
-        return {name: office.rank for name, office in self.offices.items()}
-
     def _boot(self, office: GroupOffice) -> None:
         data = self._house.host.store.load(PREFIX + office.name)
         try:
             stable = None if data is None else self.codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"the groups of {office.name} cannot be read: {error}") from None
-        self.announce(ask=True)
+        self.announce()
         office.boot(stable)
 
     # --- the desk of its offices ---
@@ -154,7 +150,7 @@ class Groups:
     def ranked(self, office: GroupOffice) -> None:
         """Tell the others the rank of this node."""
         if self._house.lived.is_set():
-            self.announce(ask=True)
+            self.announce()
 
     def keep(self, office: GroupOffice, stable: bytes) -> None:
         """Force it to disk."""

@@ -34,8 +34,6 @@ class Ranks(msgspec.Struct, frozen=True, tag=True):
     """The elections in groups in which this node takes part, with its priority; 0 only follows."""
 
     ranks: dict[str, int]
-    question: bool = False
-    """Tell me yours."""
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):
