@@ -15,7 +15,7 @@ from tests.examples.troupe import PATIENCE_S, Troupe
 from tests.net.cluster import wait_until
 from tests.script import ROOT
 
-EXAMPLES = ("worker.py", "scheduler.py", "standby.py", "threads.py", "witness.py")
+EXAMPLES = ("worker.py", "scheduler.py", "standby.py", "threads.py", "witness.py", "groups.py")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -127,6 +127,25 @@ def test_the_same_primary_with_its_row_in_postgresql(tmp_path: Path) -> None:
             troupe.await_word("wrote", *{"a", "b", "c"} - {first})
             assert set(troupe.end().values()) == {0}
         assert not (tmp_path / "shared.db").exists()
+
+
+def test_a_counter_goes_on_on_both_sides_and_is_right_again_when_they_merge(
+    tmp_path: Path,
+) -> None:
+    with Troupe("groups.py", tmp_path, "a", "b", "c", runs=("all",)) as troupe:
+        assert troupe.wait("all") == 0
+    before, cut, after = re.split("--- .*\n", troupe.said("all"))
+    assert re.findall(r"leads (.*)", before)[-1] == "a, b, c"
+    assert set(re.findall(r"leads (.*)", cut)) >= {"a, b", "c"}
+    assert {line[0] for line in cut.splitlines() if "is served" in line} > {"c"}
+    came = re.findall(r"(\w): (\w) comes from the group of (\w)", after)
+    (leader,) = {leader for leader, _, _ in came}
+    assert ("c" if leader != "c" else "a") in {other for _, other, _ in came}
+    assert re.findall(r"leads (.*)", after)[-1] == "a, b, c"
+    served = len(re.findall("is served", troupe.said("all")))
+    assert f"all of us have served {served}\n" in after
+    last = re.findall(r"request (\d+) is served", after)[-1]
+    assert int(last) == served, "whoever leads in the end knows of all"
 
 
 def test_the_readme_begins_with_the_worker() -> None:

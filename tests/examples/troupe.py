@@ -20,10 +20,16 @@ class Troupe:
     """The processes of one example, and what each has said."""
 
     def __init__(
-        self, example: str, folder: Path, *names: str, words: tuple[str, ...] = ()
+        self,
+        example: str,
+        folder: Path,
+        *names: str,
+        words: tuple[str, ...] = (),
+        runs: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
-        self.names = names
+        self.names = runs or names
+        """The processes: one for each member, unless one runs them all."""
         self._words = [sys.executable, str(ROOT / "examples" / example)]
         self._more = words
         ports = free_ports(len(names))
@@ -79,6 +85,10 @@ class Troupe:
         """End it at once."""
         self._processes[name].kill()
         self._processes[name].wait()
+
+    def wait(self, name: str) -> int:
+        """Wait until it has ended by itself; its exit code."""
+        return self._processes[name].wait(PATIENCE_S)
 
     def end(self, *names: str) -> dict[str, int]:
         """Ctrl-C for these, or for everybody that is left; their exit codes."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import count
 
-from electorate.leadership.office import Office
+from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import AT_ONCE
 
 STEP_S = 0.002
@@ -58,17 +58,17 @@ class Alarms:
         self._patience_ms = patience_ms
         self._now_ms = now_ms
         self._enter = enter
-        self._queue: list[tuple[float, int, Office]] = []
-        self._due: dict[Office, float] = {}
+        self._queue: list[tuple[float, int, Seat]] = []
+        self._due: dict[Seat, float] = {}
         """When each office is to be woken, by the latest word on that."""
-        self._queued: dict[Office, float] = {}
+        self._queued: dict[Seat, float] = {}
         """When the queue has it first. Timers are set anew before they run out, most of the time:
         an office whose time has moved on stays in its place until then."""
         self._numbers = count()
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ms = 0.0
 
-    def set(self, office: Office, deadline_ms: float | None) -> None:
+    def set(self, office: Seat, deadline_ms: float | None) -> None:
         """Wake the office then, and no earlier."""
         if deadline_ms is None:
             self._due.pop(office, None)
@@ -107,7 +107,7 @@ class Alarms:
                 woken += self._let(office, now)
         self._wait()
 
-    def _let(self, office: Office, now: float) -> bool:
+    def _let(self, office: Seat, now: float) -> bool:
         """Wake an office if it is time for it, or see to it later."""
         due_ms = self._due.get(office, math.inf)
         if due_ms <= now and self._must_wait(office, now - due_ms):
@@ -121,7 +121,7 @@ class Alarms:
             self._put(office, due_ms)
         return False
 
-    def _must_wait(self, office: Office, late_ms: float) -> bool:
+    def _must_wait(self, office: Seat, late_ms: float) -> bool:
         """Whether to read first what has come: who is busy must not take that for silence.
 
         Otherwise a node that is behind asks everybody again, and is even more behind. Only who is
@@ -130,6 +130,6 @@ class Alarms:
         is_reading = self._now_ms() - self.read_ms < NEWS_MS
         return is_reading and late_ms < self._patience_ms and not office.is_held
 
-    def _put(self, office: Office, deadline_ms: float) -> None:
+    def _put(self, office: Seat, deadline_ms: float) -> None:
         self._queued[office] = deadline_ms
         heapq.heappush(self._queue, (deadline_ms, next(self._numbers), office))

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from electorate.core import NodeId
-from electorate.leadership.office import Office, Seen
+from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place, named, number, places
+from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
 
 
@@ -55,8 +56,8 @@ class Engine(ABC):
         """Have something done as the node does its own things; NodeStopped if it has ended."""
 
     @abstractmethod
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def office(self, name: str, safety: Safety) -> Seat:
+        """The election of that name; ValueError if it is of another kind."""
 
     @property
     def is_busy(self) -> bool:
@@ -67,13 +68,13 @@ class Engine(ABC):
         """Stand nowhere, or again where it did."""
         self.do(self.offices.pause, paused)
 
-    def wait(self, office: Office) -> "Future[Term]":
+    def wait(self, office: Seat) -> "Future[Term]":
         """A term, once there is one. Whoever cancels that does not stand any more."""
         future: Future[Term] = Future()
         self.do(office.wait, future)
         return future
 
-    def give_up(self, office: Office, future: "Future[Term]") -> None:
+    def give_up(self, office: Seat, future: "Future[Term]") -> None:
         """Nobody waits for that term any more; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):
@@ -86,7 +87,7 @@ class Engine(ABC):
         name = None if seen.leader is None else self.offices.directory.name(seen.leader)
         return Leader(name, seen.token)
 
-    def observe(self, office: Office, tell: Callable[[Leader], None]) -> Callable[[], None]:
+    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
         """Tell who leads, now and whenever that changes; returns how to end that."""
 
         def told(seen: Seen) -> None:
@@ -103,7 +104,7 @@ class Engine(ABC):
         self.do(begin)
         return lambda: self._quietly(end)
 
-    def set_priority(self, office: Office, priority: int) -> None:
+    def set_priority(self, office: Seat, priority: int) -> None:
         """Stand with another priority from now on."""
 
         def change() -> None:
@@ -112,7 +113,7 @@ class Engine(ABC):
 
         self.do(change)
 
-    def expect_heir(self, office: Office, name: str) -> NodeId:
+    def expect_heir(self, office: Seat, name: str) -> NodeId:
         """Who is to take over; ValueError or TransferFailed if it cannot."""
         heir = self.expect_member(name)
         if heir not in self.offices.alive:
@@ -126,7 +127,7 @@ class Engine(ABC):
     @property
     def members(self) -> tuple[str, ...]:
         """The names of all members, as this node knows them."""
-        return tuple(sorted(map(self.offices.directory.name, self.offices.register.roster.new)))
+        return self.offices.members
 
     def expect_member(self, name: str) -> NodeId:
         """The number of a member; ValueError if there is none of that name."""
@@ -163,7 +164,7 @@ class Engine(ABC):
         """How soon to ask again for what nobody may have heard."""
         return self.pace.granted_ms / 2000
 
-    def unchanged(self, office: Office) -> str:
+    def unchanged(self, office: Seat) -> str:
         """What is wrong when nothing has come of a wish."""
         leader = self.told(office.seen).leader or "nobody"
         return f"{leader} leads {office.name} after {self.patience_s:.1f} s"

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader
+from electorate.leadership.group_term import OnMerge
+from electorate.leadership.kind import Safety
 from electorate.leadership.register import RESERVED
 
 Condition = Callable[[Leader], bool]
@@ -12,12 +14,23 @@ Condition = Callable[[Leader], bool]
 class ElectionHandle:
     """One election, as one node takes part in it."""
 
-    def __init__(self, engine: Engine, name: str, priority: int | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        priority: int | None,
+        safety: Safety = "quorum",
+        on_merge: OnMerge | None = None,
+    ) -> None:
         if name.startswith(RESERVED):
             raise ValueError(f"{name} is not yours to lead: choose another name")
+        if on_merge is not None and safety != "group":
+            raise ValueError('nothing ever merges without safety="group": there is no on_merge')
         self.name = name
+        self.safety = safety
         self._engine = engine
-        self._office = engine.office(name)
+        self._office = engine.office(name, safety)
+        self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
 
@@ -27,10 +40,21 @@ class ElectionHandle:
         return self._engine.told(self._office.seen)
 
     def set_priority(self, priority: int) -> None:
-        """Stand with another priority from now on; 0 is a witness, which votes and never leads."""
+        """Stand with another priority from now on; 0 is a witness, which votes and never leads.
+
+        In a group the highest priority leads: who has it takes over at once.
+        """
         if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
             raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
         self._engine.set_priority(self._office, priority)
+
+    def _expect_quorum(self) -> None:
+        """A group does not choose its leader, so nobody can choose another."""
+        if self.safety == "group":
+            raise ValueError(
+                f"each group of {self.name} is led by its strongest member: "
+                "set_priority changes that, or pause"
+            )
 
     def _has_gone(self) -> Condition:
         """Whether the present leader is in office no longer."""
@@ -58,4 +82,4 @@ class NodeHandle:
     def _leads(self) -> bool:
         """Whether it is in any office."""
         self._engine.expect_running()
-        return any(office.is_held for office in list(self._engine.offices.offices.values()))
+        return any(office.is_held for office in self._engine.offices.all())

@@ -17,6 +17,8 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     office: str
     body: msgspec.Raw
+    group: tuple[int, int] | None = None
+    """The group that the sender was in, where each group elects its own leader; None elsewhere."""
 
 
 class Bundle(msgspec.Struct, frozen=True, tag=True):
@@ -35,6 +37,12 @@ class Standing(msgspec.Struct, frozen=True, tag=True):
     """The number of the question that this answers."""
     edition: int = 0
     """What the list of members reads as here: who has another one is shown this one."""
+
+
+class Ranks(msgspec.Struct, frozen=True, tag=True):
+    """The elections in groups in which this node takes part, with its priority; 0 only follows."""
+
+    ranks: dict[str, int]
 
 
 class Order(msgspec.Struct, frozen=True, tag=True):
@@ -56,7 +64,7 @@ class Known(msgspec.Struct, frozen=True, tag=True):
     nodes: Acquaintances
 
 
-Letter = Bundle | Standing | Order | Stranger | Known
+Letter = Bundle | Standing | Ranks | Order | Stranger | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)
 

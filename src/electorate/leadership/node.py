@@ -15,10 +15,12 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
+from electorate.leadership.group_term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
-from electorate.leadership.office import Office
+from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
+from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
@@ -30,7 +32,7 @@ class Election(ElectionHandle):
 
     def terms(self) -> "Terms":
         """Every term of this node, one after the other; it stands while somebody waits for one."""
-        return Terms(self._engine, self._office)
+        return Terms(self._engine, self._office, self._on_merge)
 
     async def run(self, work: Work, stopped: Work | None = None) -> None:
         """Do this work in every term, and something after each; neither ever overlaps."""
@@ -48,10 +50,12 @@ class Election(ElectionHandle):
 
     async def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
+        self._expect_quorum()
         await self._order(None, self._has_gone())
 
     async def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        self._expect_quorum()
         heir = self._engine.expect_heir(self._office, name)
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
@@ -73,23 +77,26 @@ class Election(ElectionHandle):
 class Terms:
     """The terms of one node: it stands while somebody waits here, or works in one."""
 
-    def __init__(self, engine: Engine, office: Office) -> None:
+    def __init__(self, engine: Engine, office: Seat, on_merge: OnMerge | None = None) -> None:
         self._engine = engine
         self._office = office
+        self._on_merge = on_merge
         self._last: Term | None = None
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Term:
-        if self._last is not None:
-            self._last.finish()
-        future = self._engine.wait(self._office)
-        self._last = await _awaited(self._engine, self._office, future)
-        return self._last
+        while True:
+            if self._last is not None:
+                self._last.finish()
+            future = self._engine.wait(self._office)
+            term = self._last = await _awaited(self._engine, self._office, future)
+            if not isinstance(term, GroupTerm) or await term.reconcile(self._on_merge):
+                return term
 
 
-async def _awaited(engine: Engine, office: Office, future: "Future[Term]") -> Term:
+async def _awaited(engine: Engine, office: Seat, future: "Future[Term]") -> Term:
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
@@ -100,7 +107,7 @@ async def _awaited(engine: Engine, office: Office, future: "Future[Term]") -> Te
 class Observed:
     """Who leads: the first item is the present; what was missed meanwhile is left out."""
 
-    def __init__(self, engine: Engine, office: Office) -> None:
+    def __init__(self, engine: Engine, office: Seat) -> None:
         self._engine = engine
         self._office = office
 
@@ -158,16 +165,25 @@ class Node(NodeHandle):
     async def __aexit__(self, *_: object) -> None:
         await self._engine.end()
 
-    def election(self, name: str, priority: int | None = None) -> Election:
+    def election(
+        self,
+        name: str,
+        priority: int | None = None,
+        *,
+        safety: Safety = "quorum",
+        on_merge: OnMerge | None = None,
+    ) -> Election:
         """The election of that name. This node stands in it while somebody asks for its terms.
 
-        The priority is 1 unless something else was said before; 0 votes and never leads.
+        The priority is 1 unless something else was said before; 0 votes and never leads. With
+        `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
+        `on_merge(term, others)` before its work, with who has come from which leader's group.
         """
-        return Election(self._engine, name, priority)
+        return Election(self._engine, name, priority, safety, on_merge)
 
-    def observe(self, name: str) -> Observed:
+    def observe(self, name: str, *, safety: Safety = "quorum") -> Observed:
         """Who leads an election, now and whenever that changes, without standing in it."""
-        return Observed(self._engine, self._engine.office(name))
+        return Observed(self._engine, self._engine.office(name, safety))
 
     async def add_member(self, member: str) -> None:
         """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""

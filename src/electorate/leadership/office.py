@@ -1,51 +1,21 @@
 """One election at one node: the machine of its mandate, and the term that the application holds."""
 
-import logging
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from electorate.core import (
-    Asked,
-    Event,
-    Message,
-    NodeId,
-    Request,
-    Stable,
-    Standing,
-    State,
-    Status,
-    Turns,
-    Viewed,
-)
-from electorate.core.codec import Codec
+from electorate.core import Asked, Event, Stable, Standing, State, Status, Turns, Viewed
+from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance
 from electorate.protocols.mandate.message import Adopt, Ended, StepDown
 from electorate.protocols.mandate.roster import Roster
 
-log = logging.getLogger("electorate")
 
-
-class Seen(NamedTuple):
-    """Who leads, as one node knows it; nobody while the office is vacant."""
-
-    leader: NodeId | None = None
-    token: int | None = None
-
-
-class Desk(Protocol):
+class Desk(SeatDesk, Protocol):
     """What an office needs of its node."""
 
-    me: NodeId
-    alive: frozenset[NodeId]
-
-    def now_ms(self) -> float:
-        """The node's clock."""
-
-    def chance(self, low: float, high: float) -> float:
-        """Any number between these."""
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What the members are called."""
 
     def turns(self, office: "Office") -> Turns:
         """The machine, by the priorities that are known at the moment."""
@@ -53,41 +23,15 @@ class Desk(Protocol):
     def list_for(self, office: "Office") -> Roster | None:
         """The members to go by; None if it is this office that makes the list."""
 
-    def keep(self, office: "Office", stable: bytes) -> None:
-        """Have it on disk before anything comes of this moment."""
-
-    def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once all is kept that was promised before."""
-
-    def post(self, office: "Office", to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
-
-    def schedule(self, office: "Office", deadline_ms: float | None) -> None:
-        """Wake the office then."""
-
     def stands(self, office: "Office", *, is_new: bool) -> None:
         """Tell the others with which priority this node stands now."""
 
-    def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
 
-
-class Office:
-    """Takes the turns of the machine, and gives its terms to whoever waits for one."""
+class Office(Seat):
+    """An office that a majority grants, so that nobody else is in it."""
 
     def __init__(self, name: str, desk: Desk) -> None:
-        self.name = name
-        self.priority = 1
-        self.paused = False
-        self.waiting: deque[Future[Term]] = deque()
-        self.watching: list[Callable[[Seen], None]] = []
-        self.seen = Seen()
-        """What anybody may know; this moment may have changed it, but has not been kept yet."""
-        self.term: Term | None = None
-        """The term whose work has not ended, also when it is over itself."""
-        self._seen = Seen()
-        self._promised: Future[Term] | None = None
-        """Who is to have the present term once that is kept."""
+        super().__init__(name, desk)
         self._desk = desk
         self._stood = 0
         self._list: Roster | None = None
@@ -105,25 +49,10 @@ class Office:
         return 0 if self.paused or is_late or not has_hands else self.priority
 
     @property
-    def is_held(self) -> bool:
-        """Whether this node is in office."""
-        return self.seen.leader == self._desk.me
-
-    @property
-    def is_down(self) -> bool:
-        """Whether it has not begun yet, or is over."""
-        return self._instance.state is None
-
-    @property
     def roster(self) -> Roster | None:
         """The members, as they are saved here; None before it has booted."""
         state: Any = self._instance.state
         return None if state is None else state.stable.roster
-
-    def boot(self, stable: Stable | None) -> None:
-        """Begin, with what the last life has promised."""
-        self._instance.boot(stable, self._desk.alive)
-        self._look()
 
     def take(self, event: Event) -> None:
         """Take one event to its end."""
@@ -134,15 +63,10 @@ class Office:
         if self._instance.changes != changes:
             self._look()
 
-    def ask(self, request: Request) -> None:
-        """The application's word."""
-        self.take(Asked(request))
-
     def wake(self) -> None:
         """A timer has run out."""
         self._go_by_list()
-        self._instance.wake()
-        self._look()
+        super().wake()
 
     def _go_by_list(self) -> None:
         """Before anything else: nothing may be done any more under a list that was replaced."""
@@ -158,32 +82,6 @@ class Office:
         if self._instance.state is not None:
             self.take(Viewed(self._desk.alive))
 
-    def halt(self, error: Exception) -> None:
-        """The node has ended: there is no office any more."""
-        self._instance.halt()
-        if self.term is not None:
-            self.term.end()
-        if self._promised is not None:
-            self._promised.set_exception(error)
-        while self.waiting:
-            future = self.waiting.popleft()
-            if future.set_running_or_notify_cancel():
-                future.set_exception(error)
-        self._show(Seen())
-
-    # --- what the application wants ---
-
-    def wait(self, future: "Future[Term]") -> None:
-        """Somebody wants to lead."""
-        self.waiting.append(future)
-        self.stand()
-
-    def leave(self, future: "Future[Term]") -> None:
-        """Somebody does not want to lead any more."""
-        if future in self.waiting:
-            self.waiting.remove(future)
-            self.stand()
-
     def stand(self) -> None:
         """See whether this node stands now as it did before; who does not, steps down."""
         if self.stands_with != self._stood:
@@ -191,10 +89,6 @@ class Office:
             self._stood = self.stands_with
             self._desk.stands(self, is_new=is_new)
             self.reconsider()
-
-    def finished(self, term: Term) -> None:
-        """The work of a term has ended; called in any thread."""
-        self._desk.enter(self._finished, term)
 
     def _finished(self, term: Term) -> None:
         if self.term is term:
@@ -229,7 +123,7 @@ class Office:
         is_new = seen != self._seen
         self._tell(seen)
         if self.term is None and is_new:
-            self._give(Term(self.name, standing.token, self, deadline_ms, self._desk.now_ms))
+            self._give(self._term(standing.token, deadline_ms))
         if self.term is not None and self.term.token == standing.token:
             self.term.last(deadline_ms)
             if standing.status is not Status.NORMAL:
@@ -241,50 +135,12 @@ class Office:
             self.ask(StepDown())
             self.ask(Ended())
 
-    def _give(self, term: Term) -> None:
-        """Give the term to whoever has waited longest."""
-        while self.waiting and self.term is None:
-            future = self.waiting.popleft()
-            if future.set_running_or_notify_cancel():
-                self.term, self._promised = term, future
-                self._desk.then(self._hand, future, term)
-
-    def _hand(self, future: "Future[Term]", term: Term) -> None:
-        """What the term rests on is kept: no later life of this node uses its token again."""
-        self._promised = None
-        future.set_result(term)
-
-    def _tell(self, seen: Seen) -> None:
-        if seen != self._seen:
-            self._seen = seen
-            self._desk.then(self._show, seen)
-
-    def _show(self, seen: Seen) -> None:
-        if seen != self.seen:
-            self.seen = seen
-            for tell in list(self.watching):
-                tell(seen)
-
-    # --- the port of its machine ---
-
-    def now_ms(self) -> float:
-        """The node's clock."""
-        return self._desk.now_ms()
-
-    def save(self, stable: Stable) -> None:
-        """Make this durable before anything comes of this moment."""
-        self._desk.keep(self, Codec.encode(stable))
-
-    def send(self, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
-        self._desk.post(self, to, message)
+    def _term(self, token: int, deadline_ms: float) -> Term:
+        desk = self._desk
+        return Term(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
 
     def booted(self, stable: Stable | None, state: State) -> None:
         """Nobody writes it down."""
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
         """Nobody writes it down."""
-
-    def jitter(self, up_to: int) -> float:
-        """A random part of this."""
-        return self._desk.chance(0, up_to)

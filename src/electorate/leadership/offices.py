@@ -16,11 +16,14 @@ from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.directory import Directory
+from electorate.leadership.groups import Groups
+from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.letter import (
     Bundle,
     Known,
     Letter,
     Order,
+    Ranks,
     Said,
     Standing,
     Stranger,
@@ -32,6 +35,7 @@ from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
 from electorate.leadership.register import REGISTER, Register
+from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import Sweep
 from electorate.net.clock import now_ms
 from electorate.net.frame import Hello
@@ -77,6 +81,8 @@ class Offices(Guest):
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
+        self.groups = Groups(self)
+        self._kinds = Kinds()
         self._candidacies = Candidacies(self)
         self._strain = Strain(pace.T_ms + pace.P_ms)
         self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
@@ -91,7 +97,7 @@ class Offices(Guest):
         self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms, self._strain)
         self._moment = Moment(host.store, self._send)
         self._booting = Sweep(host.enter, self.office)
-        self._standing = Sweep(host.enter, Office.stand)
+        self._standing = Sweep(host.enter, Seat.stand)
         self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
         for name in host.store.names():
@@ -111,11 +117,13 @@ class Offices(Guest):
             self._reminding = asyncio.ensure_future(self._remind())
             self._booting.over([REGISTER, *self.offices])
             self.membership.enrol()
+            self.groups.lives()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
         came, self.alive = alive - self.alive, alive
         self.reconsider(self.offices)
+        self.groups.viewed()
         if came:
             self._candidacies.announce()
 
@@ -123,12 +131,14 @@ class Offices(Guest):
         """Another node has connected: is it the one that has promised what it has promised?"""
         if not self.directory.recognise(hello):
             self._candidacies.note(hello.node, {})
+            self.groups.viewed()
 
     def decode(self, body: bytes) -> tuple[Letter, list[Message]]:
         """A letter, with the messages of machines in it."""
         letter: Letter = decoder.decode(body)
         said = letter.said if isinstance(letter, Bundle) else []
-        return letter, [self._codec.message(each.body) for each in said]
+        codecs = self._codec, self.groups.codec
+        return letter, [codecs[each.group is not None].message(each.body) for each in said]
 
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
@@ -140,8 +150,15 @@ class Offices(Guest):
         match letter:
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
-                    self.office(each.office).take(Received(hello.node, message))
-            case Standing():
+                    if each.group is None:
+                        self.office(each.office).take(Received(hello.node, message))
+                    else:
+                        self.groups.read(hello.node, each, message)
+            case Ranks(ranks):
+                self._kinds.hear(self.directory.name(hello.node), ranks, "group")
+                self.groups.hear(hello.node, letter)
+            case Standing(priorities):
+                self._kinds.hear(self.directory.name(hello.node), priorities, "quorum")
                 self._candidacies.hear(hello.node, letter)
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
@@ -156,10 +173,19 @@ class Offices(Guest):
         self._alarms.end()
         if self._reminding is not None:
             self._reminding.cancel()
-        for office in self.offices.values():
+        for office in self.all():
             office.halt(NodeStopped("the node has stopped"))
 
     # --- all elections ---
+
+    def all(self) -> list[Seat]:
+        """Every election, of either kind."""
+        return [*self.offices.values(), *self.groups.offices.values()]
+
+    def named(self, name: str, safety: Safety) -> Seat:
+        """The election of that name, as the application of this node wants it."""
+        self._kinds.name(name, safety)
+        return self.office(name) if safety == "quorum" else self.groups.office(name)
 
     def office(self, name: str) -> Office:
         """The election of that name; every node votes in every election that it hears of."""
@@ -181,15 +207,14 @@ class Offices(Guest):
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        offices = list(self.offices.values())
-        return any(office.term is not None or office.is_held for office in offices)
+        return any(office.term is not None or office.is_held for office in self.all())
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
-        for office in self.offices.values():
+        for office in self.all():
             office.paused = paused or self.membership.is_over
-        self._standing.over(self.offices.values())
+        self._standing.over(self.all())
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""
@@ -228,15 +253,24 @@ class Offices(Guest):
         form = "register" if office.name == REGISTER else "application"
         return self._machine(form, ids, tuple(priorities))
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What the members are called."""
+        return tuple(sorted(map(self.directory.name, self.register.roster.new)))
+
     def list_for(self, office: Office) -> Roster | None:
         """The members to go by; None if it is this office that makes the list."""
         return None if office.name == REGISTER else self.register.roster
 
     def keep(self, office: Office, stable: bytes) -> None:
         """Have it on disk before anything comes of this moment."""
-        self._moment.keep(PREFIX + office.name, stable)
+        self.keep_record(PREFIX + office.name, stable)
         if office.name == REGISTER:
             asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
+
+    def keep_record(self, name: str, record: bytes) -> None:
+        """The same for whatever has a name of its own."""
+        self._moment.keep(name, record)
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:
         """Put it to what else is to be said to that node in this moment."""
@@ -245,13 +279,17 @@ class Offices(Guest):
         if message is not encoded or said.office != office.name:
             said = Said(office.name, msgspec.Raw(Codec.encode(message)))
             self._encoded = message, said
+        self.put(to, said)
+
+    def put(self, to: NodeId, said: Said) -> None:
+        """Put it to what else is to be said to that node in this moment."""
         self._moment.put(to, said)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once all is kept that was promised before."""
         self._moment.then(effect, *given)
 
-    def schedule(self, office: Office, deadline_ms: float | None) -> None:
+    def schedule(self, office: Seat, deadline_ms: float | None) -> None:
         """Wake the office then."""
         self._alarms.set(office, deadline_ms)
 
@@ -288,10 +326,11 @@ class Offices(Guest):
     def _say_again(self) -> None:
         """Where this node stands, which may have been lost; and notice work that has no end."""
         self._candidacies.announce()
+        self.groups.announce()
         late_ms = self._strain.look()
         if late_ms is not None:
             log.warning(BEHIND, self.directory.me.name, late_ms, len(self.offices))
-        for office in self.offices.values():
+        for office in self.all():
             if office.term is not None:
                 office.term.abandon_after(self.pace.grace_ms)
         self.membership.look()

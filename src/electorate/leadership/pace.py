@@ -3,6 +3,7 @@
 import msgspec
 
 from electorate.core import Span, Timing
+from electorate.protocols.invitation import InvitationRules
 from electorate.protocols.mandate.rule import MandateRules
 
 
@@ -42,6 +43,17 @@ class Pace(msgspec.Struct, frozen=True):
             "grace": Span(ticks=self.grace_ms),
             "preempt_delay": Span(ticks=self.preempt_delay_ms),
         }
+
+    @property
+    def group_timing(self) -> Timing:
+        """The same for groups: a message is handled within T, whatever that takes."""
+        return Timing(self.T_ms + self.P_ms, drift=self.drift)
+
+    @property
+    def alone_ms(self) -> int:
+        """How long a node that is alone looks for others: by then they have usually found it."""
+        rules = InvitationRules()
+        return (rules.check + rules.answers + rules.accepts).of(self.group_timing)
 
     @property
     def agreed(self) -> str:

@@ -18,7 +18,9 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Leader, TransferFailed
+from electorate.leadership.group_term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
+from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
 from electorate.leadership.term import Term
@@ -66,16 +68,24 @@ class Election(ElectionHandle):
 
     def step_down(self) -> None:
         """Have whoever leads give up its office, once its work has ended."""
+        self._expect_quorum()
         self._order(None, self._has_gone())
 
     def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        self._expect_quorum()
         heir = self._engine.expect_heir(self._office, name)
         if self.leader.leader != name:
             self._order(heir, lambda now: now.leader == name)
 
     def _elected(self, timeout: float | None) -> Term:
         deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            term = self._given(timeout, deadline)
+            if not isinstance(term, GroupTerm) or term.reconcile_in_thread(self._on_merge):
+                return term
+
+    def _given(self, timeout: float | None, deadline: float | None) -> Term:
         future = self._engine.wait(self._office)
         while True:
             try:
@@ -142,16 +152,25 @@ class Node(NodeHandle):
     def __exit__(self, *_: object) -> None:
         self._engine.stop()
 
-    def election(self, name: str, priority: int | None = None) -> Election:
+    def election(
+        self,
+        name: str,
+        priority: int | None = None,
+        *,
+        safety: Safety = "quorum",
+        on_merge: OnMerge | None = None,
+    ) -> Election:
         """The election of that name. This node stands in it while somebody asks for its terms.
 
-        The priority is 1 unless something else was said before; 0 votes and never leads.
+        The priority is 1 unless something else was said before; 0 votes and never leads. With
+        `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
+        `on_merge(term, others)` before its work, with who has come from which leader's group.
         """
-        return Election(self._engine, name, priority)
+        return Election(self._engine, name, priority, safety, on_merge)
 
-    def observe(self, name: str) -> Iterator[Leader]:
+    def observe(self, name: str, *, safety: Safety = "quorum") -> Iterator[Leader]:
         """Who leads an election, now and whenever that changes, without standing in it."""
-        return self.election(name).observe()
+        return self.election(name, safety=safety).observe()
 
     def add_member(self, member: str) -> None:
         """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,7 +37,8 @@ class Term:
     """From when this node is elected until it steps down or the term cannot be proved any more.
 
     `token` is larger than that of every term before, in the whole cluster. Send it along with
-    whatever you write: whoever stores it can refuse what comes late.
+    whatever you write: whoever stores it can refuse what comes late. The terms of an election with
+    `safety="group"` promise less: see `GroupTerm`.
     """
 
     def __init__(
@@ -46,9 +48,12 @@ class Term:
         granted: Granted,
         deadline_ms: float,
         clock: Callable[[], float] = now_ms,
+        members: tuple[str, ...] = (),
     ) -> None:
         self.election = election
         self.token = token
+        self.members = members
+        """The names of those who are led, this node's own among them."""
         self.lost = threading.Event()
         """Set when the work has to end: the term is over, or the office is to be handed over."""
         self.abandoned = False
@@ -56,7 +61,7 @@ class Term:
         self._granted = granted
         self._clock = clock
         self._deadline_ms = deadline_ms
-        self._asked_ms = 0.0
+        self._asked_ms = math.inf
         self._over = False
         self._finished = False
         self._lock = threading.Lock()
@@ -91,9 +96,17 @@ class Term:
 
     def abandon_after(self, grace_ms: float) -> None:
         """Say so if the work goes on though it should have ended that long ago."""
-        if self._over and not self.abandoned and self._clock() - self._asked_ms > grace_ms:
+        if self._over and not self.abandoned and self.is_overdue(grace_ms):
             self.abandoned = True
             log.warning("term %d of %s is over, but its work goes on", self.token, self.election)
+
+    def overdue_at_ms(self, grace_ms: float) -> float:
+        """When the work was asked to end that long ago; never, unless it was."""
+        return self._asked_ms + grace_ms
+
+    def is_overdue(self, grace_ms: float) -> bool:
+        """Whether the work goes on though it was asked to end that long ago."""
+        return not self._finished and self._clock() >= self.overdue_at_ms(grace_ms)
 
     def ask_to_end(self) -> None:
         """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""
@@ -132,6 +145,20 @@ class Term:
         return self._is_loss(error)
 
     async def __aenter__(self) -> Self:
+        self._guard()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.finish()
+        return self._unguard(error)
+
+    def _guard(self) -> None:
+        """Cancel what the running task does from here on, once the work has to end."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         self._task, self._cancelling = task, task.cancelling()
@@ -144,17 +171,14 @@ class Term:
             self._cancel = cancel
             if self.lost.is_set():
                 cancel()
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        self.finish()
+    def _unguard(self, error: BaseException | None) -> bool:
+        """Cancel nothing any more; whether it was the end of the term that has ended the work."""
+        with self._lock:
+            self._cancel = None
         task, self._task = self._task, None
         is_ours = self._cancelled and task is not None
+        self._cancelled = False
         if is_ours and task is not None:
             # Somebody else may have cancelled the task as well: then it is still to end.
             is_ours = task.uncancel() <= self._cancelling

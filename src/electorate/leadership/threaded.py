@@ -10,9 +10,10 @@ from typing import Any
 
 from electorate.core import Anyone, Standing, Timing
 from electorate.leadership.engine import Engine, Leader
-from electorate.leadership.office import Office
+from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
+from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
 from electorate.net.config import NodeConfig
 from electorate.net.thread import NodeEnded, NodeThread
@@ -92,17 +93,24 @@ class ThreadEngine(Engine):
             raise NodeStopped("the node has stopped")
         self.offices.enter(act, *given)
 
-    def office(self, name: str) -> Office:
-        """The election of that name."""
-        made: concurrent.futures.Future[Office] = concurrent.futures.Future()
-        self.do(lambda: made.set_result(self.offices.office(name)))
+    def office(self, name: str, safety: Safety) -> Seat:
+        """The election of that name; ValueError if it is of another kind."""
+        made: concurrent.futures.Future[Seat] = concurrent.futures.Future()
+
+        def open_it() -> None:
+            try:
+                made.set_result(self.offices.named(name, safety))
+            except ValueError as error:
+                made.set_exception(error)
+
+        self.do(open_it)
         while True:
             try:
                 return made.result(0.1)
             except concurrent.futures.TimeoutError:
                 self.expect_running()
 
-    def wait(self, office: Office) -> "concurrent.futures.Future[Term]":
+    def wait(self, office: Seat) -> "concurrent.futures.Future[Term]":
         """A term, once there is one; NodeStopped if the node ends before."""
         future: concurrent.futures.Future[Term] = concurrent.futures.Future()
         self._waits.add(future)
@@ -112,7 +120,7 @@ class ThreadEngine(Engine):
             self._fail_waits()
         return future
 
-    def observe(self, office: Office, tell: Callable[[Leader], None]) -> Callable[[], None]:
+    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
         """Tell who leads, and once more when the node has ended; returns how to end that."""
         end = super().observe(office, tell)
         self._observers.append(tell)

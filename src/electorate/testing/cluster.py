@@ -136,9 +136,15 @@ class Cluster(Faults):
     def term(self, election: str, name: str) -> Term | None:
         """The term that a node holds for sure, as its own clock has it."""
         member = self._member(name)
-        office = member.life.offices.offices.get(election) if member.is_up else None
-        term = None if office is None else office.term
-        return None if term is None or term.remaining() <= 0 else term
+        for office in member.life.offices.all() if member.is_up else ():
+            term = office.term if office.name == election else None
+            if term is not None and term.remaining() > 0:
+                return term
+        return None
+
+    def leaders(self, election: str) -> tuple[str, ...]:
+        """Everybody that holds a term: one at most, and with groups one on each side."""
+        return tuple(name for name in self.names if self.term(election, name))
 
     async def leader(
         self, election: str, *, other_than: str | None = None, within_s: float = PATIENCE_S

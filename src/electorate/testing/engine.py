@@ -6,9 +6,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from electorate.leadership.engine import Engine
-from electorate.leadership.office import Office
+from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
+from electorate.leadership.seat import Seat
 from electorate.testing.life import Life
 
 STEP_S = 0.005
@@ -69,10 +70,13 @@ class SimulatedEngine(Engine):
         self.life.call(begin)
         return done
 
-    def office(self, name: str) -> Office:
-        """The election of that name."""
+    def office(self, name: str, safety: Safety) -> Seat:
+        """The election of that name; ValueError if it is of another kind."""
         self.expect_running()
-        offices = self.offices
-        if name not in offices.offices:
-            self.life.process.context.copy().run(offices.moment, offices.office, name)
-        return offices.offices[name]
+        found: list[Seat] = []
+
+        def find() -> None:
+            found.append(self.offices.named(name, safety))
+
+        self.life.process.context.copy().run(self.offices.moment, find)
+        return found[0]

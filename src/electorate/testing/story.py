@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Bundle, Letter, Standing
+from electorate.leadership.letter import Bundle, Letter, Ranks, Standing
 from electorate.leadership.offices import Offices
+from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.testing.network import LOST, Frame
 
@@ -27,12 +28,14 @@ class Sentence:
     def is_routine(self) -> bool:
         """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
         letter, messages = self._read()
-        return isinstance(letter, Standing) or all(map(self._is_usual, messages))
+        return isinstance(letter, Standing | Ranks) or all(map(self._is_usual, messages))
 
     def _is_usual(self, message: Message) -> bool:
         match message:
             case Poll(silent):
                 return silent
+            case AreYouThere() | Here() | AreYouLeader():
+                return True
             case Claim() | Grant():
                 return message.round > 0 and self._fate != LOST
         return False
@@ -42,14 +45,21 @@ class Sentence:
         match letter:
             case Bundle(said):
                 pairs = zip(said, messages, strict=True)
-                told = ", ".join(f"{each.office}: {text_of(message)}" for each, message in pairs)
-            case Standing(priorities):
+                told = ", ".join(f"{each.office}: {self._text(message)}" for each, message in pairs)
+            case Standing(priorities) | Ranks(priorities):
                 stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
                 told = f"I stand in {stood or 'no election'}"
             case _:
                 told = text_of(letter)
         sender, receiver = (self._offices.directory.name(node) for node in self._frame.channel)
         return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
+
+    def _text(self, message: Message) -> str:
+        """The message, with names where the numbers of groups have those of nodes."""
+        text = text_of(message)
+        for node, name in self._offices.names.items():
+            text = text.replace(f"({node}, ", f"({name}, ")
+        return text
 
     def _read(self) -> tuple[Letter, list[Message]]:
         assert self._frame.body is not None

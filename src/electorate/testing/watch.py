@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable
 
-from electorate.leadership.office import Office, Seen
+from electorate.leadership.group import GroupOffice
+from electorate.leadership.office import Office
+from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
 from electorate.testing.life import Life
 from electorate.testing.story import Story
 
 
 class TwoLeaders(AssertionError):
-    """Two terms of one election were held at once, or a later one has a smaller token."""
+    """Two terms of one election, or of one group, were held at once, or tokens do not rise."""
 
 
 class Watch:
@@ -25,18 +27,23 @@ class Watch:
         self._now = now
         self._story = story
         self._lives = lives
-        self._seen: dict[Office, Seen] = {}
+        self._seen: dict[Seat, Seen] = {}
         self._terms: dict[str, Term] = {}
+        self._group_terms: dict[tuple[str, str], Term] = {}
 
     def look(self, life: Life) -> None:
         """See what has changed at this node."""
-        for office in life.offices.offices.values():
+        for office in life.offices.all():
             if office.seen != self._seen.get(office, Seen()):
                 self._tell(life, office)
-            if office.term is not None and office.term.remaining() > 0:
-                self._judge(life, office, office.term)
+            term = office.term
+            if term is not None and term.remaining() > 0 and self.clocks_keep_their_word:
+                if isinstance(office, GroupOffice):
+                    self._judge_group(life, office, term)
+                elif isinstance(office, Office):
+                    self._judge(life, office, term)
 
-    def _tell(self, life: Life, office: Office) -> None:
+    def _tell(self, life: Life, office: Seat) -> None:
         was, now, me = self._seen.get(office, Seen()), office.seen, life.offices.me
         self._seen[office] = now
         self.changed_at = self._now()
@@ -50,8 +57,6 @@ class Watch:
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
     def _judge(self, life: Life, office: Office, term: Term) -> None:
-        if not self.clocks_keep_their_word:
-            return
         last = self._terms.setdefault(office.name, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
@@ -61,6 +66,21 @@ class Watch:
             if other is not life and held is not None and _is_certain(held.term):
                 both = f"{life.process.name} and {other.process.name}"
                 raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
+
+    def _judge_group(self, life: Life, office: GroupOffice, term: Term) -> None:
+        """Each side of a partition may have its leader; no group has two."""
+        name = life.process.name
+        last = self._group_terms.setdefault((office.name, name), term)
+        if term is not last and term.token <= last.token:
+            raise TwoLeaders(f"{name} has led group {last.token} before group {term.token}")
+        self._group_terms[office.name, name] = term
+        for other in self._lives():
+            held = other.offices.groups.offices.get(office.name)
+            if other is life or held is None or held.group != office.group:
+                continue
+            if _is_certain(held.term):
+                both = f"{name} and {other.process.name}"
+                raise TwoLeaders(f"{both} lead one group of {office.name} at once")
 
 
 def _is_certain(term: Term | None) -> bool:

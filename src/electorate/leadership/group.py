@@ -1,0 +1,248 @@
+"""One election at one node in which every group of nodes that reach each other has its leader.
+
+The machine is Garcia-Molina's Invitation as it was checked. What is added here is the application:
+who does the work, in which order, and with whom of the others it has to be reconciled first.
+"""
+
+import math
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from electorate.core import Event, Message, NodeId, Received, Stable, State, Turns
+from electorate.leadership.group_term import GroupTerm
+from electorate.leadership.newcomer import Newcomers
+from electorate.leadership.seat import Seat, SeatDesk, Seen
+from electorate.leadership.term import Term
+from electorate.net.instance import Instance
+from electorate.protocols.invitation import (
+    RESTING,
+    Accept,
+    Begin,
+    Group,
+    InvitationState,
+    Leading,
+    Phase,
+)
+
+ANEW = Begin(0)
+"""Form the group anew. Tasks are the machine's; here there is only one, for ever."""
+
+
+class GroupDesk(SeatDesk, Protocol):
+    """What such an election needs of its node."""
+
+    grace_ms: float
+    alone_ms: float
+    """How long a node that is alone looks for others before it leads itself."""
+
+    def name_of(self, node: NodeId) -> str:
+        """What the application calls it."""
+
+    def turns(self, office: "GroupOffice") -> Turns:
+        """The machine, by the ranks that are known at the moment."""
+
+    def outranks(self, office: "GroupOffice", leader: NodeId) -> bool:
+        """Whether this node is known to be stronger than its leader."""
+
+    def ranked(self, office: "GroupOffice") -> None:
+        """Tell the others the rank of this node."""
+
+
+class GroupOffice(Seat):
+    """The group that this node is in, and the term that the application holds if it leads it."""
+
+    def __init__(self, name: str, desk: GroupDesk) -> None:
+        super().__init__(name, desk)
+        self.rank = 0
+        """The priority with which this node takes part; 0 follows, and never leads anybody."""
+        self._desk = desk
+        self._alone_since_ms = 0.0
+        self._idle_until_ms = -math.inf
+        """Until then it is believed that somebody will wait for the next term."""
+        self._served = 0
+        """The last group of which the application had a term."""
+        self.left: Group = (0, 0)
+        """The group that this node was in before the present turn."""
+        self._newcomers = Newcomers()
+        self._instance = Instance(desk.turns(self), desk.me, self)
+
+    @property
+    def stands_with(self) -> int:
+        """The priority with which this node would lead; 0 if it has nobody to do the work.
+
+        Who has just finished a term is expected to come back for the next.
+        """
+        if self.term is not None:
+            has_hands = not self.term.is_overdue(self._desk.grace_ms)
+        else:
+            has_hands = bool(self.waiting) or self.now_ms() < self._idle_until_ms
+        return 0 if self.paused or not has_hands else self.priority
+
+    @property
+    def group(self) -> Group | None:
+        """The number of the group that this node is in; None while there is none."""
+        state = self._state
+        return None if state is None or state.phase in RESTING else state.group
+
+    @property
+    def _state(self) -> InvitationState | None:
+        state = self._instance.state
+        assert state is None or isinstance(state, InvitationState)
+        return state
+
+    def read(self, sender: NodeId, message: Message, group: Group) -> None:
+        """A message has come from a node that was in that group when it wrote."""
+        if isinstance(message, Leading) and not self.rank:
+            return  # Who never leads has nobody to invite.
+        if isinstance(message, Accept) and self._is_forming(message.group):
+            self._newcomers.come(sender, group)
+        self.take(Received(sender, message))
+
+    def reconsider(self) -> None:
+        """Other nodes are suspect than before, or have other ranks."""
+        self._instance.rule_by(self._desk.turns(self))
+        self._look()
+
+    # --- what the application wants ---
+
+    def leave(self, future: "Future[Term]") -> None:
+        """Somebody does not want to lead any more."""
+        if self.term is None:
+            self._idle_until_ms = -math.inf
+        super().leave(future)
+
+    def stand(self) -> None:
+        """See whether this node has another rank than before; its work is awaited first."""
+        rank = self.stands_with
+        if not rank and self.term is not None and not self.term.is_overdue(self._desk.grace_ms):
+            self.term.ask_to_end()
+            self._schedule()
+        elif rank != self.rank:
+            if not self.rank:
+                self._alone_since_ms = self.now_ms()
+            self.rank = rank
+            self._desk.ranked(self)
+            self._instance.rule_by(self._desk.turns(self))
+            if not rank and self._state is not None and self._state.leads:
+                self._go()
+            else:
+                self._look()
+        elif self.waiting:
+            self._look()
+
+    def reconciled(self, term: GroupTerm) -> None:
+        """Whoever has come from another group has been dealt with; called in any thread."""
+        self._desk.enter(self._reconciled, term)
+
+    def _reconciled(self, term: GroupTerm) -> None:
+        if self.term is term:
+            self._newcomers.settle()
+
+    def _finished(self, term: Term) -> None:
+        if self.term is term:
+            self.term = None
+            self._idle_until_ms = self.now_ms() + self._desk.grace_ms
+            self._look()
+
+    # --- what follows from a turn ---
+
+    def _look(self) -> None:
+        """See what this node is in its group, and what the application has to know of that."""
+        state = self._state
+        if state is None:
+            return
+        group = self.group
+        if self.term is not None and group != (self._desk.me, self.term.token):
+            self.term.end()
+        if group is None:
+            self._tell(Seen())
+        elif state.leads:
+            self._lead(state)
+        elif self.rank and self._desk.outranks(self, group[0]):
+            self._go()
+            return
+        else:
+            self._tell(Seen(*group))
+        self._schedule()
+        if self.stands_with != self.rank:
+            self.stand()
+
+    def _lead(self, state: InvitationState) -> None:
+        """The group is this node's own: somebody has to do its work."""
+        if not state.followers <= self._desk.alive:
+            self.ask(ANEW)
+            return
+        seen, token = Seen(*state.group), state.group[1]
+        if not self.rank or (seen != self._seen and self._is_looking(state)):
+            self._tell(Seen())
+            return
+        self._tell(seen)
+        if self.waiting and self.term is None and self.stands_with:
+            if token == self._served:
+                self.ask(ANEW)
+            else:
+                self._give(self._group_term(state))
+                self._served = token if self.term is not None else self._served
+
+    def _group_term(self, state: InvitationState) -> GroupTerm:
+        name_of = self._desk.name_of
+        members = tuple(sorted(map(name_of, {self._desk.me, *state.followers})))
+        owed = self._newcomers.owed
+        others = dict(sorted((name_of(node), name_of(leader)) for node, leader in owed.items()))
+        return GroupTerm(self.name, state.group[1], self, self._desk.now_ms, members, others)
+
+    def _go(self) -> None:
+        """Leave the group, without a word, for one of my own: as by a crash and a recovery."""
+        state = self._state
+        if state is not None:
+            self._instance.halt()
+            self.boot(state.stable)
+
+    def _is_looking(self, state: InvitationState) -> bool:
+        """Whether this node is alone, and others may be about to find it or to be found."""
+        is_early = self.now_ms() < self._alone_until_ms
+        # After a pause it may be late all of a sudden, without having asked anybody.
+        return not state.followers and (is_early or state.phase is Phase.ASKING)
+
+    def _is_forming(self, group: Group) -> bool:
+        state = self._state
+        return state is not None and state.phase is Phase.INVITING and state.group == group
+
+    @property
+    def _alone_until_ms(self) -> float:
+        return self._alone_since_ms + self._desk.alone_ms
+
+    def _schedule(self) -> None:
+        """Wake up for the machine, and for whatever else changes by time alone."""
+        wakes = [self._alone_until_ms]
+        if self.term is not None:
+            wakes.append(self.term.overdue_at_ms(self._desk.grace_ms))
+        elif not self.waiting:
+            wakes.append(self._idle_until_ms)
+        later = [wake for wake in wakes if self.now_ms() < wake < math.inf]
+        if self._instance.next_deadline_ms is not None:
+            later.append(self._instance.next_deadline_ms)
+        self._desk.schedule(self, min(later, default=None))
+
+    # --- the port of its machine ---
+
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """A life in a group of its own begins."""
+        assert isinstance(state, InvitationState)
+        self.left = state.group
+        self._alone_since_ms = self.now_ms()
+
+    def took(self, event: Event, state: State, letterhead: Any) -> None:
+        """Note which group is left, and with whom of a new one the application is to deal."""
+        before = self._state
+        assert before is not None
+        assert isinstance(state, InvitationState)
+        self.left = before.group
+        if state.group == before.group and state.phase is before.phase:
+            return
+        if state.phase is Phase.INVITING and before.phase not in RESTING:
+            self._newcomers.invite(before.group)
+        elif before.phase is Phase.INVITING:
+            self._newcomers.join(state.followers)
+        if state.group != before.group or before.phase in RESTING:
+            self._alone_since_ms = self.now_ms()

@@ -1,0 +1,206 @@
+"""What this node has of any election: a machine that takes its turns, and who wants to know of it.
+
+What is to be done when the machine has taken one, each kind of election says for itself.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Protocol
+
+from electorate.core import Asked, Event, Message, NodeId, Request, Stable, State
+from electorate.core.codec import Codec
+from electorate.leadership.term import Term
+from electorate.net.instance import Instance
+
+
+class Seen(NamedTuple):
+    """Who leads, as one node knows it; nobody while the office is vacant."""
+
+    leader: NodeId | None = None
+    token: int | None = None
+
+
+class SeatDesk(Protocol):
+    """What every election needs of its node."""
+
+    me: NodeId
+
+    @property
+    def alive(self) -> frozenset[NodeId]:
+        """Who is not suspect."""
+
+    def now_ms(self) -> float:
+        """The node's clock."""
+
+    def chance(self, low: float, high: float) -> float:
+        """Any number between these."""
+
+    def keep(self, office: Any, stable: bytes) -> None:
+        """Have it on disk before anything comes of this moment."""
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once all is kept that was promised before."""
+
+    def post(self, office: Any, to: NodeId, message: Message) -> None:
+        """Bring a message on its way, or drop it."""
+
+    def schedule(self, office: Any, deadline_ms: float | None) -> None:
+        """Wake the office then."""
+
+    def enter(self, act: Callable[..., None], *given: Any) -> None:
+        """Have something done in the node's thread, from any other."""
+
+
+class Seat(ABC):
+    """Takes the turns of a machine, and gives terms to whoever waits for one."""
+
+    _instance: Instance
+
+    def __init__(self, name: str, desk: SeatDesk) -> None:
+        self.name = name
+        self.priority = 1
+        self.paused = False
+        self.waiting: deque[Future[Term]] = deque()
+        self.watching: list[Callable[[Seen], None]] = []
+        self.seen = Seen()
+        """What anybody may know; this moment may have changed it, but has not been kept yet."""
+        self.term: Term | None = None
+        """The term whose work has not ended, also when it is over itself."""
+        self._seen = Seen()
+        self._promised: Future[Term] | None = None
+        """Who is to have the present term once that is kept."""
+        self._seat_desk = desk
+
+    @property
+    @abstractmethod
+    def stands_with(self) -> int:
+        """The priority with which this node stands; 0 if it does not."""
+
+    @abstractmethod
+    def stand(self) -> None:
+        """See whether this node stands now as it did before."""
+
+    @abstractmethod
+    def reconsider(self) -> None:
+        """Other nodes are suspect than before, or stand with other priorities."""
+
+    @abstractmethod
+    def _look(self) -> None:
+        """See what follows from a turn."""
+
+    @abstractmethod
+    def _finished(self, term: Term) -> None:
+        """The work of a term has ended."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this node is in office."""
+        return self.seen.leader == self._seat_desk.me
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it has not begun yet, or is over."""
+        return self._instance.state is None
+
+    def boot(self, stable: Stable | None) -> None:
+        """Begin, with what the last life has promised."""
+        self._instance.boot(stable, self._seat_desk.alive)
+        self._look()
+
+    def take(self, event: Event) -> None:
+        """Take one event to its end."""
+        self._instance.take(event)
+        self._look()
+
+    def ask(self, request: Request) -> None:
+        """The application's word."""
+        self.take(Asked(request))
+
+    def wake(self) -> None:
+        """A timer has run out."""
+        self._instance.wake()
+        self._look()
+
+    def halt(self, error: Exception) -> None:
+        """The node has ended: there is no office any more."""
+        self._instance.halt()
+        if self.term is not None:
+            self.term.end()
+        if self._promised is not None:
+            self._promised.set_exception(error)
+        while self.waiting:
+            future = self.waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        self._show(Seen())
+
+    # --- what the application wants ---
+
+    def wait(self, future: "Future[Term]") -> None:
+        """Somebody wants to lead."""
+        self.waiting.append(future)
+        self.stand()
+
+    def leave(self, future: "Future[Term]") -> None:
+        """Somebody does not want to lead any more."""
+        if future in self.waiting:
+            self.waiting.remove(future)
+            self.stand()
+
+    def finished(self, term: Term) -> None:
+        """The work of a term has ended; called in any thread."""
+        self._seat_desk.enter(self._finished, term)
+
+    # --- what follows from a turn ---
+
+    def _give(self, term: Term) -> None:
+        """Give the term to whoever has waited longest."""
+        while self.waiting and self.term is None:
+            future = self.waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                self.term, self._promised = term, future
+                self._seat_desk.then(self._hand, future, term)
+
+    def _hand(self, future: "Future[Term]", term: Term) -> None:
+        """What the term rests on is kept: no later life of this node uses its token again."""
+        self._promised = None
+        future.set_result(term)
+
+    def _tell(self, seen: Seen) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self._seat_desk.then(self._show, seen)
+
+    def _show(self, seen: Seen) -> None:
+        if seen != self.seen:
+            self.seen = seen
+            for tell in list(self.watching):
+                tell(seen)
+
+    # --- the port of its machine ---
+
+    def now_ms(self) -> float:
+        """The node's clock."""
+        return self._seat_desk.now_ms()
+
+    def save(self, stable: Stable) -> None:
+        """Make this durable before anything comes of this moment."""
+        self._seat_desk.keep(self, Codec.encode(stable))
+
+    def send(self, to: NodeId, message: Message) -> None:
+        """Bring a message on its way, or drop it."""
+        self._seat_desk.post(self, to, message)
+
+    @abstractmethod
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """A life of the machine begins."""
+
+    @abstractmethod
+    def took(self, event: Event, state: State, letterhead: Any) -> None:
+        """The machine takes an event, which leads to this state."""
+
+    def jitter(self, up_to: int) -> float:
+        """A random part of this."""
+        return self._seat_desk.chance(0, up_to)

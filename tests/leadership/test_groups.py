@@ -1,0 +1,172 @@
+"""Elections in groups, with real nodes: a partition, a merge, and the hook in between."""
+
+import asyncio
+import math
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from electorate import sync
+from electorate.leadership.engine import Leader
+from electorate.leadership.node import Election
+from electorate.leadership.offices import NodeStopped
+from electorate.leadership.term import LeadershipLost, Term
+from tests.leadership.cluster import Cluster, run, running, until
+
+CACHE = "cache"
+
+
+class Groups:
+    """What the nodes of a cluster have done in their groups."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.merges: list[tuple[str, tuple[str, ...], dict[str, str]]] = []
+        self.terms: dict[str, Term] = {}
+        self.workers: set[asyncio.Task[None]] = set()
+
+    def election(self, name: str) -> Election:
+        async def on_merge(term: Term, others: dict[str, str]) -> None:
+            self.merges.append((name, term.members, others))
+            await asyncio.sleep(0.05)
+            assert name not in self.terms or self.terms[name].lost.is_set()
+
+        return self.cluster.nodes[name].election(CACHE, safety="group", on_merge=on_merge)
+
+    async def work(self, name: str) -> None:
+        with suppress(NodeStopped):
+            async for term in self.election(name).terms():
+                async with term:
+                    self.terms[name] = term
+                    await asyncio.sleep(3600)
+
+    def start(self, *names: str) -> None:
+        self.workers.update(asyncio.create_task(self.work(name)) for name in names)
+
+    async def led(self, *sides: str) -> list[str]:
+        """Wait until there are just these groups, at work; who leads them, in this order."""
+        await until(lambda: self._leaders(*sides))
+        return self._leaders(*sides)
+
+    def _leaders(self, *sides: str) -> list[str]:
+        held = {
+            "".join(term.members): name
+            for name, term in self.terms.items()
+            if name in self.cluster.nodes and term.remaining() > 0
+        }
+        agreed = all(
+            self.election(member).leader == Leader(name, self.terms[name].token)
+            for side, name in held.items()
+            for member in side
+        )
+        return [held[side] for side in sides] if agreed and set(held) == set(sides) else []
+
+
+def test_each_side_of_a_partition_has_a_leader_and_the_groups_merge(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            groups = Groups(cluster)
+            groups.start(*"abc")
+            await groups.led("abc")
+            cluster.cut("a", "b", "c")
+            alone, other = await groups.led("a", "bc")
+            term = groups.terms[other]
+            assert (alone, term.members, term.remaining()) == ("a", ("b", "c"), math.inf)
+            term.check()
+            groups.merges.clear()
+            cluster.heal()
+            (leader,) = await groups.led("abc")
+            came = {"a": "a"} if leader == other else dict.fromkeys("bc", other)
+            assert groups.merges == [(leader, ("a", "b", "c"), came)]
+            with pytest.raises(LeadershipLost):
+                term.check()
+
+    run(scene())
+
+
+def test_a_group_is_never_counted_twice_also_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            groups = Groups(cluster)
+            groups.start(*"abc")
+            (leader,) = await groups.led("abc")
+            before = groups.terms[leader].token
+            await cluster.stop(leader)
+            rest = "".join(sorted(set("abc") - {leader}))
+            await groups.led(rest)
+            await cluster.start(leader)
+            groups.start(leader)
+            assert await groups.led("abc") == [leader]
+            assert groups.terms[leader].token > before
+
+    run(scene())
+
+
+def test_a_pause_makes_room_and_both_kinds_live_on_one_node(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            groups = Groups(cluster)
+            groups.start(*"abc")
+            (leader,) = await groups.led("abc")
+            cluster.stand()
+            await cluster.led()
+            await cluster.nodes[leader].pause()
+            assert groups.terms[leader].remaining() == 0
+            assert not cluster.leads(leader)
+            (second,) = await groups.led("abc")
+            assert second != leader
+            assert await cluster.led() != leader
+            await cluster.nodes[leader].resume()
+            await until(lambda: groups._leaders("abc") == [leader])
+            with pytest.raises(ValueError, match="x was named with safety='quorum' at this node"):
+                cluster.nodes["a"].election("x", safety="group")
+            with pytest.raises(ValueError, match="led by its strongest member"):
+                await groups.election("a").step_down()
+
+    run(scene())
+
+
+def test_threads_have_groups_too(tmp_path: Path) -> None:
+    places = Cluster(tmp_path, "ab").places
+    merges: list[tuple[str, dict[str, str]]] = []
+    works: list[tuple[str, Term]] = []
+    ending = threading.Event()
+
+    def lead(name: str) -> None:
+        def on_merge(term: Term, others: dict[str, str]) -> None:
+            merges.append((name, others))
+            if len(merges) == 1:
+                term.finish()  # Whatever it was, the group is formed anew.
+
+        with sync.Node(places[name], places.values(), tmp_path / name) as node:
+            election = node.election(CACHE, safety="group", on_merge=on_merge)
+            with pytest.raises(ValueError, match="led by its strongest member"):
+                election.transfer("a")
+            assert next(node.observe(CACHE, safety="group")) == Leader(None, None)
+            for term in election.terms():
+                with term:
+                    if len(term.members) == 2:
+                        works.append((name, term))
+                    while not term.lost.wait(0.01):
+                        if ending.is_set():
+                            return
+
+    threads = [threading.Thread(target=lead, args=[name]) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    try:
+        run(until_there_are(works))
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join(20)
+    (leader, term) = works[0]
+    (other,) = set("ab") - {leader}
+    assert merges[:2] == [(leader, {other: other})] * 2, "the first was not dealt with"
+    assert term.members == ("a", "b")
+
+
+async def until_there_are(works: list[tuple[str, Term]]) -> None:
+    await until(lambda: works)
