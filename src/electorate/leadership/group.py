@@ -135,7 +135,8 @@ class GroupOffice(Seat):
         self._desk.enter(self._reconciled, term)
 
     def _reconciled(self, term: GroupTerm) -> None:
-        if self.term is term:
+        # Once the group is over, somebody else may have come that the hook knew nothing of.
+        if self.term is term and term.remaining() > 0:
             self._newcomers.settle()
 
     def _finished(self, term: Term) -> None:
