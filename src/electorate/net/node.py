@@ -159,6 +159,7 @@ class Node:
         rest_ms = min(beat_ms, self._still_ms / 4)  # A pause must stand out from our own rest.
         beat_at = 0.0
         while True:
+            self._enter(lambda: None)  # A pause is noticed at once.
             if now_ms() >= beat_at:
                 self.network.beat()
                 beat_at = now_ms() + beat_ms - rest_ms / 2
