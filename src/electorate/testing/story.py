@@ -57,8 +57,9 @@ class Sentence:
     def _text(self, message: Message) -> str:
         """The message, with names where the numbers of groups have those of nodes."""
         text = text_of(message)
-        for node, name in self._offices.names.items():
-            text = text.replace(f"({node}, ", f"({name}, ")
+        directory = self._offices.directory
+        for node in directory.ids:
+            text = text.replace(f"({node}, ", f"({directory.name(node)}, ")
         return text
 
     def _read(self) -> tuple[Letter, list[Message]]:
