@@ -237,8 +237,11 @@ class Offices(Guest):
             stable = None if data is None else self._codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
+        roster = self.register.roster
         if stable is None:
-            stable = MandateStable(Promise(), Stable(), self.register.roster)
+            stable = MandateStable(Promise(), Stable(), roster)
+        elif office.name != REGISTER and roster.replaces(stable.roster):
+            stable = replace(stable, roster=roster)
         office.boot(stable)
 
     # --- the desk of its offices ---
