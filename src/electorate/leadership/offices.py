@@ -234,7 +234,7 @@ class Offices(Guest):
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
         try:
-            stable = None if data is None else self._codec.stable(data)
+            stable: Any = None if data is None else self._codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
         roster = self.register.roster
