@@ -19,8 +19,9 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted Cluster Damaged Leader LeadershipLost Node NodeStopped OutcomeUnknown Pace Postgres Refused
-Sqlite Term TransferFailed Triple sync transaction
+Aborted Cluster ClusterMismatch Damaged IdTaken Leader LeadershipLost MembersUnchanged Node
+NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite StoreError Term TransferFailed Triple
+sync transaction
 """
 
 

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from electorate import sync
+    from electorate.leadership.directory import ClusterMismatch
     from electorate.leadership.engine import Leader, TransferFailed
+    from electorate.leadership.membership import Removed
     from electorate.leadership.node import Node
     from electorate.leadership.offices import NodeStopped
     from electorate.leadership.pace import Pace
+    from electorate.leadership.register import MembersUnchanged
     from electorate.leadership.term import LeadershipLost, Term
+    from electorate.net.network import IdTaken
+    from electorate.net.store import StoreError
     from electorate.transactions.cluster import Cluster
     from electorate.transactions.draft import Aborted, OutcomeUnknown
     from electorate.transactions.postgres import Postgres
@@ -27,16 +32,21 @@ __version__ = "0.1.0"
 __all__ = [
     "Aborted",
     "Cluster",
+    "ClusterMismatch",
     "Damaged",
+    "IdTaken",
     "Leader",
     "LeadershipLost",
+    "MembersUnchanged",
     "Node",
     "NodeStopped",
     "OutcomeUnknown",
     "Pace",
     "Postgres",
     "Refused",
+    "Removed",
     "Sqlite",
+    "StoreError",
     "Term",
     "TransferFailed",
     "Triple",
@@ -47,16 +57,21 @@ __all__ = [
 _HOMES = {
     "Aborted": "transactions.draft",
     "Cluster": "transactions.cluster",
+    "ClusterMismatch": "leadership.directory",
     "Damaged": "transactions.resource",
+    "IdTaken": "net.network",
     "Leader": "leadership.engine",
     "LeadershipLost": "leadership.term",
+    "MembersUnchanged": "leadership.register",
     "Node": "leadership.node",
     "NodeStopped": "leadership.offices",
     "OutcomeUnknown": "transactions.draft",
     "Pace": "leadership.pace",
     "Postgres": "transactions.postgres",
     "Refused": "transactions.resource",
+    "Removed": "leadership.membership",
     "Sqlite": "transactions.sqlite",
+    "StoreError": "net.store",
     "Term": "leadership.term",
     "TransferFailed": "leadership.engine",
     "Triple": "transactions.triple",
