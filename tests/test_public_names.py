@@ -20,8 +20,8 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 APPLICATION = """
 Aborted Cluster ClusterMismatch Damaged IdTaken Leader LeadershipLost MembersUnchanged Node
-NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite StoreError Term TransferFailed Triple
-sync transaction
+NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite StoreError Term TransferFailed
+Triple sync transaction
 """
 
 
