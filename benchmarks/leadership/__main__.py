@@ -15,7 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.leadership.calm import calm
-from benchmarks.leadership.contender import DEFAULTS, FAST, FAULTS, SLOW, Contender, Electorate
+from benchmarks.leadership.contender import (
+    DEFAULTS,
+    FAST,
+    FAULTS,
+    SLOW,
+    TRUSTING,
+    Contender,
+    Electorate,
+)
 from benchmarks.leadership.cost import cost
 from benchmarks.leadership.fault import impossible, trials
 from benchmarks.leadership.result import BEGIN, END, Result, as_markdown, as_object
@@ -25,7 +33,7 @@ from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN
 from electorate.cli.interrupt import any_end_is_ctrl_c
 
 PARTS = (*FAULTS, "calm", "idle", "many")
-CONTENDERS: tuple[Contender, ...] = (DEFAULTS, FAST, *RIVALS)
+CONTENDERS: tuple[Contender, ...] = (DEFAULTS, FAST, TRUSTING, *RIVALS)
 IDLE: tuple[tuple[Electorate, int], ...] = (
     *((DEFAULTS, nodes) for nodes in (3, 5, 25, 100)),
     (SLOW, 100),

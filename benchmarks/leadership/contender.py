@@ -98,6 +98,7 @@ class Electorate(Contender):
 
 
 DEFAULTS = Electorate("defaults", Pace())
+TRUSTING = Electorate("trust_close", Pace(trust_close=True))
 FAST = Electorate("tuned", TUNED)
 SLOW = Electorate("slow", LEISURE)
 

@@ -31,8 +31,11 @@ class House:
         self.address = free_addresses(1)[0]
         self._calls: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self.listener = Listener(
-            1, "c", frozenset({2, 3}), self._hello, self._frame, self.broken.append, 400.0
+            1, "c", frozenset({2, 3}), self._hello, self._frame, self._broken, 400.0
         )
+
+    def _broken(self, node: int, is_end: bool) -> None:
+        self.broken.append(node)
 
     def _hello(self, said: Hello) -> None:
         self.heard.append((said.incarnation, "hello"))

@@ -2,11 +2,22 @@
 
 from typing import Any, Protocol
 
-from electorate.core import Asked, Event, Stable, Standing, State, Status, Turns, Viewed
+from electorate.core import (
+    Asked,
+    Event,
+    NodeId,
+    Received,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Turns,
+    Viewed,
+)
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance
-from electorate.protocols.mandate.message import Adopt, Ended, StepDown
+from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.roster import Roster
 
 
@@ -67,6 +78,12 @@ class Office(Seat):
         """A timer has run out."""
         self._go_by_list()
         super().wake()
+
+    def closed(self, node: NodeId) -> None:
+        """The process of a node has ended: that is its own last word on the term it had."""
+        state: Any = self._instance.state
+        if state is not None and state.bound == node:
+            self.take(Received(node, Release(state.stable.promise.epoch)))
 
     def _go_by_list(self) -> None:
         """Before anything else: nothing may be done any more under a list that was replaced."""

@@ -133,6 +133,17 @@ class Offices(Guest):
             self._candidacies.note(hello.node, {})
             self.groups.viewed()
 
+    def closed(self, node: NodeId) -> None:
+        """A process has ended, and its terms with it, if the end of a connection is believed."""
+        if self.pace.trust_close:
+            for office in list(self.offices.values()):
+                office.closed(node)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no work goes on."""
+        return not self.is_busy
+
     def decode(self, body: bytes) -> tuple[Letter, list[Message]]:
         """A letter, with the messages of machines in it."""
         letter: Letter = decoder.decode(body)

@@ -26,6 +26,13 @@ class Pace(msgspec.Struct, frozen=True):
     """How long the work of a leader that steps down may take to end."""
     preempt_delay_ms: int = 5_000
     """How long a node follows a leader of a lower priority before it asks for the office."""
+    trust_close: bool = False
+    """Whether the end of a connection is believed to be the end of the leader's process.
+
+    Then its successor need not wait until its term has run out. That is safe only where nothing
+    between the nodes can end a connection in their place (no proxy, no balancer, no NAT), and
+    where no child of a process shares its connections or does its work (no fork without exec).
+    """
     beat_ms: int = 50
     """How often nodes show each other that they are there."""
     timeout_ms: int = 400

@@ -43,6 +43,10 @@ class Detector(ABC):
         """Its connection broke: it has the time of one probe left to show that it lives."""
         self._suspect_at[node] = min(self._suspect_at[node], now + self.probe_ms)
 
+    def suspect(self, node: NodeId, now: float) -> None:
+        """There is nobody any more who could show that it lives."""
+        self._suspect_at[node] = min(self._suspect_at[node], now)
+
     def alive(self, now: float) -> frozenset[NodeId]:
         """The other nodes that are not suspect."""
         return frozenset(node for node, at in self._suspect_at.items() if now < at)

@@ -38,6 +38,14 @@ class Guest:
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
+    def closed(self, node: NodeId) -> None:
+        """The connection of another node came to its end, as when a process has died."""
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing goes on here that others rely on."""
+        return True
+
     def decode(self, body: bytes) -> Any:
         """The message in a letter to the guest; any error if it cannot be read."""
         return body

@@ -7,8 +7,10 @@ forgotten when a new one opens.
 import asyncio
 import random
 import socket
+import struct
 from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from electorate.core import NodeId
 from electorate.net.clock import now_ms
@@ -16,6 +18,8 @@ from electorate.net.frame import BadFrame, Frame, Hello, Refusal, Welcome, pack,
 
 BACKOFF_FIRST_S = 0.02
 BACKOFF_MAX_S = 1.0
+RESET = struct.pack("ii", 1, 0)
+"""Linger for no time at all: closing resets the connection."""
 
 Address = tuple[str, int]
 
@@ -56,6 +60,7 @@ class Link:
         self._retry = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._was_reset = False
+        self._says_goodbye = False
 
     def send(self, frame: Frame) -> None:
         """Queue a frame; without a connection it is lost, as on any network."""
@@ -86,8 +91,11 @@ class Link:
         self.connected = False
         self._was_reset = True
         self._outbox.clear()
-        if self._writer is not None:
-            self._writer.transport.abort()
+        self._break_off()
+
+    def say_goodbye(self) -> None:
+        """From now on the connection ends as that of a process does that is no more."""
+        self._says_goodbye = True
 
     async def run(self) -> None:
         """Keep connecting, with growing pauses, until cancelled."""
@@ -159,9 +167,21 @@ class Link:
     def _close(self) -> None:
         self.connected = False
         self._outbox.clear()
-        if self._writer is not None:
-            self._writer.transport.abort()
+        self._break_off()
         self._writer = None
+
+    def _break_off(self) -> None:
+        """Break the connection, so that nobody takes it for the end of this process.
+
+        The system closes the connections of a process that has died: the other side reads to the
+        end of the stream. While there is still somebody at work here, it must see a reset instead.
+        """
+        if self._writer is not None:
+            if not self._says_goodbye:
+                raw = self._writer.get_extra_info("socket")
+                with suppress(OSError):  # The other side may have closed it already.
+                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            self._writer.transport.abort()
 
 
 async def _until_closed(reader: asyncio.StreamReader, complete_s: float) -> None:

@@ -60,7 +60,7 @@ class Listener:
         others: Iterable[NodeId],
         on_hello: Callable[[Hello], None],
         on_frame: Callable[[Hello, Beat | Letter], None],
-        on_broken: Callable[[NodeId], None],
+        on_broken: Callable[[NodeId, bool], None],
         live_ms: float,
         called: Callable[[NodeId], str] = str,
     ) -> None:
@@ -134,6 +134,7 @@ class Listener:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         hello: Hello | None = None
+        is_end = False
         try:
             hello = await self._introduced(reader)
             self._strangers.pop(writer, None)
@@ -142,14 +143,16 @@ class Listener:
         except BadFrame as error:
             self._count(str(error))
             self._say(writer, Refusal(str(error), isinstance(error, Taken)))
-        except (OSError, EOFError):
-            pass  # It went away, or we sent it away.
+        except EOFError:
+            is_end = True
+        except OSError:
+            pass  # The connection broke, or we broke it.
         finally:
             self._strangers.pop(writer, None)
             writer.close()
             if hello is not None and self._is_current(hello, writer):
                 del self._callers[hello.node]
-                self._on_broken(hello.node)
+                self._on_broken(hello.node, is_end)
 
     def _make_room(self) -> None:
         if len(self._strangers) >= STRANGERS_MAX:

@@ -37,7 +37,10 @@ class Reader(Protocol):
         """Another node has connected."""
 
     def seen(self) -> None:
-        """A node that was suspect shows that it is alive."""
+        """A node that was suspect shows that it is alive, or one that was not is certainly gone."""
+
+    def closed(self, node: NodeId) -> None:
+        """The connection of a node came to its end, as when a process has died."""
 
     def missed(self, node: NodeId, count: int) -> None:
         """So many letters of that node's present life will never come."""
@@ -78,6 +81,8 @@ class Network:
         self._met = asyncio.Event()
         self._ledger = Ledger()
         self._process = uuid.uuid4().hex
+        self._ended: set[NodeId] = set()
+        """Nodes whose last connection to us came to its end, as when a process has died."""
         self._greeted: set[NodeId] = set()
         """Nodes that have been told, on the present connection, that we hear them."""
         self._taken_since: dict[NodeId, float] = {}
@@ -136,8 +141,14 @@ class Network:
             run.cancel()
         self.listener.forget(node)
         self._detector.forget(node)
+        self._ended.discard(node)
         self._greeted.discard(node)
         self._taken_since.pop(node, None)
+
+    def say_goodbye(self) -> None:
+        """Nobody is at work here any more: the others may know it."""
+        for link in self.links.values():
+            link.say_goodbye()
 
     def _link(self, node: NodeId, address: Address) -> None:
         T, timeout_ms = float(self._config.setting.timing.T), self._config.timeout_ms
@@ -239,6 +250,7 @@ class Network:
         self._beat(node)
 
     def _introduced(self, hello: Hello) -> None:
+        self._ended.discard(hello.node)
         self.links[hello.node].retry()
         self._reader.met(hello)
         self._account(hello, hello.sent)
@@ -272,14 +284,20 @@ class Network:
             self.counters["letters missed"] += missing
             self._reader.missed(hello.node, missing)
 
-    def _lost_caller(self, node: NodeId) -> None:
+    def _lost_caller(self, node: NodeId, is_end: bool) -> None:
         """A node's connection to us broke: ask at once whether it lives."""
         if node in self.links:
             self._detector.hint(node, now_ms())
             self.links[node].retry()
+            if is_end:
+                self._ended.add(node)
+                self._reader.closed(node)
 
     def _lost_link(self, node: NodeId, error: Exception) -> None:
         self._detector.hint(node, now_ms())
+        if isinstance(error, ConnectionRefusedError) and node in self._ended:
+            self._detector.suspect(node, now_ms())
+            self._reader.seen()
         if isinstance(error, Refused) and error.taken:
             self._taken_since.setdefault(node, now_ms())
         else:

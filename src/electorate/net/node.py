@@ -99,6 +99,8 @@ class Node:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+            if self._guest is None or self._guest.is_at_rest:
+                self.network.say_goodbye()
             # From here on nothing is taken any more: the record says that this life is over.
             self._failed.cancel()
             self._port.ended()
@@ -247,6 +249,11 @@ class Node:
     def seen(self) -> None:
         """A node that was suspect shows that it is alive."""
         self._enter(self._look_around)
+
+    def closed(self, node: NodeId) -> None:
+        """The connection of a node came to its end, as when a process has died."""
+        if self._guest is not None:
+            self._enter(self._guest.closed, node)
 
     def missed(self, node: NodeId, count: int) -> None:
         """Letters of that node will never come: a machine that relies on them starts over."""

@@ -1,0 +1,120 @@
+"""The end of a leader's connections: believed to be that of its process only where asked for.
+
+Terms last for half a minute here: who leads within seconds has not waited for one to run out.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any
+
+import pytest
+
+from benchmarks.engine import ROOT
+from electorate import Pace
+from electorate.cli.fleet import free_ports
+from electorate.leadership.engine import Engine
+from electorate.leadership.place import number
+from tests.leadership.cluster import run, running, until
+from tests.net.process import on_linux
+
+LEADER = """
+import json, sys, time
+from electorate import Pace, sync
+
+name, folder, pace, *members = sys.argv[1:]
+with sync.Node(name, members, folder, pace=Pace(**json.loads(pace))) as node:
+    with node.election("x").lead() as term:
+        print(name, flush=True)
+        time.sleep(3600)
+"""
+SOON_S = 8.0
+LONG = '{"T_ms": 3000, "P_ms": 1000, "timeout_ms": 1000'
+
+
+@contextmanager
+def processes(folder: Path, pace: str) -> Iterator[tuple[dict[str, int], "SimpleQueue[str]"]]:
+    """Three processes that want to lead, and who does, as they say it."""
+    members = [f"{n}@127.0.0.1:{port}" for n, port in zip("abc", free_ports(3), strict=True)]
+    said: SimpleQueue[str] = SimpleQueue()
+    started = {
+        name: subprocess.Popen(
+            [sys.executable, "-c", LEADER, name, str(folder / name), pace, *members],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "abc"
+    }
+
+    def listen(lines: IO[str]) -> None:
+        with lines:
+            for line in lines:
+                said.put(line.strip())
+
+    listeners = [Thread(target=listen, args=[each.stdout]) for each in started.values()]
+    try:
+        for listener in listeners:
+            listener.start()
+        yield {name: process.pid for name, process in started.items()}, said
+    finally:
+        for process in started.values():
+            process.kill()
+            process.wait()
+        for listener in listeners:
+            listener.join()
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("trusts", "strike", "is_replaced"),
+    [
+        ("true", signal.SIGKILL, True),
+        ("false", signal.SIGKILL, False),
+        ("true", signal.SIGSTOP, False),
+    ],
+)
+def test_a_killed_leader_is_replaced_at_once_if_its_end_is_believed(
+    tmp_path: Path, trusts: str, strike: signal.Signals, is_replaced: bool
+) -> None:
+    with processes(tmp_path, f'{LONG}, "trust_close": {trusts}}}') as (pids, said):
+        first = said.get(timeout=60)
+        os.kill(pids[first], strike)
+        try:
+            assert said.get(timeout=SOON_S) != first
+            assert is_replaced
+        except Empty:
+            assert not is_replaced
+
+
+def test_connections_that_a_leader_breaks_itself_do_not_end_its_term(tmp_path: Path) -> None:
+    """As it does when it finds that it stood still: its work goes on meanwhile."""
+
+    async def scene() -> None:
+        pace = Pace(trust_close=True, grace_ms=1_000)
+        async with running(tmp_path, pace=pace) as cluster:
+            cluster.stand()
+            first = await cluster.led()
+            engines = {name: node._engine for name, node in cluster.nodes.items()}
+            voters = [name for name in "abc" if name != first]
+            closed = {name: broken(engines[name], first) for name in voters}
+            leader = engines[first].offices
+            engines[first].do(leader.host.network.reset)
+            await until(lambda: all(broken(engines[n], first) > closed[n] for n in voters))
+            states: list[Any] = [engines[n].offices.office("x")._instance.state for n in voters]
+            assert [state.bound for state in states] == [number(first)] * 2
+            assert cluster.leads(first)
+            assert len(cluster.held) == 1
+
+    def broken(engine: Engine, node: str) -> int:
+        """How often the connections between two nodes broke."""
+        return engine.offices.host.network.links[number(node)].counters["broken connections"]
+
+    run(scene())
