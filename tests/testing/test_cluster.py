@@ -1,4 +1,4 @@
-"""What befalls a simulated cluster, and how an application fares in it."""
+"""How an application fares in a simulated cluster, and what a test is told about it."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
-from electorate.leadership.term import LeadershipLost, Term
+from electorate.leadership.term import Term
 from electorate.testing import Cluster, Stuck, TwoLeaders
 from tests.testing.worker import ELECTION, Database, idle, worker
 
@@ -64,102 +64,6 @@ async def test_a_minority_is_led_by_nobody(electorate_cluster: Cluster) -> None:
     cluster.heal()
     await cluster.calm()
     assert cluster.node(first).election(ELECTION).leader == Leader(second, terms[-1].token)
-
-
-@pytest.mark.electorate(seeds=4)  # Some of them wake the application first, others its node.
-async def test_a_process_that_stood_still_knows_at_once_that_its_term_is_over(
-    electorate_cluster: Cluster,
-) -> None:
-    cluster, last_told = electorate_cluster, list[str]()
-
-    async def curious(node: Node) -> None:
-        async for term in node.election(ELECTION).terms():
-            while True:
-                try:
-                    term.check()
-                except LeadershipLost:
-                    last_told.append(list(cluster.story)[-1].split("  ")[-1])
-                    break
-                await asyncio.sleep(0.01)
-
-    cluster.start(curious)
-    first = await cluster.leader(ELECTION)
-    cluster.pause(first)
-    second = await cluster.leader(ELECTION)
-    await cluster.calm()
-    cluster.unpause(first)
-    await asyncio.sleep(0.000_1)
-    # Nothing has been heard yet: its clock alone has told it.
-    by_node = f"{first} does not lead {ELECTION} any more"
-    assert last_told[0].startswith((f"{first} goes on", by_node))
-    await cluster.calm()
-    assert await cluster.leader(ELECTION) == second
-
-
-async def test_a_short_pause_costs_no_office(electorate_cluster: Cluster) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    first = await cluster.leader(ELECTION)
-    cluster.pause(first)
-    await asyncio.sleep(0.15)
-    cluster.unpause(first)
-    await cluster.calm()
-    assert len(terms) == 1
-    terms[0].check()
-
-
-async def test_a_leader_whose_clock_jumps_ahead_leaves_in_time(
-    electorate_cluster: Cluster,
-) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    first = await cluster.leader(ELECTION)
-    cluster.clock_jump(first, 60_000)
-    with pytest.raises(LeadershipLost):
-        terms[0].check()
-    await cluster.calm()
-    assert terms[0].lost.is_set()
-    assert terms[-1].token > terms[0].token
-
-
-async def test_a_leader_whose_clock_is_too_slow_leads_beside_one_with_a_larger_token(
-    electorate_cluster: Cluster,
-) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    first = await cluster.leader(ELECTION)
-    cluster.clock_rate(first, 0.5)
-    cluster.partition({first})
-    second = await cluster.leader(ELECTION, other_than=first)
-    assert [cluster.term(ELECTION, name) for name in (first, second)] == terms
-    assert terms[0].token < terms[1].token
-
-
-async def test_clocks_that_drift_within_the_bound_cost_nothing(electorate_cluster: Cluster) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    for rate, name in zip((0.99, 1.0, 1.01), cluster.names, strict=True):
-        cluster.clock_rate(name, rate)
-    await cluster.calm()
-    assert len(terms) == 1
-    cluster.crash(await cluster.leader(ELECTION))
-    await cluster.calm()
-    assert len(terms) == 2
-
-
-async def test_a_machine_that_stood_still_with_its_clock_believes_that_it_leads(
-    electorate_cluster: Cluster,
-) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    first = await cluster.leader(ELECTION)
-    cluster.pause(first, clock_stops=True)
-    await cluster.leader(ELECTION)
-    cluster.unpause(first)
-    terms[0].check()
-    assert terms[0].token < terms[1].token
-    await cluster.calm()
-    assert terms[0].lost.is_set()
 
 
 async def test_the_office_can_be_handed_over(electorate_cluster: Cluster) -> None:
@@ -250,65 +154,6 @@ async def test_who_is_stopped_in_an_orderly_way_makes_room_at_once(
     assert cluster.node(first).election(ELECTION).leader.leader is not None
 
 
-async def test_a_crash_is_silent(electorate_cluster: Cluster) -> None:
-    cluster, ended = electorate_cluster, list[str]()
-
-    async def tidy(node: Node) -> None:
-        try:
-            await idle(node)
-        finally:
-            ended.append(node.name)
-
-    cluster.start(tidy)
-    cluster.crash(await cluster.leader(ELECTION))
-    await cluster.calm()
-    assert ended == []
-
-
-async def test_nobody_counts_on_a_node_whose_disk_was_wiped(electorate_cluster: Cluster) -> None:
-    cluster = electorate_cluster
-    cluster.start(idle)
-    first = await cluster.leader(ELECTION)
-    await cluster.calm()
-    cluster.crash(first)
-    cluster.wipe(first)
-    cluster.restart(first)
-    second = await cluster.leader(ELECTION, other_than=first)
-    cluster.crash(next(name for name in cluster.names if name not in (first, second)))
-    await cluster.calm()
-    with pytest.raises(TimeoutError):
-        await cluster.leader(ELECTION, within_s=10)
-
-
-async def test_an_office_survives_some_loss_and_not_slow_messages(
-    electorate_cluster: Cluster,
-) -> None:
-    cluster, terms = electorate_cluster, list[Term]()
-    cluster.start(idle, terms)
-    await cluster.calm()
-    cluster.lose(0.05)
-    await asyncio.sleep(5)
-    assert len(terms) == 1
-    cluster.heal()
-    cluster.delay(1_000, 1_000)
-    await asyncio.sleep(10)
-    assert terms[-1].lost.is_set()
-    with pytest.raises(TimeoutError):
-        await cluster.leader(ELECTION, within_s=20)
-    cluster.delay(0, 1)
-    await cluster.leader(ELECTION)
-
-
-async def test_one_link_that_fails_one_way_leaves_one_leader(electorate_cluster: Cluster) -> None:
-    cluster = electorate_cluster
-    cluster.start(idle)
-    first = await cluster.leader(ELECTION)
-    other = next(name for name in cluster.names if name != first)
-    cluster.cut(first, other, one_way=True)
-    await cluster.calm()
-    await cluster.leader(ELECTION)
-
-
 @pytest.mark.electorate(nodes=("amsterdam", "berlin"), pace=Pace(T_ms=200))
 async def test_nodes_can_have_names_and_a_pace(electorate_cluster: Cluster) -> None:
     cluster = electorate_cluster
@@ -316,34 +161,6 @@ async def test_nodes_can_have_names_and_a_pace(electorate_cluster: Cluster) -> N
     assert cluster.pace.T_ms == 200
     cluster.start(idle)
     assert await cluster.leader(ELECTION) in cluster.names
-
-
-async def test_faults_make_sense_only_where_they_can_happen(electorate_cluster: Cluster) -> None:
-    cluster = electorate_cluster
-    with pytest.raises(ValueError, match="'x' is no member; the members are a, b, c"):
-        cluster.crash("x")
-    with pytest.raises(ValueError, match="a is up"):
-        cluster.restart("a")
-    with pytest.raises(ValueError, match="a is up"):
-        cluster.wipe("a")
-    with pytest.raises(ValueError, match="never goes back"):
-        cluster.clock_jump("a", -1)
-    with pytest.raises(ValueError, match="no fault fire: choose from crash, pause, cut"):
-        await cluster.chaos(1, ["fire"])
-    cluster.crash("a")
-    with pytest.raises(ValueError, match="a is down"):
-        cluster.pause("a")
-
-
-@pytest.mark.electorate(seeds=5)
-async def test_the_worker_survives_chaos(electorate_cluster: Cluster) -> None:
-    cluster, database = electorate_cluster, Database()
-    cluster.start(worker, cluster, database)
-    await cluster.chaos(20)
-    await cluster.leader(ELECTION)
-    await cluster.calm()
-    assert database.in_order
-    assert database.rows
 
 
 def test_two_leaders_fail_the_test() -> None:
