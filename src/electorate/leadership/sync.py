@@ -200,6 +200,9 @@ class Node(NodeHandle):
                 return future.result(POLL_S)
             except NotYet:
                 self._engine.expect_running()
+            except BaseException:
+                future.cancel()
+                raise
 
     def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""
