@@ -197,6 +197,40 @@ def test_who_goes_by_another_pace_is_not_let_in(tmp_path: Path) -> None:
     run(scene())
 
 
+def test_a_change_whose_node_is_removed_meanwhile_says_so(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            ((host, port),) = free_addresses(1)
+            change = asyncio.create_task(cluster.nodes["a"].add_member(f"d@{host}:{port}"))
+            await asyncio.sleep(0.1)
+            await cluster.nodes["b"].remove_member("a")
+            with pytest.raises(NodeStopped):
+                await change
+            with pytest.raises(Removed):
+                await cluster.nodes.pop("a").__aexit__()
+
+    run(scene())
+
+
+def test_who_is_asked_must_be_known_to_the_newcomer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    quick = Pace(grace_ms=200, preempt_delay_ms=300)
+
+    async def scene() -> None:
+        async with running(tmp_path, "ab", pace=quick) as cluster:
+            ((host, port),) = free_addresses(1)
+            where = f"d@{host}:{port}"
+            async with Node(where, [cluster.places["a"]], tmp_path / "d", pace=quick, join=True):
+                told = "d@.* does not answer: start it with join=True, and with b in its list"
+                with pytest.raises(MembersUnchanged, match=told):
+                    await cluster.nodes["b"].add_member(where)
+                assert "node b is refused by node d: hello from a stranger" in caplog.text
+                await cluster.nodes["a"].add_member(where)
+
+    run(scene())
+
+
 @pytest.mark.parametrize("other", [Pace(T_ms=60), Pace(P_ms=30), Pace(drift=0.02)])
 def test_nodes_of_different_pace_refuse_each_other(tmp_path: Path, other: Pace) -> None:
     async def scene() -> None:

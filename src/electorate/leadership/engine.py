@@ -142,14 +142,16 @@ class Engine(ABC):
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
         place = Place.of(text)
-        if place.name in self.members:
+        if place.name in self.members and not self.offices.register.is_undecided(place.id):
             raise ValueError(f"{place.name} is a member already")
         self.offices.directory.expect_no_clash(place)
         return self.submit(partial(self.offices.register.add, place))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
-        node = self.expect_member(name)
+        node = number(name)
+        if not self.offices.register.is_undecided(node):
+            self.expect_member(name)
         if node == self.me.id:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
         return self.submit(partial(self.offices.register.remove, node))

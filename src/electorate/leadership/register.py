@@ -80,6 +80,7 @@ class Register:
         async with self._turn:
             self.newcomers.add(place.id)
             try:
+                await self._settle()
                 await self._add(place)
             finally:
                 self.newcomers.discard(place.id)
@@ -87,7 +88,12 @@ class Register:
     async def remove(self, node: NodeId) -> None:
         """Go on without a member."""
         async with self._turn:
+            await self._settle()
             await self._change(Remove(node), lambda roster: node not in roster.new)
+
+    def is_undecided(self, node: NodeId) -> bool:
+        """Whether somebody has begun to add or remove this node, and it has not come to an end."""
+        return (node in self.roster.old) != (node in self.roster.new)
 
     def show(self, node: NodeId) -> None:
         """Let another node know the list, if it was ever changed and no change is under way."""
@@ -95,9 +101,14 @@ class Register:
         if roster.version != FIRST and not roster.is_pending:
             self._office.send(node, Listed(roster))
 
+    async def _settle(self) -> None:
+        """Finish a change that somebody has begun, and could not finish."""
+        if self.roster.is_pending:
+            await self._change(None, lambda roster: True)
+
     async def _add(self, place: Place) -> None:
         bureau, directory = self._bureau, self._bureau.directory
-        if place.id in self.roster.everybody:
+        if place.id in self.roster.new:
             return
 
         def meet() -> None:
@@ -109,7 +120,7 @@ class Register:
         deadline_ms = self._deadline_ms()
         while not directory.has_met(place.id):
             if bureau.now_ms() > deadline_ms:
-                raise MembersUnchanged(f"{place} does not answer: start it, and tell it to join")
+                raise MembersUnchanged(self._unanswered(place))
             await asyncio.sleep(POLL_S)
 
         def introduce(token: int) -> None:
@@ -120,7 +131,7 @@ class Register:
 
     async def _change(
         self,
-        request: Request,
+        request: Request | None,
         is_made: Callable[[Roster], bool],
         prepare: Callable[[int], None] = lambda token: None,
     ) -> None:
@@ -133,8 +144,9 @@ class Register:
                 while not self._is_over(term) and not self._is_decided(is_made):
                     if self._bureau.now_ms() > deadline_ms:
                         raise MembersUnchanged(self._unchanged())
-                    self._expect_majority(request)
-                    self._bureau.enter_here(self._office.ask, request)
+                    if request is not None:
+                        self._expect_majority(request)
+                        self._bureau.enter_here(self._office.ask, request)
                     await asyncio.sleep(self._bureau.pace.T_ms / 1000)
             finally:
                 self._bureau.enter_here(self._show_all)
@@ -149,12 +161,22 @@ class Register:
         """The next term of the register at this node."""
         future: Future[Term] = Future()
         self._bureau.enter_here(self._office.wait, future)
-        while not future.done():
-            if self._bureau.now_ms() > deadline_ms and future.cancel():
-                self._bureau.enter_here(self._office.leave, future)
-                raise MembersUnchanged(self._unchanged())
-            await asyncio.sleep(POLL_S)
+        try:
+            while not future.done():
+                if self._bureau.now_ms() > deadline_ms:
+                    raise MembersUnchanged(self._unchanged())
+                await asyncio.sleep(POLL_S)
+        except BaseException:
+            self._give_up(future)
+            raise
         return future.result()
+
+    def _give_up(self, future: "Future[Term]") -> None:
+        """Nobody wants the register here any more: others must be able to have it."""
+        if future.cancel():
+            self._bureau.enter_here(self._office.leave, future)
+        else:
+            future.add_done_callback(_finish)
 
     def _is_over(self, term: Term) -> bool:
         """Whether nothing more can come of a term: it is lost, or its one change was another."""
@@ -179,6 +201,12 @@ class Register:
         pace = self._bureau.pace
         return self._bureau.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
 
+    def _unanswered(self, place: Place) -> str:
+        if self._bureau.me not in self.roster.everybody:
+            return self._unchanged()
+        me = self._bureau.directory.name(self._bureau.me)
+        return f"{place} does not answer: start it with join=True, and with {me} in its list"
+
     def _unchanged(self) -> str:
         roster, name = self.roster, self._bureau.directory.name
         members = ", ".join(sorted(map(name, roster.new)))
@@ -186,3 +214,8 @@ class Register:
             return f"{name(self._bureau.me)} is no member itself; the members are {members}"
         pending = "a change is not decided yet: " if roster.is_pending else ""
         return f"{pending}too few of {members} answer in time"
+
+
+def _finish(future: "Future[Term]") -> None:
+    if future.exception() is None:
+        future.result().finish()
