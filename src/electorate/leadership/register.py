@@ -5,8 +5,9 @@ and leaves. Every other office goes by the list that this node's register has sa
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
@@ -27,6 +28,15 @@ FIRST = Roster().version
 
 class MembersUnchanged(Exception):
     """The members are still those before, or it is not known whether they are; and this is why."""
+
+
+@contextmanager
+def half_made(told: str) -> Iterator[None]:
+    """Say what was changed before something could not be."""
+    try:
+        yield
+    except MembersUnchanged as error:
+        raise MembersUnchanged(f"{told}: {error}") from error
 
 
 class Bureau(Protocol):
@@ -212,6 +222,9 @@ class Register:
         members = ", ".join(sorted(map(name, roster.new)))
         if self._bureau.me not in roster.everybody:
             return f"{name(self._bureau.me)} is no member itself; the members are {members}"
+        absent = ", ".join(sorted(map(name, self.newcomers - self._bureau.alive)))
+        if absent and not roster.is_pending:
+            return f"{absent} does not answer any more: does it run, once, and was it told to join?"
         pending = "a change is not decided yet: " if roster.is_pending else ""
         return f"{pending}too few of {members} answer in time"
 
