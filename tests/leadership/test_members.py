@@ -167,6 +167,8 @@ def test_what_makes_no_sense_is_refused_at_once(tmp_path: Path) -> None:
                 await node.remove_member("a")
             with pytest.raises(ValueError, match="a member is name@host:port"):
                 await node.add_member("z")
+            with pytest.raises(ValueError, match=r"z is to join a cluster: .* z@host:port"):
+                Node("z", cluster.places.values(), tmp_path / "z", join=True)
             with pytest.raises(ValueError, match="electorate: members is not yours to lead"):
                 node.election("electorate: members")
 
@@ -252,17 +254,20 @@ def test_nodes_of_different_pace_refuse_each_other(tmp_path: Path, other: Pace) 
 def test_threads_can_change_members_too(tmp_path: Path) -> None:
     found = free_addresses(3)
     places = [f"{name}@{host}:{port}" for name, (host, port) in zip("abc", found, strict=True)]
+    b = SyncNode("b", places[:2], tmp_path / "b", join=True)
     with (
         SyncNode("a", places[:1], tmp_path / "a") as a,
-        SyncNode("b", places[:2], tmp_path / "b", join=True),
         SyncNode("c", [*places[:1], places[2]], tmp_path / "c", join=True) as c,
     ):
+        b.__enter__()
         a.add_member(places[1])
         assert a.members == ("a", "b")
         a.replace_member("b", places[2])
         assert a.members == ("a", "c")
         with c.election("x").lead(timeout=10) as term:
             term.check()
+        with pytest.raises(Removed, match="b is no member any more"):
+            b.__exit__()
 
 
 def test_work_goes_on_while_members_change(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ class Engine(ABC):
         self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
     ) -> None:
         self.places = places(members if "@" not in me else [me, *members])
+        if join and "@" not in me and number(me) not in self.places:
+            raise ValueError(f"{me} is to join a cluster: say where it is, as {me}@host:port")
         self.me = named(me, self.places)
         self.pace = pace or Pace()
         founders = {id: place for id, place in self.places.items() if not join or id != self.me.id}

@@ -7,6 +7,7 @@ with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
                 work(term)
 """
 
+import inspect
 import queue
 import time
 from collections.abc import Iterable, Iterator
@@ -167,6 +168,8 @@ class Node(NodeHandle):
         `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
         `on_merge(term, others)` before its work, with who has come from which leader's group.
         """
+        if inspect.iscoroutinefunction(on_merge):
+            raise ValueError("on_merge has to be a plain function: a thread cannot await another")
         return Election(self._engine, name, priority, safety, on_merge)
 
     def observe(self, name: str, *, safety: Safety = "quorum") -> Iterator[Leader]:

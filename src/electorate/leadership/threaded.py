@@ -81,6 +81,7 @@ class ThreadEngine(Engine):
         self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
+        self.offices.membership.expect_member()
 
     def expect_running(self) -> None:
         """Raise what has ended the node, if something has."""
