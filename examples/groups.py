@@ -38,6 +38,11 @@ class Cable:
         while self._ends:
             self._ends.pop().close()
 
+    def remove(self) -> None:
+        """Nobody uses it any more."""
+        self.cut()
+        self._server.close()
+
     async def _connect(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         self._ends.append(back)
         with suppress(OSError):
@@ -101,6 +106,8 @@ async def main() -> None:
         for task in serving:
             task.cancel()
         await asyncio.wait(serving)
+    for cable in cables.values():
+        cable.remove()
     print(f"all of us have served {sum(books[name][name] for name in books)}")
 
 

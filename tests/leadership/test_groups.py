@@ -128,6 +128,10 @@ def test_a_pause_makes_room_and_both_kinds_live_on_one_node(tmp_path: Path) -> N
     run(scene())
 
 
+async def unheard(term: Term, others: dict[str, str]) -> None:
+    """A hook that a thread cannot await."""
+
+
 def test_threads_have_groups_too(tmp_path: Path) -> None:
     places = Cluster(tmp_path, "ab").places
     merges: list[tuple[str, dict[str, str]]] = []
@@ -144,6 +148,8 @@ def test_threads_have_groups_too(tmp_path: Path) -> None:
             election = node.election(CACHE, safety="group", on_merge=on_merge)
             with pytest.raises(ValueError, match="led by its strongest member"):
                 election.transfer("a")
+            with pytest.raises(ValueError, match="on_merge has to be a plain function"):
+                node.election(CACHE, safety="group", on_merge=unheard)
             assert next(node.observe(CACHE, safety="group")) == Leader(None, None)
             for term in election.terms():
                 with term:

@@ -142,6 +142,10 @@ def test_a_change_that_cannot_be_made_changes_nothing(tmp_path: Path) -> None:
             with pytest.raises(MembersUnchanged, match="of a, c only a can be reached"):
                 await node.remove_member("b")
             assert node.members == cluster.nodes["b"].members == ("a", "b", "c")
+            told = "^c was removed, but could not be added again: c@.* does not answer"
+            with pytest.raises(MembersUnchanged, match=told):
+                await node.replace_member("c", cluster.places["c"])
+            assert "c" not in node.members
             assert await cluster.led("a") == "a"
 
     run(scene())
@@ -163,6 +167,8 @@ def test_what_makes_no_sense_is_refused_at_once(tmp_path: Path) -> None:
                 await node.remove_member("a")
             with pytest.raises(ValueError, match="a member is name@host:port"):
                 await node.add_member("z")
+            with pytest.raises(ValueError, match=r"z is to join a cluster: .* z@host:port"):
+                Node("z", cluster.places.values(), tmp_path / "z", join=True)
             with pytest.raises(ValueError, match="electorate: members is not yours to lead"):
                 node.election("electorate: members")
 
@@ -197,6 +203,40 @@ def test_who_goes_by_another_pace_is_not_let_in(tmp_path: Path) -> None:
     run(scene())
 
 
+def test_a_change_whose_node_is_removed_meanwhile_says_so(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            ((host, port),) = free_addresses(1)
+            change = asyncio.create_task(cluster.nodes["a"].add_member(f"d@{host}:{port}"))
+            await asyncio.sleep(0.1)
+            await cluster.nodes["b"].remove_member("a")
+            with pytest.raises(NodeStopped):
+                await change
+            with pytest.raises(Removed):
+                await cluster.nodes.pop("a").__aexit__()
+
+    run(scene())
+
+
+def test_who_is_asked_must_be_known_to_the_newcomer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    quick = Pace(grace_ms=200, preempt_delay_ms=300)
+
+    async def scene() -> None:
+        async with running(tmp_path, "ab", pace=quick) as cluster:
+            ((host, port),) = free_addresses(1)
+            where = f"d@{host}:{port}"
+            async with Node(where, [cluster.places["a"]], tmp_path / "d", pace=quick, join=True):
+                told = "d@.* does not answer: start it with join=True, and with b in its list"
+                with pytest.raises(MembersUnchanged, match=told):
+                    await cluster.nodes["b"].add_member(where)
+                assert "node b is refused by node d: hello from a stranger" in caplog.text
+                await cluster.nodes["a"].add_member(where)
+
+    run(scene())
+
+
 @pytest.mark.parametrize("other", [Pace(T_ms=60), Pace(P_ms=30), Pace(drift=0.02)])
 def test_nodes_of_different_pace_refuse_each_other(tmp_path: Path, other: Pace) -> None:
     async def scene() -> None:
@@ -214,17 +254,20 @@ def test_nodes_of_different_pace_refuse_each_other(tmp_path: Path, other: Pace) 
 def test_threads_can_change_members_too(tmp_path: Path) -> None:
     found = free_addresses(3)
     places = [f"{name}@{host}:{port}" for name, (host, port) in zip("abc", found, strict=True)]
+    b = SyncNode("b", places[:2], tmp_path / "b", join=True)
     with (
         SyncNode("a", places[:1], tmp_path / "a") as a,
-        SyncNode("b", places[:2], tmp_path / "b", join=True),
         SyncNode("c", [*places[:1], places[2]], tmp_path / "c", join=True) as c,
     ):
+        b.__enter__()
         a.add_member(places[1])
         assert a.members == ("a", "b")
         a.replace_member("b", places[2])
         assert a.members == ("a", "c")
         with c.election("x").lead(timeout=10) as term:
             term.check()
+        with pytest.raises(Removed, match="b is no member any more"):
+            b.__exit__()
 
 
 def test_work_goes_on_while_members_change(tmp_path: Path) -> None:

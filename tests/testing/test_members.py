@@ -55,6 +55,50 @@ async def test_a_change_survives_whoever_began_it(electorate_cluster: Cluster) -
     assert names == {("a", "b", "c", "d")}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_who_began_a_change_and_crashed_can_make_it_again(seed: int) -> None:
+    """However far it had come: a change that was only begun is finished when it is asked for."""
+    for hundredths in range(90, 98):
+        cluster = Cluster(3, seed=seed)
+
+        async def scene(cluster: Cluster = cluster, after_s: float = hundredths / 100) -> None:
+            where = cluster.add("d")
+            cluster.start(idle)
+            await cluster.leader(ELECTION)
+            change = asyncio.ensure_future(cluster.node("a").add_member(where))
+            await asyncio.sleep(after_s)
+            cluster.crash("a")
+            change.cancel()
+            cluster.restart("a")
+            await asyncio.sleep(3)
+            with suppress(ValueError):
+                await cluster.node("a").add_member(where)
+            await cluster.calm()
+            assert {cluster.node(name).members for name in "abcd"} == {("a", "b", "c", "d")}
+
+        cluster.run(scene())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_gives_up_a_change_leaves_the_register_to_others(seed: int) -> None:
+    for tenths in range(1, 10):
+        cluster = Cluster(3, seed=seed)
+
+        async def scene(cluster: Cluster = cluster, after_s: float = tenths / 10) -> None:
+            where = cluster.add("d")
+            cluster.start(idle)
+            await cluster.leader(ELECTION)
+            change = asyncio.ensure_future(cluster.node("a").add_member(where))
+            await asyncio.sleep(after_s)
+            change.cancel()
+            await asyncio.sleep(1)
+            with suppress(ValueError):
+                await cluster.node("b").add_member(where)
+            await cluster.node("c").remove_member("d")
+
+        cluster.run(scene())
+
+
 async def swap(node: Node, cluster: Cluster, done: list[str]) -> None:
     """Add a newcomer and remove another member, again and again."""
     while True:

@@ -49,7 +49,7 @@ class Net(Protocol):
     def join(self, cluster: str) -> None:
         """Belong to this cluster from now on."""
 
-    def meet(self, node: NodeId, address: Address) -> None:
+    def meet(self, node: NodeId, address: Address, name: str) -> None:
         """Connect to this node too, and let it in; also if it has moved."""
 
     def part(self, node: NodeId) -> None:
@@ -95,7 +95,7 @@ class Directory:
             if node in listed:
                 self._known[node] = replace(acquaintance, place=listed[node].place)
             else:
-                self._net.meet(node, Place.of(acquaintance.place).address)
+                self._meet(Place.of(acquaintance.place))
 
     @property
     def founders(self) -> tuple[NodeId, ...]:
@@ -139,7 +139,7 @@ class Directory:
         if place.id not in self._known:
             self._known[place.id] = Acquaintance(str(place))
             self._newcomers.add(place.id)
-            self._net.meet(place.id, place.address)
+            self._meet(place)
 
     def propose(self, node: NodeId, token: int) -> Acquaintances:
         """What others have to know about a newcomer, before they are asked to vote on it."""
@@ -189,7 +189,7 @@ class Directory:
             self._known[node] = told
             self.strangers.discard(node)
             if mine is None or mine.place != told.place:
-                self._net.meet(node, Place.of(told.place).address)
+                self._meet(Place.of(told.place))
         elif told.since == mine.since and not mine.store and node not in self._newcomers:
             self._known[node] = replace(mine, store=told.store)
 
@@ -206,6 +206,9 @@ class Directory:
     def _spoken(self) -> str:
         """What nodes must have in common to talk to one another; empty while it is not known."""
         return f"{self._cluster}/{self._agreed}" if self._cluster else ""
+
+    def _meet(self, place: Place) -> None:
+        self._net.meet(place.id, place.address, place.name)
 
     def _part(self, node: NodeId) -> None:
         self._known.pop(node, None)

@@ -32,6 +32,8 @@ class Engine(ABC):
         self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
     ) -> None:
         self.places = places(members if "@" not in me else [me, *members])
+        if join and "@" not in me and number(me) not in self.places:
+            raise ValueError(f"{me} is to join a cluster: say where it is, as {me}@host:port")
         self.me = named(me, self.places)
         self.pace = pace or Pace()
         founders = {id: place for id, place in self.places.items() if not join or id != self.me.id}
@@ -142,14 +144,16 @@ class Engine(ABC):
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
         place = Place.of(text)
-        if place.name in self.members:
+        if place.name in self.members and not self.offices.register.is_undecided(place.id):
             raise ValueError(f"{place.name} is a member already")
         self.offices.directory.expect_no_clash(place)
         return self.submit(partial(self.offices.register.add, place))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
-        node = self.expect_member(name)
+        node = number(name)
+        if not self.offices.register.is_undecided(node):
+            self.expect_member(name)
         if node == self.me.id:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
         return self.submit(partial(self.offices.register.remove, node))

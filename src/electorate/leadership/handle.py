@@ -26,6 +26,8 @@ class ElectionHandle:
             raise ValueError(f"{name} is not yours to lead: choose another name")
         if on_merge is not None and safety != "group":
             raise ValueError('nothing ever merges without safety="group": there is no on_merge')
+        if on_merge is not None and not callable(on_merge):
+            raise ValueError(f"on_merge is called as on_merge(term, others): not {on_merge!r}")
         self.name = name
         self.safety = safety
         self._engine = engine

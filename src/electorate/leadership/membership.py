@@ -101,10 +101,15 @@ class Membership:
             log.error("%s does not count on this node any more", name)
         self.is_doubted = True
 
+    def expect_member(self) -> None:
+        """Removed if the others go on without this node."""
+        if self.is_over:
+            raise Removed(f"{self._house.directory.me.name} is no member any more")
+
     def look(self) -> None:
         """Part with those that have left; Removed if this node has, and its work has ended."""
-        if self.is_over and not self._house.is_busy:
-            raise Removed(f"{self._house.directory.me.name} is no member any more")
+        if not self._house.is_busy:
+            self.expect_member()
         if self._house.me in self._house.register.roster.everybody:
             self._part_with_leavers()
 

@@ -5,8 +5,9 @@ and leaves. Every other office goes by the list that this node's register has sa
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
@@ -27,6 +28,15 @@ FIRST = Roster().version
 
 class MembersUnchanged(Exception):
     """The members are still those before, or it is not known whether they are; and this is why."""
+
+
+@contextmanager
+def half_made(told: str) -> Iterator[None]:
+    """Say what was changed before something could not be."""
+    try:
+        yield
+    except MembersUnchanged as error:
+        raise MembersUnchanged(f"{told}: {error}") from error
 
 
 class Bureau(Protocol):
@@ -80,6 +90,7 @@ class Register:
         async with self._turn:
             self.newcomers.add(place.id)
             try:
+                await self._settle()
                 await self._add(place)
             finally:
                 self.newcomers.discard(place.id)
@@ -87,7 +98,12 @@ class Register:
     async def remove(self, node: NodeId) -> None:
         """Go on without a member."""
         async with self._turn:
+            await self._settle()
             await self._change(Remove(node), lambda roster: node not in roster.new)
+
+    def is_undecided(self, node: NodeId) -> bool:
+        """Whether somebody has begun to add or remove this node, and it has not come to an end."""
+        return (node in self.roster.old) != (node in self.roster.new)
 
     def show(self, node: NodeId) -> None:
         """Let another node know the list, if it was ever changed and no change is under way."""
@@ -95,9 +111,14 @@ class Register:
         if roster.version != FIRST and not roster.is_pending:
             self._office.send(node, Listed(roster))
 
+    async def _settle(self) -> None:
+        """Finish a change that somebody has begun, and could not finish."""
+        if self.roster.is_pending:
+            await self._change(None, lambda roster: True)
+
     async def _add(self, place: Place) -> None:
         bureau, directory = self._bureau, self._bureau.directory
-        if place.id in self.roster.everybody:
+        if place.id in self.roster.new:
             return
 
         def meet() -> None:
@@ -109,7 +130,7 @@ class Register:
         deadline_ms = self._deadline_ms()
         while not directory.has_met(place.id):
             if bureau.now_ms() > deadline_ms:
-                raise MembersUnchanged(f"{place} does not answer: start it, and tell it to join")
+                raise MembersUnchanged(self._unanswered(place))
             await asyncio.sleep(POLL_S)
 
         def introduce(token: int) -> None:
@@ -120,7 +141,7 @@ class Register:
 
     async def _change(
         self,
-        request: Request,
+        request: Request | None,
         is_made: Callable[[Roster], bool],
         prepare: Callable[[int], None] = lambda token: None,
     ) -> None:
@@ -133,8 +154,9 @@ class Register:
                 while not self._is_over(term) and not self._is_decided(is_made):
                     if self._bureau.now_ms() > deadline_ms:
                         raise MembersUnchanged(self._unchanged())
-                    self._expect_majority(request)
-                    self._bureau.enter_here(self._office.ask, request)
+                    if request is not None:
+                        self._expect_majority(request)
+                        self._bureau.enter_here(self._office.ask, request)
                     await asyncio.sleep(self._bureau.pace.T_ms / 1000)
             finally:
                 self._bureau.enter_here(self._show_all)
@@ -149,12 +171,22 @@ class Register:
         """The next term of the register at this node."""
         future: Future[Term] = Future()
         self._bureau.enter_here(self._office.wait, future)
-        while not future.done():
-            if self._bureau.now_ms() > deadline_ms and future.cancel():
-                self._bureau.enter_here(self._office.leave, future)
-                raise MembersUnchanged(self._unchanged())
-            await asyncio.sleep(POLL_S)
+        try:
+            while not future.done():
+                if self._bureau.now_ms() > deadline_ms:
+                    raise MembersUnchanged(self._unchanged())
+                await asyncio.sleep(POLL_S)
+        except BaseException:
+            self._give_up(future)
+            raise
         return future.result()
+
+    def _give_up(self, future: "Future[Term]") -> None:
+        """Nobody wants the register here any more: others must be able to have it."""
+        if future.cancel():
+            self._bureau.enter_here(self._office.leave, future)
+        else:
+            future.add_done_callback(_finish)
 
     def _is_over(self, term: Term) -> bool:
         """Whether nothing more can come of a term: it is lost, or its one change was another."""
@@ -179,10 +211,24 @@ class Register:
         pace = self._bureau.pace
         return self._bureau.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
 
+    def _unanswered(self, place: Place) -> str:
+        if self._bureau.me not in self.roster.everybody:
+            return self._unchanged()
+        me = self._bureau.directory.name(self._bureau.me)
+        return f"{place} does not answer: start it with join=True, and with {me} in its list"
+
     def _unchanged(self) -> str:
         roster, name = self.roster, self._bureau.directory.name
         members = ", ".join(sorted(map(name, roster.new)))
         if self._bureau.me not in roster.everybody:
             return f"{name(self._bureau.me)} is no member itself; the members are {members}"
+        absent = ", ".join(sorted(map(name, self.newcomers - self._bureau.alive)))
+        if absent and not roster.is_pending:
+            return f"{absent} does not answer any more: does it run, once, and was it told to join?"
         pending = "a change is not decided yet: " if roster.is_pending else ""
         return f"{pending}too few of {members} answer in time"
+
+
+def _finish(future: "Future[Term]") -> None:
+    if future.exception() is None:
+        future.result().finish()

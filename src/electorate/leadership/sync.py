@@ -7,6 +7,7 @@ with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
                 work(term)
 """
 
+import inspect
 import queue
 import time
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace
 from electorate.leadership.place import Place
+from electorate.leadership.register import half_made
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
@@ -166,6 +168,8 @@ class Node(NodeHandle):
         `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
         `on_merge(term, others)` before its work, with who has come from which leader's group.
         """
+        if inspect.iscoroutinefunction(on_merge):
+            raise ValueError("on_merge has to be a plain function: a thread cannot await another")
         return Election(self._engine, name, priority, safety, on_merge)
 
     def observe(self, name: str, *, safety: Safety = "quorum") -> Iterator[Leader]:
@@ -187,11 +191,13 @@ class Node(NodeHandle):
         """
         if Place.of(member).name == name:
             self.remove_member(name)
-            self.add_member(member)
+            with half_made(f"{name} was removed, but could not be added again"):
+                self.add_member(member)
         else:
             self._engine.expect_member(name)
             self.add_member(member)
-            self.remove_member(name)
+            with half_made(f"{member} was added, but {name} could not be removed"):
+                self.remove_member(name)
 
     def _done(self, future: "Future[None]") -> None:
         """Wait in short pieces, so that Ctrl-C is heard."""
@@ -200,6 +206,9 @@ class Node(NodeHandle):
                 return future.result(POLL_S)
             except NotYet:
                 self._engine.expect_running()
+            except BaseException:
+                future.cancel()
+                raise
 
     def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""

@@ -53,7 +53,7 @@ class ThreadEngine(Engine):
         self._thread = NodeThread(config, machine, self._changed, self.offices)
         self._thread.on_end = self._ended
         self.offices.call = self._thread.call
-        self._waits: set[concurrent.futures.Future[Term]] = set()
+        self._waits: set[concurrent.futures.Future[Any]] = set()
         self._observers: list[Callable[[Leader], None]] = []
 
     async def begin(self) -> None:
@@ -81,6 +81,7 @@ class ThreadEngine(Engine):
         self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
+        self.offices.membership.expect_member()
 
     def expect_running(self) -> None:
         """Raise what has ended the node, if something has."""
@@ -113,11 +114,8 @@ class ThreadEngine(Engine):
     def wait(self, office: Seat) -> "concurrent.futures.Future[Term]":
         """A term, once there is one; NodeStopped if the node ends before."""
         future: concurrent.futures.Future[Term] = concurrent.futures.Future()
-        self._waits.add(future)
-        future.add_done_callback(self._waits.discard)
         self.do(office.wait, future)
-        if self._thread.ended.is_set():
-            self._fail_waits()
+        self._expect(future)
         return future
 
     def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
@@ -137,10 +135,32 @@ class ThreadEngine(Engine):
         self, act: Callable[[], Coroutine[Any, Any, None]]
     ) -> "concurrent.futures.Future[None]":
         """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        asked: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+        async def carry_out() -> None:
+            try:
+                await act()
+            except Exception as error:
+                with suppress(concurrent.futures.InvalidStateError):  # It was cancelled just now.
+                    asked.set_exception(error)
+            else:
+                with suppress(concurrent.futures.InvalidStateError):
+                    asked.set_result(None)
+
         try:
-            return self._thread.submit(act())
+            errand = self._thread.submit(carry_out())
         except NodeEnded as error:
             raise NodeStopped(str(error)) from None
+        self._expect(asked)
+        asked.add_done_callback(lambda _: errand.cancel() if asked.cancelled() else None)
+        return asked
+
+    def _expect(self, future: "concurrent.futures.Future[Any]") -> None:
+        """Have it fail with NodeStopped if the node ends before."""
+        self._waits.add(future)
+        future.add_done_callback(self._waits.discard)
+        if self._thread.ended.is_set():
+            self._fail_waits()
 
     def _ended(self) -> None:
         self._fail_waits()

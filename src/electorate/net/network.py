@@ -121,9 +121,10 @@ class Network:
         if self._said is not None:
             self.introduce(*self._said)
 
-    def meet(self, node: NodeId, address: Address) -> None:
+    def meet(self, node: NodeId, address: Address, name: str) -> None:
         """Connect to this node too, and let it in; also if it has moved."""
         self.part(node)
+        self._config.names[node] = name
         self._link(node, address)
         self.listener.others.add(node)
         self._detector.add(node, now_ms())

@@ -102,7 +102,7 @@ class Life:
         """Belong to this cluster from now on."""
         self._cluster = cluster
 
-    def meet(self, node: NodeId, address: Address) -> None:
+    def meet(self, node: NodeId, address: Address, name: str) -> None:
         """Speak to this node too, and hear it."""
         self.part(node)
         self._others.add(node)
