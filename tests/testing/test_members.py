@@ -80,6 +80,28 @@ def test_who_began_a_change_and_crashed_can_make_it_again(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+def test_a_change_that_was_left_is_finished_though_nobody_asks(seed: int) -> None:
+    for hundredths in range(90, 98):
+        cluster = Cluster(3, seed=seed)
+
+        async def scene(cluster: Cluster = cluster, after_s: float = hundredths / 100) -> None:
+            where = cluster.add("d")
+            cluster.start(idle)
+            await cluster.leader(ELECTION)
+            change = asyncio.ensure_future(cluster.node("a").add_member(where))
+            await asyncio.sleep(after_s)
+            cluster.crash("a")
+            change.cancel()
+            cluster.restart("a")
+            await asyncio.sleep(20)
+            rosters = [cluster._members[name].life.offices.register.roster for name in "abc"]
+            assert len({*rosters}) == 1
+            assert not rosters[0].is_pending
+
+        cluster.run(scene())
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_who_gives_up_a_change_leaves_the_register_to_others(seed: int) -> None:
     for tenths in range(1, 10):
         cluster = Cluster(3, seed=seed)

@@ -60,6 +60,9 @@ class Membership:
         """Whether others do not count on this node: its memory is not the one they know it by."""
         self._house = house
         self._enrolled = Roster()
+        self._pending: tuple[int, int] = (0, 0)
+        self._pending_since_ms = 0.0
+        """When this node learnt of the change that is under way."""
         self._leaving: dict[NodeId, float] = {}
         """Who is no member any more, and since when that is known here."""
 
@@ -112,6 +115,17 @@ class Membership:
             self.expect_member()
         if self._house.me in self._house.register.roster.everybody:
             self._part_with_leavers()
+            self._take_care_of_changes()
+
+    def _take_care_of_changes(self) -> None:
+        """See to it that a change is decided whose maker is gone: it costs elections a majority."""
+        house, roster = self._house, self._house.register.roster
+        if not roster.is_pending or roster.version != self._pending:
+            self._pending, self._pending_since_ms = roster.version, house.now_ms()
+        # Perhaps nobody else knows of it; but if many do, they need not all begin at once.
+        turn_ms = (1 + roster.everybody.index(house.me)) * house.pace.grace_ms / 2
+        if roster.is_pending and house.now_ms() - self._pending_since_ms > turn_ms:
+            house.register.settle_soon()
 
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""

@@ -7,7 +7,7 @@ and leaves. Every other office goes by the list that this node's register has sa
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
@@ -110,6 +110,16 @@ class Register:
         roster = self.roster
         if roster.version != FIRST and not roster.is_pending:
             self._office.send(node, Listed(roster))
+
+    def settle_soon(self) -> None:
+        """Finish what somebody has begun and seems to have left, unless there is a change here."""
+        if not self._turn.locked():
+            self._settling = asyncio.ensure_future(self._settle_quietly())
+
+    async def _settle_quietly(self) -> None:
+        async with self._turn:
+            with suppress(MembersUnchanged):
+                await self._settle()
 
     async def _settle(self) -> None:
         """Finish a change that somebody has begun, and could not finish."""

@@ -91,7 +91,7 @@ class ThreadEngine(Engine):
     def do(self, act: Callable[..., None], *given: object) -> None:
         """Have something done in the node's thread."""
         if self._thread.ended.is_set():
-            raise NodeStopped("the node has stopped")
+            raise self._stopped()
         self.offices.enter(act, *given)
 
     def office(self, name: str, safety: Safety) -> Seat:
@@ -167,10 +167,18 @@ class ThreadEngine(Engine):
         for tell in list(self._observers):
             tell(Leader(None, None))
 
+    def _stopped(self) -> NodeStopped:
+        """That there is no node any more, and why."""
+        why = self._thread.error
+        error = NodeStopped(
+            "the node has stopped" if why is None else f"the node has stopped: {why}"
+        )
+        error.__cause__ = why
+        return error
+
     def _fail_waits(self) -> None:
         """What was asked for while the node was ending has been heard by nobody."""
-        error = NodeStopped("the node has stopped")
-        error.__cause__ = self._thread.error
+        error = self._stopped()
         for future in list(self._waits):
             with suppress(concurrent.futures.InvalidStateError):
                 future.set_exception(error)
