@@ -134,10 +134,9 @@ class Offices(Guest):
             self.groups.viewed()
 
     def closed(self, node: NodeId) -> None:
-        """A process has ended, and its terms with it, if the end of a connection is believed."""
-        if self.pace.trust_close:
-            for office in list(self.offices.values()):
-                office.closed(node)
+        """A process has ended, and its terms with it."""
+        for office in list(self.offices.values()):
+            office.closed(node)
 
     @property
     def is_at_rest(self) -> bool:

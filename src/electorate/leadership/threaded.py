@@ -47,6 +47,7 @@ class ThreadEngine(Engine):
             beat_ms=self.pace.beat_ms,
             timeout_ms=self.pace.timeout_ms,
             probe_ms=self.pace.probe_ms,
+            trusts_end=self.pace.trust_close,
             names={place.id: place.name for place in self.places.values()},
         )
         machine = Anyone(setting.members(), timing)

@@ -24,6 +24,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     detector: str = "heartbeat"
     probe_ms: float | None = None
     """How soon a node answers that was asked because a connection broke; 2T unless told."""
+    trusts_end: bool = False
+    """Whether a node whose connection came to its end is believed to be no more."""
     first_wait_ms: float = 0.0
     """How long the very first life waits for the other nodes to be started too."""
     names: dict[NodeId, str] = {}

@@ -39,7 +39,7 @@ class Guest:
         """Another node has connected."""
 
     def closed(self, node: NodeId) -> None:
-        """The connection of another node came to its end, as when a process has died."""
+        """The connection of another node came to its end, and that is believed to be its own."""
 
     @property
     def is_at_rest(self) -> bool:

@@ -290,7 +290,7 @@ class Network:
         if node in self.links:
             self._detector.hint(node, now_ms())
             self.links[node].retry()
-            if is_end:
+            if is_end and self._config.trusts_end:
                 self._ended.add(node)
                 self._reader.closed(node)
 
