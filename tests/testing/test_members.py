@@ -55,70 +55,75 @@ async def test_a_change_survives_whoever_began_it(electorate_cluster: Cluster) -
     assert names == {("a", "b", "c", "d")}
 
 
+async def begin_to_add(cluster: Cluster, after_s: float) -> tuple[str, asyncio.Future[None]]:
+    """Let a begin to add a newcomer; where that is, and what has come of it after so long."""
+    where = cluster.add("d")
+    cluster.start(idle)
+    await cluster.leader(ELECTION)
+    change = asyncio.ensure_future(cluster.node("a").add_member(where))
+    await asyncio.sleep(after_s)
+    return where, change
+
+
+async def begin_and_crash(cluster: Cluster, after_s: float) -> str:
+    """The same, but a crashes then, and starts again."""
+    where, change = await begin_to_add(cluster, after_s)
+    cluster.crash("a")
+    change.cancel()
+    cluster.restart("a")
+    return where
+
+
+WHILE_IT_IS_MADE = [hundredths / 100 for hundredths in range(90, 98)]
+"""Moments, in seconds after the beginning of a change, in which it may have been heard by some."""
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_who_began_a_change_and_crashed_can_make_it_again(seed: int) -> None:
+@pytest.mark.parametrize("after_s", WHILE_IT_IS_MADE)
+def test_who_began_a_change_and_crashed_can_make_it_again(seed: int, after_s: float) -> None:
     """However far it had come: a change that was only begun is finished when it is asked for."""
-    for hundredths in range(90, 98):
-        cluster = Cluster(3, seed=seed)
+    cluster = Cluster(3, seed=seed)
 
-        async def scene(cluster: Cluster = cluster, after_s: float = hundredths / 100) -> None:
-            where = cluster.add("d")
-            cluster.start(idle)
-            await cluster.leader(ELECTION)
-            change = asyncio.ensure_future(cluster.node("a").add_member(where))
-            await asyncio.sleep(after_s)
-            cluster.crash("a")
-            change.cancel()
-            cluster.restart("a")
-            await asyncio.sleep(3)
-            with suppress(ValueError):
-                await cluster.node("a").add_member(where)
-            await cluster.calm()
-            assert {cluster.node(name).members for name in "abcd"} == {("a", "b", "c", "d")}
+    async def scene() -> None:
+        where = await begin_and_crash(cluster, after_s)
+        await asyncio.sleep(3)
+        with suppress(ValueError):
+            await cluster.node("a").add_member(where)
+        await cluster.calm()
+        assert {cluster.node(name).members for name in "abcd"} == {("a", "b", "c", "d")}
 
-        cluster.run(scene())
+    cluster.run(scene())
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_change_that_was_left_is_finished_though_nobody_asks(seed: int) -> None:
-    for hundredths in range(90, 98):
-        cluster = Cluster(3, seed=seed)
+@pytest.mark.parametrize("after_s", WHILE_IT_IS_MADE)
+def test_a_change_that_was_left_is_finished_though_nobody_asks(seed: int, after_s: float) -> None:
+    cluster = Cluster(3, seed=seed)
 
-        async def scene(cluster: Cluster = cluster, after_s: float = hundredths / 100) -> None:
-            where = cluster.add("d")
-            cluster.start(idle)
-            await cluster.leader(ELECTION)
-            change = asyncio.ensure_future(cluster.node("a").add_member(where))
-            await asyncio.sleep(after_s)
-            cluster.crash("a")
-            change.cancel()
-            cluster.restart("a")
-            await asyncio.sleep(20)
-            rosters = [cluster._members[name].life.offices.register.roster for name in "abc"]
-            assert len({*rosters}) == 1
-            assert not rosters[0].is_pending
+    async def scene() -> None:
+        await begin_and_crash(cluster, after_s)
+        await asyncio.sleep(20)
+        rosters = [cluster._members[name].life.offices.register.roster for name in "abc"]
+        assert len({*rosters}) == 1
+        assert not rosters[0].is_pending
 
-        cluster.run(scene())
+    cluster.run(scene())
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_who_gives_up_a_change_leaves_the_register_to_others(seed: int) -> None:
-    for tenths in range(1, 10):
-        cluster = Cluster(3, seed=seed)
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_who_gives_up_a_change_leaves_the_register_to_others(seed: int, tenths: int) -> None:
+    cluster = Cluster(3, seed=seed)
 
-        async def scene(cluster: Cluster = cluster, after_s: float = tenths / 10) -> None:
-            where = cluster.add("d")
-            cluster.start(idle)
-            await cluster.leader(ELECTION)
-            change = asyncio.ensure_future(cluster.node("a").add_member(where))
-            await asyncio.sleep(after_s)
-            change.cancel()
-            await asyncio.sleep(1)
-            with suppress(ValueError):
-                await cluster.node("b").add_member(where)
-            await cluster.node("c").remove_member("d")
+    async def scene() -> None:
+        where, change = await begin_to_add(cluster, tenths / 10)
+        change.cancel()
+        await asyncio.sleep(1)
+        with suppress(ValueError):
+            await cluster.node("b").add_member(where)
+        await cluster.node("c").remove_member("d")
 
-        cluster.run(scene())
+    cluster.run(scene())
 
 
 async def swap(node: Node, cluster: Cluster, done: list[str]) -> None:

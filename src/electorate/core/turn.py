@@ -7,7 +7,7 @@ rolls dice or writes to strangers, and the error names the protocol, the state a
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from electorate.core.contract import Breach, Contract
 from electorate.core.effect import Effect
@@ -184,50 +184,28 @@ class SampledTurns(Turns):
     """Turns of which the first ones are verified, and later one of many: for nodes in operation.
 
     Verifying takes many times as long as the turn itself, and a node that leads a thousand
-    elections takes many thousands of turns a second. All its machines share one sample.
+    elections takes many thousands of turns a second. All its machines share one sample; every boot
+    is in it.
     """
 
     def __init__(self, machine: Machine[Any], turns_max: int, sample: Sample) -> None:
         super().__init__(machine, turns_max)
         self._sample = sample
 
-    def step(self, state: State, event: Event) -> Turn:
-        """The turn that `event` leads to in `state`, verified if it is in the sample."""
-        known = self._steps.get((state, event))
-        if known is None:
-            match self._believed(self.machine.step, state, event):
-                case (State() as after, list() | tuple() as effects):
-                    known = Turn(after, tuple(effects))
-                case _:
-                    return super().step(state, event)
-            self.calls += 1
-            if len(self._steps) >= self._turns_max:
-                self._steps.clear()
-            self._steps[state, event] = known
-        return known
-
-    def view(self, state: State) -> Standing:
-        """What the application sees in `state`, verified if it is in the sample."""
-        known = self._views.get(state)
-        if known is None:
-            seen = self._believed(self.machine.view, state)
-            if not isinstance(seen, Standing):
-                return super().view(state)
-            if len(self._views) >= self._turns_max:
-                self._views.clear()
-            self._views[state] = known = seen
-        return known
-
-    def _believed(self, run: Callable[..., object], *given: object) -> object:
-        """What a handler answers; None if that is to be verified, or verifying has to tell why."""
-        if self._sample.draw():
-            return None
-        try:
-            return run(*given)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            return None
+    def _result(
+        self, given: tuple[object, ...], run: Callable[..., object], verified: Callable[[object], R]
+    ) -> R:
+        if run == self.machine.boot or self._sample.draw():
+            return super()._result(given, run, verified)
+        believed: Any = _result_of(run, given)
+        match believed:
+            case (State() as after, list() | tuple() as effects):
+                believed = Turn(after, tuple(effects))
+            case Standing():
+                pass
+            case _:
+                return verified(believed)
+        return cast(R, believed)
 
 
 def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:

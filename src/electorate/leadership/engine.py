@@ -143,20 +143,35 @@ class Engine(ABC):
 
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
-        place = Place.of(text)
-        if place.name in self.members and not self.offices.register.is_undecided(place.id):
-            raise ValueError(f"{place.name} is a member already")
-        self.offices.directory.expect_no_clash(place)
+        place = self._expect_newcomer(text)
         return self.submit(partial(self.offices.register.add, place))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
+        node = self._expect_leaver(name)
+        return self.submit(partial(self.offices.register.remove, node))
+
+    def replace_member(self, name: str, text: str) -> "Future[None]":
+        """Put a node in the place of a member."""
+        node = self._expect_leaver(name)
+        place = self._expect_newcomer(text, instead_of=name)
+        return self.submit(partial(self.offices.register.replace, node, place))
+
+    def _expect_newcomer(self, text: str, instead_of: str = "") -> Place:
+        place = Place.of(text)
+        is_member = place.name in self.members and place.name != instead_of
+        if is_member and not self.offices.register.is_undecided(place.id):
+            raise ValueError(f"{place.name} is a member already")
+        self.offices.directory.expect_no_clash(place)
+        return place
+
+    def _expect_leaver(self, name: str) -> NodeId:
         node = number(name)
         if not self.offices.register.is_undecided(node):
             self.expect_member(name)
         if node == self.me.id:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
-        return self.submit(partial(self.offices.register.remove, node))
+        return node
 
     @property
     def patience_s(self) -> float:

@@ -19,8 +19,6 @@ from electorate.leadership.group_term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place
-from electorate.leadership.register import half_made
 from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
@@ -199,15 +197,7 @@ class Node(NodeHandle):
 
         It is told to join, like one that is added.
         """
-        if Place.of(member).name == name:
-            await self.remove_member(name)
-            with half_made(f"{name} was removed, but could not be added again"):
-                await self.add_member(member)
-        else:
-            self._engine.expect_member(name)
-            await self.add_member(member)
-            with half_made(f"{member} was added, but {name} could not be removed"):
-                await self.remove_member(name)
+        await asyncio.wrap_future(self._engine.replace_member(name, member))
 
     async def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""

@@ -31,7 +31,7 @@ class MembersUnchanged(Exception):
 
 
 @contextmanager
-def half_made(told: str) -> Iterator[None]:
+def _half_made(told: str) -> Iterator[None]:
     """Say what was changed before something could not be."""
     try:
         yield
@@ -101,6 +101,18 @@ class Register:
             await self._settle()
             await self._change(Remove(node), lambda roster: node not in roster.new)
 
+    async def replace(self, node: NodeId, place: Place) -> None:
+        """Put a node in the place of a member, or the same one if it has lost its memory."""
+        name = self._bureau.directory.name(node)
+        if place.id == node:
+            await self.remove(node)
+            with _half_made(f"{name} was removed, but could not be added again"):
+                await self.add(place)
+        else:
+            await self.add(place)
+            with _half_made(f"{place} was added, but {name} could not be removed"):
+                await self.remove(node)
+
     def is_undecided(self, node: NodeId) -> bool:
         """Whether somebody has begun to add or remove this node, and it has not come to an end."""
         return (node in self.roster.old) != (node in self.roster.new)
@@ -144,8 +156,9 @@ class Register:
             await asyncio.sleep(POLL_S)
 
         def introduce(token: int) -> None:
+            newcomer = Known(directory.propose(place.id, token))
             for node in bureau.others():
-                bureau.send(node, Known(directory.propose(place.id, token)))
+                bureau.send(node, newcomer)
 
         await self._change(Add(place.id), lambda roster: place.id in roster.new, introduce)
 

@@ -23,8 +23,6 @@ from electorate.leadership.group_term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place
-from electorate.leadership.register import half_made
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
@@ -189,15 +187,7 @@ class Node(NodeHandle):
 
         It is told to join, like one that is added.
         """
-        if Place.of(member).name == name:
-            self.remove_member(name)
-            with half_made(f"{name} was removed, but could not be added again"):
-                self.add_member(member)
-        else:
-            self._engine.expect_member(name)
-            self.add_member(member)
-            with half_made(f"{member} was added, but {name} could not be removed"):
-                self.remove_member(name)
+        self._done(self._engine.replace_member(name, member))
 
     def _done(self, future: "Future[None]") -> None:
         """Wait in short pieces, so that Ctrl-C is heard."""
