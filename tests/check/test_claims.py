@@ -5,67 +5,22 @@ from typing import Any
 
 import pytest
 
-from electorate.check import Liveness, Result, Violation, check
-from electorate.check.start import StartError
+from electorate.check import Liveness, Result
 from electorate.claims import Claim, Fold, Following, Kind, Row, Sight, Witness
-from electorate.core import Machine, NodeId, ProtocolError, Stable, Status
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.script import run_script
-from electorate.trace import Clock, Trace, is_consequence, script_of
+from electorate.core import NodeId
+from electorate.trace import Clock
+from tests.check.claiming import (
+    STABLES,
+    TIMERS,
+    fold_claim,
+    leaders,
+    led,
+    moved,
+    shown_by,
+    step_claim,
+)
 from tests.check.diary import Saved
-from tests.check.drawn import Kept, drawn, drawn_watchers, same
-from tests.check.plain import EndlessTalk
-from tests.check.plain_goal import PlainGoal
-from tests.check.plain_moves import PlainMoves
 from tests.check.probe import NOTHING, Probe
-
-PLACES_MAX = 400
-STABLES, TIMERS = frozenset({Sight.STABLES}), frozenset({Sight.TIMERS})
-
-
-def leaders(row: Row) -> dict[NodeId, NodeId | None]:
-    return {node: view.leader for node, view in row.live()}
-
-
-def step_claim(name: str, breaks: Callable[[Row, Row], bool], sights: Any = frozenset()) -> Claim:
-    def judge(before: Row, row: Row) -> Witness | None:
-        return Witness((), name) if breaks(before, row) else None
-
-    return Claim(name, Kind.STEP, name, judge, sights=sights)
-
-
-def fold_claim(
-    name: str,
-    fold: Fold,
-    breaks: Callable[[Row, Any], bool],
-    kind: Kind = Kind.ALWAYS,
-    sights: Any = frozenset(),
-) -> Claim:
-    def judge(row: Row, memory: Any) -> Witness | None:
-        return Witness((), f"{name}: {memory}") if breaks(row, memory) else None
-
-    return Claim(name, kind, name, judge, fold, sights)
-
-
-def moved(one: NodeId | None, other: NodeId | None) -> Claim:
-    """No node that follows one follows the other next."""
-    return step_claim(
-        f"{one}-to-{other}",
-        lambda before, row: any(
-            leader == one and leaders(row).get(node, one) == other
-            for node, leader in leaders(before).items()
-        ),
-    )
-
-
-def led(node: NodeId) -> Fold:
-    """Remembers whether a node has ever considered itself leader."""
-    return Fold(False, lambda known, row: known or leaders(row).get(node) == node)
-
-
-def shown_by(probe: Probe, *claims: Claim) -> dict[str, Violation]:
-    return {violation.claim: violation for violation in probe.check(*claims).violations}
-
 
 # --- steps ---
 
@@ -308,124 +263,3 @@ def test_steps_and_memories_see_what_they_ask_for() -> None:
         "ran-out", was_armed, lambda row, known: known and not row.timers[0], sights=TIMERS
     )
     assert shown_by(probe, ran_out)["ran-out"].length == 4
-
-
-# --- the same by others ---
-
-
-def elects(row: Row) -> frozenset[NodeId]:
-    return frozenset(node for node, view in row.live() if view.status is Status.ELECTION)
-
-
-def saved_mode(stable: Stable | None) -> int | None:
-    return stable.mode if isinstance(stable, Kept) else None
-
-
-DRAWN = [
-    step_claim("elections-end-one-by-one", lambda a, b: len(elects(a) - elects(b)) > 1),
-    step_claim("nobody-gives-up", lambda a, b: bool(elects(b) - elects(a))),
-    step_claim("links-stay-in-elections", lambda a, b: bool(elects(a)) and a.absent != b.absent),
-    step_claim(
-        "saved-modes-never-fall",
-        lambda a, b: any(
-            (saved_mode(old) or 0) > (saved_mode(new) or 0)
-            for old, new in zip(a.stables, b.stables, strict=True)
-        ),
-        STABLES,
-    ),
-    fold_claim(
-        "nobody-elects-twice",
-        Fold(
-            (frozenset(), frozenset(), frozenset()),
-            lambda m, row: (
-                m[0] | elects(row),
-                m[1] | (m[0] - elects(row)),
-                m[2] | (m[1] & elects(row)),
-            ),
-        ),
-        lambda row, m: bool(m[2]),
-    ),
-    fold_claim(
-        "both-timers-take-turns",
-        Fold((), lambda m, row: tuple(sorted({*m, *(tuple(sorted(t)) for t in row.timers)}))[-3:]),
-        lambda row, m: len(m) > 2,
-        sights=TIMERS,
-    ),
-    Claim(
-        "timers-apart",
-        Kind.ALWAYS,
-        "never are two timers armed at one node",
-        lambda row: Witness((), "two") if max(map(len, row.timers)) > 1 else None,
-        sights=TIMERS,
-    ),
-]
-GOAL = fold_claim(
-    "each-elected-rests",
-    Fold(frozenset(), lambda m, row: m | elects(row)),
-    lambda row, m: bool(elects(row)) or not m,
-    Kind.GOAL,
-)
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_drawn_claims_break_where_the_plain_explorer_says(part: int) -> None:
-    """Fails if checker and plain explorer differ on steps, memories, sights or their states."""
-    compared = sum(compare(seed) for seed in range(part, 120, 4))
-    assert compared > 10
-
-
-def compare(seed: int) -> bool:
-    machine, model = drawn_watchers(seed) if seed % 3 == 0 else drawn(seed)
-    claims = [claim for number, claim in enumerate(DRAWN) if (seed + number) % 2]
-    plain = PlainMoves(machine, model, [*claims, GOAL])
-    try:
-        reached = plain.reached([plain.start()], PLACES_MAX)
-    except EndlessTalk:
-        return False
-    if reached is None or not reached.places:
-        return False
-    calm = plain.reached([plain.calmed(place) for place in reached.places], PLACES_MAX)
-    if calm is None:
-        return False
-    verdict = check(machine, model, [NOTHING, *claims, GOAL])
-    counts = (verdict.states, verdict.transitions, verdict.stable_states)
-    assert counts == (len(reached.places), reached.transitions, len(calm.places)), seed
-    grade = PlainGoal(calm, plain.lacking(calm, GOAL), plain.bounded).grade()
-    assert (verdict.liveness, verdict.tau) == grade, seed
-    lengths = {v.claim: v.length for v in verdict.violations if v.claim != GOAL.name}
-    nearest = {claim.name: plain.first_violation(reached, claim) for claim in claims}
-    assert lengths == {name: found[0] for name, found in nearest.items() if found}, seed
-    return True
-
-
-def test_who_follows_the_told_run_finds_the_claim_broken_at_its_end_and_not_before() -> None:
-    """Fails if a driver that follows the run judges it otherwise than the checker did."""
-    followed = dict.fromkeys((claim.name for claim in DRAWN), 0)
-    for seed in range(90):
-        machine, model = drawn_watchers(seed) if seed % 2 else drawn(seed)
-        try:
-            verdict = check(machine, model, [*DRAWN, NOTHING], 600)
-        except (ProtocolError, StartError):
-            continue
-        for violation in verdict.violations:
-            claim = next(claim for claim in DRAWN if claim.name == violation.claim)
-            following = Following(claim)
-            *before, last = [following.judge(row) for row in rows_of(machine, violation.trace)]
-            assert not any(before), (seed, claim.name)
-            assert last == violation.witness, (seed, claim.name)
-            followed[claim.name] += 1
-    # One move concerns one node.
-    assert followed.pop("elections-end-one-by-one") == 0
-    assert min(followed.values()) > 2, followed
-
-
-def rows_of(machine: Machine[Any], trace: Trace) -> list[Row]:
-    """What the simulator shows of the run, at its start and after every move."""
-    rows: list[Row] = []
-
-    def watch(cluster: Cluster) -> None:
-        moves = sum(not is_consequence(step) for step in cluster.steps)
-        rows[moves:] = [cluster.row()]
-
-    run_script(script_of(trace), lambda name: (same(machine), "sound"), watch=watch)
-    return rows
