@@ -19,7 +19,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# What is started in the background ignores Ctrl-C, and so would every process that a test interrupts.
+# What runs in the background ignores Ctrl-C, and so would every process that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
