@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from electorate import sync
-    from electorate.leadership.directory import ClusterMismatch
     from electorate.leadership.engine import Leader, TransferFailed
-    from electorate.leadership.membership import Removed
+    from electorate.leadership.members.directory import ClusterMismatch
+    from electorate.leadership.members.membership import Removed
+    from electorate.leadership.members.register import MembersUnchanged
     from electorate.leadership.node import Node
     from electorate.leadership.offices import NodeStopped
     from electorate.leadership.pace import Pace
-    from electorate.leadership.register import MembersUnchanged
     from electorate.leadership.term import LeadershipLost, Term
     from electorate.net.network import IdTaken
     from electorate.net.store import StoreError
@@ -57,19 +57,19 @@ __all__ = [
 _HOMES = {
     "Aborted": "transactions.draft",
     "Cluster": "transactions.cluster",
-    "ClusterMismatch": "leadership.directory",
+    "ClusterMismatch": "leadership.members.directory",
     "Damaged": "transactions.resource",
     "IdTaken": "net.network",
     "Leader": "leadership.engine",
     "LeadershipLost": "leadership.term",
-    "MembersUnchanged": "leadership.register",
+    "MembersUnchanged": "leadership.members.register",
     "Node": "leadership.node",
     "NodeStopped": "leadership.offices",
     "OutcomeUnknown": "transactions.draft",
     "Pace": "leadership.pace",
     "Postgres": "transactions.postgres",
     "Refused": "transactions.resource",
-    "Removed": "leadership.membership",
+    "Removed": "leadership.members.membership",
     "Sqlite": "transactions.sqlite",
     "StoreError": "net.store",
     "Term": "leadership.term",

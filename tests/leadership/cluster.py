@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from electorate.leadership.engine import Leader
+from electorate.leadership.members.place import number
 from electorate.leadership.node import Election, Node
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import number
 from electorate.leadership.term import Term
 from tests.net.cluster import free_addresses
 

@@ -20,7 +20,7 @@ from benchmarks.engine import ROOT
 from electorate import Pace
 from electorate.cli.fleet import free_ports
 from electorate.leadership.engine import Engine
-from electorate.leadership.place import number
+from electorate.leadership.members.place import number
 from tests.leadership.cluster import run, running, until
 from tests.net.process import on_linux
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from electorate.leadership.directory import ClusterMismatch
-from electorate.leadership.membership import Removed
+from electorate.leadership.members.directory import ClusterMismatch
+from electorate.leadership.members.membership import Removed
+from electorate.leadership.members.register import MembersUnchanged
 from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
-from electorate.leadership.register import MembersUnchanged
 from electorate.leadership.sync import Node as SyncNode
 from tests.leadership.cluster import PACE, Cluster, idle, run, running, until
 from tests.net.cluster import free_addresses

@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.leadership.engine import Leader, TransferFailed
+from electorate.leadership.members.place import number
 from electorate.leadership.node import Election
 from electorate.leadership.offices import NodeStopped
-from electorate.leadership.place import number
 from electorate.leadership.term import LeadershipLost, Term
 from electorate.net.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from electorate.leadership.group_term import GroupTerm
+from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.node import Node
 from electorate.leadership.term import LeadershipLost
 from electorate.testing import Cluster, TwoLeaders

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from electorate.core import NodeId
 from electorate.leadership.letter import Letter, Standing
-from electorate.leadership.membership import Membership
+from electorate.leadership.members.membership import Membership
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from electorate.core import NodeId
 from electorate.leadership.kind import Safety
+from electorate.leadership.members.place import Place, named, number, places
 from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place, named, number, places
 from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
 

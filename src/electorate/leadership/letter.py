@@ -3,7 +3,7 @@
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.directory import Acquaintances
+from electorate.leadership.members.directory import Acquaintances
 from electorate.net.frame import FRAME_MAX
 
 BUNDLE_MAX = FRAME_MAX // 4

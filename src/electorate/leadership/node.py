@@ -15,7 +15,7 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.leadership.engine import Engine, Leader, TransferFailed
-from electorate.leadership.group_term import GroupTerm, OnMerge
+from electorate.leadership.group.term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
 from electorate.leadership.kind import Safety
 from electorate.leadership.pace import Pace

@@ -15,8 +15,7 @@ from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
-from electorate.leadership.directory import Directory
-from electorate.leadership.groups import Groups
+from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.letter import (
     Bundle,
@@ -29,12 +28,13 @@ from electorate.leadership.letter import (
     Stranger,
     decoder,
 )
-from electorate.leadership.membership import Membership
+from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.membership import Membership
+from electorate.leadership.members.place import Place
+from electorate.leadership.members.register import REGISTER, Register
 from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place
-from electorate.leadership.register import REGISTER, Register
 from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import Sweep
 from electorate.net.clock import now_ms

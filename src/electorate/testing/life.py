@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from electorate.core import NodeId
-from electorate.leadership.membership import Removed
+from electorate.leadership.members.membership import Removed
 from electorate.leadership.offices import Offices
 from electorate.net.detector import HeartbeatDetector
 from electorate.net.frame import Hello

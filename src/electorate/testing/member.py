@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from electorate.core.turn import TrustedTurns
+from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import number
 from electorate.testing.clock import Clock
 from electorate.testing.engine import SimulatedEngine
 from electorate.testing.life import Life

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from electorate.leadership.group import GroupOffice
+from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office
 from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import NodeId
-from electorate.leadership.place import Place
+from electorate.leadership.members.place import Place
 from electorate.net.frame import Hello
 from electorate.net.link import Address
 from electorate.net.store import Store

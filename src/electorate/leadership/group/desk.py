@@ -9,9 +9,9 @@ import msgspec
 
 from electorate.core import Machine, Members, Message, NodeId, Turns
 from electorate.core.codec import Codec
-from electorate.leadership.directory import Directory
-from electorate.leadership.group import GroupOffice
+from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.letter import Letter, Ranks, Said
+from electorate.leadership.members.directory import Directory
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
 from electorate.net.guest import Host

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
-from electorate.leadership.directory import Directory
 from electorate.leadership.letter import Known, Letter
+from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.place import Place
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
-from electorate.leadership.place import Place
 from electorate.leadership.term import Term
 from electorate.protocols.mandate.message import Add, Listed, Remove
 from electorate.protocols.mandate.roster import Roster

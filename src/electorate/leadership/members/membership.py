@@ -8,11 +8,11 @@ from typing import Protocol
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.directory import Directory
 from electorate.leadership.letter import Known, Letter
+from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.register import Register
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
-from electorate.leadership.register import Register
 from electorate.protocols.mandate.roster import Roster
 
 log = logging.getLogger("electorate")

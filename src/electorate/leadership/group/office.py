@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from electorate.core import Event, Message, NodeId, Received, Stable, State, Turns
-from electorate.leadership.group_term import GroupTerm
-from electorate.leadership.newcomer import Newcomers
+from electorate.leadership.group.newcomer import Newcomers
+from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.net.instance import Instance

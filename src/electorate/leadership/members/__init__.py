@@ -1,0 +1,1 @@
+"""Who the members are, where they are, and how that changes."""
