@@ -73,3 +73,26 @@ def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> 
     model = Model(setting, case.budget, Bounds(counter=case.counter))
     claims = [CLAIMS[name] for name in case.claims.split()]
     return check(machine, model, claims, states_max, engine=engine)
+
+
+def applied(
+    form: str,
+    rules: str,
+    budget: Budget,
+    delay_min: int = 0,
+    claims: str = "M1 M2 M3 M4 M5 M6 M7",
+) -> Case:
+    """What applications run, over Foremost; everybody stands, and all are as good."""
+    return Case(
+        f"rounds=2 {rules}",
+        3,
+        budget,
+        claims,
+        "foremost",
+        Clock.BOUNDED,
+        delay_min=delay_min,
+        counter=8,
+        attributes=(1, 1, 1),
+        form=form,
+        strongest="highest",
+    )

@@ -141,3 +141,27 @@ def test_a_change_must_be_decided_by_whoever_is_in_office() -> None:
     assert judge("M6", listed({1: 1}, GROWN, FIRST, FIRST, FIRST)) == Witness((1,), text)
     assert judge("M6", listed({1: 1}, GROWN.decided(), GROWN, GROWN, FIRST)) is None
     assert judge("M6", listed({}, GROWN, GROWN, GROWN, FIRST)) is None
+
+
+def followed(*others: Standing | None, absent: Absent = NONE) -> Row:
+    """Node 1 is in office with token 2, and this is how the others stand."""
+    held = row({1: 2})
+    return Row(held.members, (held.standings[0], *others), absent, held.stables)
+
+
+def test_whoever_is_in_office_must_be_known_to_those_it_reaches() -> None:
+    follows, alone = Standing(Status.NORMAL, 1, token=2), Standing(Status.ELECTION)
+    unknown = Witness((1, 3), "1 is in office with token 2, and 3 does not know it")
+    assert judge("M7", followed(follows, alone)) == unknown
+    assert judge("M7", followed(follows, Standing(Status.NORMAL, 1, token=1))) == unknown
+    assert judge("M7", followed(follows, alone, absent=frozenset({(1, 3)}))) is None
+    assert judge("M7", followed(follows, follows)) is None
+    assert judge("M7", followed(follows, None)) is None
+    assert judge("M7", row({})) is None
+
+
+def test_who_is_no_member_need_not_know() -> None:
+    follows, alone = Standing(Status.NORMAL, 1, token=2), Standing(Status.ELECTION)
+    lists = listed({1: 2}, FIRST, FIRST, FIRST, FIRST)
+    seen = (lists.standings[0], follows, follows, alone)
+    assert judge("M7", Row(lists.members, seen, stables=lists.stables)) is None

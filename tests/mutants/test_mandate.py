@@ -13,7 +13,7 @@ import pytest
 from electorate.check import Budget, Liveness, Result, board
 from electorate.check.part import LocalCard
 from electorate.trace import Clock
-from tests.check.mandate import BARE, Case, judged
+from tests.check.mandate import BARE, Case, applied, judged
 
 ASKED = Budget(asks=2)
 CRASHED = Budget(crashes=1, recoveries=1, asks=2)
@@ -28,7 +28,7 @@ SAFETY = [
     ("release=asked", ASKED, "M3", 9),
     ("count=reply", ASKED, "M3", 9),
     ("granted=1", ASKED, "M3", 8),
-    pytest.param("void=own", ASKED, "M1", 19, marks=pytest.mark.slow),
+    ("yields=any", ASKED, "M1", 9),
     pytest.param("rounds=1", ASKED, "M3", 13, marks=pytest.mark.slow),
 ]
 """Rule, budget, the claim that it breaks and in how many moves: three nodes, bounded clocks."""
@@ -68,6 +68,15 @@ def test_an_office_that_does_not_end_first_comes_back(
     late = judged(case, engine="python")
     assert late.claims == {claim: Result.VIOLATED}
     assert [violation.length for violation in late.violations] == [8]
+
+
+def test_who_restarts_while_it_claims_may_never_know_who_is_in_office() -> None:
+    """Unless a voter that is free grants more time to one in office, whatever it has promised."""
+    back = applied("application", "base=3", Budget(crashes=1, recoveries=1), 1, "M5 M7")
+    assert judged(back).liveness is Liveness.LIVE
+    left_out = judged(back._replace(rules=f"{back.rules} yields=never"))
+    assert left_out.claims == {"M5": Result.HOLDS, "M7": Result.VIOLATED}
+    assert [violation.length for violation in left_out.violations] == [75]
 
 
 STAR = ((1, 2), (2, 3), (2, 4))

@@ -160,6 +160,18 @@ def the_members_are_decided(row: Row) -> Witness | None:
     return None
 
 
+def the_holder_is_known(row: Row) -> Witness | None:
+    """M7: who is in office is followed by every member that it reaches."""
+    members = _lists(row)[-1]
+    for holder, token in holders(row):
+        for node, standing in row.live():
+            follows = (standing.leader, standing.token) == (holder, token)
+            if not follows and node in members and row.linked(holder, node):
+                text = f"{holder} is in office with token {token}, and {node} does not know it"
+                return Witness((holder, node), text)
+    return None
+
+
 def _is_witness(row: Row, node: NodeId) -> bool:
     """Whether a node only votes: it has attribute 0 where others have one."""
     return any(row.members.attributes) and row.members.rank(node)[0] == 0
@@ -209,6 +221,13 @@ CLAIMS: dict[str, Claim] = {
             Kind.GOAL,
             "once nothing fails any more, whoever is in office has members that are decided",
             the_members_are_decided,
+            sights=frozenset({Sight.STABLES}),
+        ),
+        Claim(
+            "M7",
+            Kind.GOAL,
+            "once nothing fails any more, whoever is in office is known to all whom it reaches",
+            the_holder_is_known,
             sights=frozenset({Sight.STABLES}),
         ),
     )

@@ -27,19 +27,18 @@ def poll(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask everybody whether it is free. Nothing has to be saved for that."""
     me = frozenset({s.me})
     silent = s.silent and terms.rules.silence == "told"
-    asking = replace(s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.epoch)
+    asking = replace(s, phase=Phase.POLLING, votes=me, reached=me, heard=s.stable.promise.highest)
     return asking, [*terms.to_others(s, Poll(silent)), terms.set(Wait.ANSWER)]
 
 
 def claim(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Promise myself an epoch above all that I know of, and ask everybody to grant it."""
     promise = s.stable.promise
-    epoch = max(s.heard, promise.epoch, s.stable.roster.version[0] * terms.rules.era) + 1
+    epoch = max(s.heard, promise.highest, s.stable.roster.version[0] * terms.rules.era) + 1
     if terms.rules.epoch == "keep" and promise.holder == s.me:
         epoch = promise.epoch
     stable = replace(s.stable, promise=Promise(epoch, s.me))
     claiming = replace(s, **{**AT_REST, "stable": stable, "bound": None, "phase": Phase.CLAIMING})
-    claiming = replace(claiming, failed=False)
     s, asked = _ask(terms, claiming)
     return _counted(terms, s, [*asked, terms.set(Wait.ANSWER)])
 
@@ -88,7 +87,6 @@ def withdraw(terms: Terms, s: AnyState, over: Wait | None) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
     ended: list[Effect] = [CancelTimer(w) for w in (Wait.ANSWER, _idle(s)) if w != over]
     released = terms.to_others(s, Release(s.stable.promise.epoch))
-    s = replace(s, failed=terms.rules.void == "failed")
     return wait(s, [*ended, *released, terms.back_off(s.me)])
 
 
@@ -146,7 +144,8 @@ def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Open a round: its lease counts from now."""
     epoch, roster = s.stable.promise.epoch, s.stable.roster
     is_first = roster.version == FIRST
-    asking = Claim(epoch, s.round) if is_first else Decree(epoch, s.round, roster)
+    held = s.office is not None and terms.rules.yields == "held"
+    asking = Claim(epoch, s.round, held) if is_first else Decree(epoch, s.round, roster, held)
     asked = terms.to_others(s, asking)
     leases = [terms.set(_idle(s))] if terms.rules.count == "request" else []
     return replace(s, votes=frozenset({s.me})), [*asked, *leases]

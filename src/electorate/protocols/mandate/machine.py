@@ -163,9 +163,11 @@ class Mandate(Electing):
                 s, more = candidate.claim(self.terms, s)
         return s, [*effects, *more]
 
-    def _claimed(self, s: AnyState, j: NodeId, asked: Grant, roster: Roster) -> Result[AnyState]:
+    def _claimed(
+        self, s: AnyState, j: NodeId, claim: Claim | Decree, roster: Roster
+    ) -> Result[AnyState]:
         s, effects = self._notice(s, j, silent=False)
-        s, more = voter.answer_claim(self.terms, s, j, asked, roster)
+        s, more = voter.answer_claim(self.terms, s, j, claim, roster)
         return s, [*more, *effects]
 
     def _hear(self, s: AnyState, j: NodeId, message: Message) -> Result[AnyState]:
@@ -175,12 +177,12 @@ class Mandate(Electing):
                 return s, [voter.answer_poll(s, j), *effects]
             case Back():
                 return self._notice(s, j, silent=False)
-            case Claim(epoch, number):
-                return self._claimed(s, j, Grant(epoch, number), Roster())
+            case Claim():
+                return self._claimed(s, j, message, Roster())
             case Decree() | Listed() if not self.rules.base:
                 return s, []
-            case Decree(epoch, number, roster):
-                return self._claimed(s, j, Grant(epoch, number), roster)
+            case Decree(roster=roster):
+                return self._claimed(s, j, message, roster)
             case Listed(roster) if change.is_heeded(self.terms, s, roster):
                 return candidate.heed(self.terms, s, roster)
             case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:

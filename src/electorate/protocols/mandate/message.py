@@ -25,10 +25,11 @@ class Back(Message):
 
 
 class Claim(Message):
-    """Grant me this epoch, or go on granting it; I count how often I ask."""
+    """Grant me this epoch, or, as it is held, go on granting it; I count how often I ask."""
 
     epoch: int
     round: int
+    held: bool = False
 
 
 class Grant(Message):
@@ -39,11 +40,12 @@ class Grant(Message):
 
 
 class Decree(Message):
-    """Grant me this epoch, or go on granting it; and these are the members."""
+    """The same; and these are the members."""
 
     epoch: int
     round: int
     roster: Roster
+    held: bool = False
 
 
 class Listed(Message):

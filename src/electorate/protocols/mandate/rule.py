@@ -46,10 +46,11 @@ class MandateRules(OverRules):
     """Whether a node that has claimed before claims a new epoch."""
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
-    void: Literal["never", "failed", "own"] = "never"
-    """Which promises to myself do not bind me: of no claim, of one that failed, of any.
+    yields: Literal["never", "held", "any"] = "never"
+    """To whom a free node grants an epoch though it has promised that one, or a higher one, to
+    another: to nobody; to whoever is in office with it; that one to anybody.
 
-    Where two have claimed the same epoch, `failed` wins the loser back as a voter.
+    With `held`, whoever has claimed in vain, and its voters, come to know the one in office.
     """
     grants: Literal["free", "always"] = "free"
     """Whether a node that is bound refuses others."""
@@ -97,7 +98,7 @@ Where messages may take any time nothing else depends on T. An office is not to 
 """
 
 APPLICATION = MandateRules(
-    void="failed", witness="zero", named="priority", base=1, changes="told", era=10**9
+    yields="held", witness="zero", named="priority", base=1, changes="told", era=10**9
 )
 """What the nodes of applications run, over Foremost. Who does not stand has priority 0; of those
 who do, the one of the highest priority is named, and whoever holds the office keeps it. The members

@@ -48,6 +48,21 @@ class Promise(Value):
 
     epoch: int = 0
     holder: NodeId | None = None
+    above: int = 0
+    """A higher one that it has granted before; 0 if there is none."""
+
+    @property
+    def highest(self) -> int:
+        """Whoever claims has to exceed this."""
+        return max(self.epoch, self.above)
+
+    def is_of(self, epoch: int, holder: NodeId) -> bool:
+        """Whether it is the promise of that epoch to that node."""
+        return (self.epoch, self.holder) == (epoch, holder)
+
+    def yielded(self, epoch: int, holder: NodeId) -> "Promise":
+        """What I have granted now, without forgetting what I have promised before."""
+        return Promise(epoch, holder, self.highest if self.highest > epoch else 0)
 
 
 class MandateStable(Stable, Generic[Kept]):
@@ -71,8 +86,6 @@ class MandateState(State, Generic[Inner, Kept]):
     """Who is free for me, or has granted the present round; nobody while none is open."""
     reached: frozenset[NodeId] = NOBODY
     """Who has answered my poll, free or not."""
-    failed: bool = False
-    """Whether my last claim in this life came to nothing."""
     heard: int = 0
     """The highest epoch in the answers to my poll."""
     office: Wait | None = None

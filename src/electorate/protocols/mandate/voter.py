@@ -8,35 +8,43 @@ from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send
 from electorate.protocols.mandate import change
-from electorate.protocols.mandate.message import Bound, Free, Grant, Listed, Release, Wish
+from electorate.protocols.mandate.message import (
+    Bound,
+    Claim,
+    Decree,
+    Free,
+    Grant,
+    Listed,
+    Release,
+    Wish,
+)
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
-from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Wait
+from electorate.protocols.mandate.state import OWN, AnyState, Phase, Wait
 
 
 def answer_poll(s: AnyState, j: NodeId) -> Send:
     """Say whether j could have my vote."""
-    return Send(j, Free(s.stable.promise.epoch) if _is_free_for(s, j) else Bound())
+    return Send(j, Free(s.stable.promise.highest) if _is_free_for(s, j) else Bound())
 
 
 def answer_claim(
-    terms: Terms, s: AnyState, j: NodeId, asked: Grant, roster: Roster
+    terms: Terms, s: AnyState, j: NodeId, claim: Claim | Decree, roster: Roster
 ) -> Result[AnyState]:
     """Grant, for the first time or once more; who is refused hears nothing, or of a newer list."""
     if s.stable.roster.is_newer(roster):
         return s, [Send(j, Listed(s.stable.roster))]
-    promise = Promise(asked.epoch, j)
-    is_kept = promise == s.stable.promise or asked.epoch > s.stable.promise.epoch
+    promise = s.stable.promise
+    is_kept = promise.is_of(claim.epoch, j) or claim.epoch > promise.highest
     is_free = _is_free_for(s, j) or (terms.rules.grants == "always" and s.phase not in OWN)
-    if not ((is_kept or _is_void(terms, s, asked.epoch)) and is_free):
+    if not ((is_kept or _yields(terms, s, claim)) and is_free):
         return s, []
     effects: list[Effect] = []
     if s.phase is Phase.POLLING and not s.silent:
         s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
-    if s.stable.promise != promise:
-        s = replace(s, stable=replace(s.stable, promise=promise), failed=False)
+    s = replace(s, stable=replace(s.stable, promise=promise.yielded(claim.epoch, j)))
     s, binding = bind(terms, change.adopt(s, roster), j)
-    return s, [*effects, *binding, Send(j, asked)]
+    return s, [*effects, *binding, Send(j, Grant(claim.epoch, claim.round))]
 
 
 def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
@@ -64,7 +72,7 @@ def free(terms: Terms, s: AnyState) -> Result[AnyState]:
 def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Result[AnyState]:
     """Be free by the holder's own word, or bound to its heir; an heir is bound to itself."""
     effects: list[Effect] = []
-    if s.bound == j and s.stable.promise == Promise(release.epoch, j):
+    if s.bound == j and s.stable.promise.is_of(release.epoch, j):
         s, effects = free(terms, s)
         if release.heir not in (None, s.me) and release.heir in terms.voters(s):
             return bind(terms, s, release.heir)
@@ -82,15 +90,14 @@ def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
 
 
-def _is_void(terms: Terms, s: AnyState, epoch: int) -> bool:
-    """Whether I promised that epoch to nobody but myself, and to no purpose.
+def _yields(terms: Terms, s: AnyState, claim: Claim | Decree) -> bool:
+    """Whether I grant it though I have promised this epoch to another, or a higher one.
 
-    A claim that has failed is never taken up again. One that I have held must not be taken for one
-    that I have not: a claim of somebody else may still be on its way, as old as mine.
+    Who holds an epoch has the promise of a majority, so nobody else ever will; to stay in office
+    it needs no more than that voters are bound to nobody else.
     """
-    if s.stable.promise != Promise(epoch, s.me):
-        return False
-    return {"failed": s.failed, "own": True, "never": False}[terms.rules.void]
+    is_first_come = terms.rules.yields == "any" and claim.epoch == s.stable.promise.epoch
+    return claim.held or is_first_come
 
 
 def _is_free_for(s: AnyState, j: NodeId) -> bool:
