@@ -132,7 +132,7 @@ def test_a_claim_under_an_older_list_is_withdrawn() -> None:
 def test_a_holder_asks_for_more_time_under_the_new_list_at_once(told: str) -> None:
     node = holding()
     node.take(Asked(Adopt(PENDING)) if told == "asked" else Received(2, Listed(PENDING)))
-    assert node.said == [(2, Decree(1, 1, PENDING)), (3, Decree(1, 1, PENDING))]
+    assert node.said == [(2, Decree(1, 1, PENDING, True)), (3, Decree(1, 1, PENDING, True))]
     node.hear(Grant(1, 1), 3)
     assert node.state.votes, "the new list has not agreed yet"
     node.hear(Grant(1, 1), 2)
