@@ -16,46 +16,42 @@ from tests.check.mandate import BARE, SHORT, Case, applied, judged
 SET = Order.SET
 FREE = Clock.UNBOUNDED
 ONE_BACK = Budget(crashes=1, recoveries=1, asks=2)
-YIELDING = f"{BARE} yields=held"
+STATES_MAX = 100_000_000
 
 SAFE = [
     # Whatever the network loses, doubles, delays and turns round.
-    (Case(BARE, 2, ONE_BACK, order=SET), 46_196),
+    (Case(BARE, 2, ONE_BACK, order=SET), 66_680),
     # Channels that keep their order, and nodes that crash or fall asleep.
-    (Case(BARE, 2, Budget(crashes=1, recoveries=1, pauses=1, asks=2)), 191_854),
+    (Case(BARE, 2, Budget(crashes=1, recoveries=1, pauses=1, asks=2)), 209_096),
     (Case(BARE, 3, Budget(crashes=1, recoveries=1, asks=1)), 526_221),
-    # Who is in office has more time also from those who had promised its epoch to another.
-    (Case(YIELDING, 3, ONE_BACK, counter=1), 352_537),
-    (Case(YIELDING, 3, Budget(pauses=1, asks=2), counter=1), 414_800),
-    (Case(YIELDING, 3, Budget(asks=2), order=SET, counter=1), 23_344),
+    # Two claim one epoch, once each.
+    (Case(BARE, 3, ONE_BACK, counter=1), 352_537),
+    (Case(BARE, 3, Budget(pauses=1, asks=2), counter=1), 414_800),
+    (Case(BARE, 3, Budget(asks=2), order=SET, counter=1), 23_344),
     # Without any clock a token is good for one term, and larger than all before its claim.
-    (Case(BARE, 2, Budget(1, 1, asks=2), "M1 M2", clock=FREE, order=SET), 26_130),
+    (Case(BARE, 2, Budget(1, 1, asks=2), "M1 M2", clock=FREE, order=SET), 32_992),
 ]
 
 LARGE = [
-    # The same, or a higher one.
-    (Case(YIELDING, 3, Budget(asks=2)), 7_447_936),
-    (Case(YIELDING, 3, Budget(losses=1, asks=2)), 21_872_197),
-    (Case(YIELDING, 3, Budget(pauses=1, asks=2)), 73_856_798),
-    (Case(YIELDING, 3, ONE_BACK), 79_091_437),
-    (Case(YIELDING, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 3_745_069),
-    (Case(BARE, 2, Budget(1, 1, asks=3), "M1 M2", clock=FREE, order=SET), 146_425),
-    (Case(BARE, 2, Budget(asks=3), order=SET), 75_011),
-    (Case(BARE, 2, Budget(asks=2), order=SET, counter=3), 258_662),
-    (Case(SHORT, 2, Budget(asks=1), order=SET, counter=3), 230_775),
+    (Case(BARE, 3, Budget(pauses=1, asks=2)), 73_856_798),
+    (Case(BARE, 3, ONE_BACK), 79_091_437),
+    (Case(BARE, 2, Budget(1, 1, asks=3), "M1 M2", clock=FREE, order=SET), 189_825),
+    (Case(BARE, 2, Budget(asks=3), order=SET), 106_103),
+    (Case(BARE, 2, Budget(asks=2), order=SET, counter=3), 546_346),
+    (Case(SHORT, 2, Budget(asks=1), order=SET, counter=3), 484_855),
     (Case(BARE, 3, Budget(pauses=1, asks=1)), 462_740),
-    (Case(BARE, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET, counter=4), 336_274),
-    (Case(BARE, 3, Budget(asks=2)), 4_297_696),
-    (Case(BARE, 3, Budget(losses=1, asks=2)), 12_715_639),
-    (Case(f"{BARE} lease=4 granted=6", 3, Budget(asks=2), drift=0.25), 14_525_548),
-    (Case(BARE, 2, Budget(asks=6), counter=3), 3_873_977),
-    (Case(BARE, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 1_233_229),
-    (Case(SHORT, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 368_194),
+    (Case(BARE, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET, counter=4), 543_418),
+    (Case(BARE, 3, Budget(asks=2)), 7_447_936),
+    (Case(BARE, 3, Budget(losses=1, asks=2)), 21_872_197),
+    (Case(f"{BARE} lease=4 granted=6", 3, Budget(asks=2), drift=0.25), 22_858_660),
+    (Case(BARE, 2, Budget(asks=6), counter=3), 7_375_161),
+    (Case(BARE, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 3_745_069),
+    (Case(SHORT, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 537_146),
 ]
 
 
 def expect_held(case: Case, states: int) -> None:
-    verdict = judged(case)
+    verdict = judged(case, STATES_MAX)
     assert verdict.result is Result.HOLDS
     assert verdict.sometimes["a leader was elected"]
     assert verdict.states == states
@@ -109,7 +105,7 @@ def test_lengths_that_cannot_work_are_refused(rule: str, drift: float, problem: 
 
 
 BOUNDED = Clock.BOUNDED
-ALL = "M1 M2 M3 M4 M5"
+ALL = "M1 M2 M3 M4 M5 M7"
 
 
 def timed(inner: str, nodes: int, budget: Budget, delay_min: int = 0, T: int = 1) -> Case:
@@ -127,7 +123,7 @@ def expect_live(case: Case, states: int, tau: int) -> None:
 
 
 LIVE = [
-    (timed("bully", 3, Budget(crashes=1)), 61_996, 17),
+    (timed("bully", 3, Budget(crashes=1)), 62_008, 17),
     (timed("invitation", 2, Budget(crashes=1)), 15_716, 16),
     (timed("park", 3, Budget(crashes=1), 1), 3_446, 16),
 ]
@@ -135,7 +131,7 @@ LIVE = [
 
 LIVE_LARGE = [
     (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 340_996, 36),
-    (timed("bully", 3, Budget(crashes=1, recoveries=1, losses=1), 1), 2_172_337, 21),
+    (timed("bully", 3, Budget(crashes=1, recoveries=1, losses=1), 1), 2_123_133, 21),
     (timed("bully", 4, Budget(crashes=1), 1), 171_486, 16),
 ]
 

@@ -21,24 +21,25 @@ THREE = Case("base=3 inner.rivals=12", 4, "M3", wishes=THREE_OF_FOUR, order=FIFO
 AT_ONCE = Case("base=3 inner.rivals=12", 4, ALL, THREE_AT_ONCE, order=FIFO)
 AGAINST = Case("base=4 inner.rivals=13", 5, "M3", TWO_AGAINST_EACH_OTHER, order=FIFO)
 ASKED = Budget(asks=2)
+STATES_MAX = 100_000_000
 
 SAFE = [
     (TWO._replace(budget=ASKED, bounds=Bounds(counter=2)), 3_884),
-    (THREE._replace(claims="M1 M2", budget=ASKED, bounds=Bounds(1, 2, 0)), 865_620),
-    (AT_ONCE._replace(clock=CLOCKS, bounds=Bounds(counter=2)), 326_295),
-    (AT_ONCE._replace(claims="M1 M2", bounds=Bounds(counter=2, firings=1)), 322_958),
+    (THREE._replace(claims="M1 M2", budget=ASKED, bounds=Bounds(1, 2, 0)), 2_020_224),
+    (AT_ONCE._replace(clock=CLOCKS, bounds=Bounds(counter=2)), 594_357),
+    (AT_ONCE._replace(claims="M1 M2", bounds=Bounds(counter=2, firings=1)), 592_590),
 ]
 LARGE = [
-    (THREE._replace(clock=CLOCKS, budget=ASKED, bounds=Bounds(1, 2)), 1_554_588),
-    (TWO._replace(budget=ASKED, bounds=Bounds(counter=3)), 6_366_976),
-    (TWO._replace(budget=Budget(1, 1, asks=1), bounds=Bounds(counter=3)), 4_793_272),
-    (AGAINST._replace(claims="M1 M2", bounds=Bounds(counter=3, firings=0)), 5_706_344),
-    (AGAINST._replace(clock=CLOCKS, bounds=Bounds(2, 3)), 20_745_849),
+    (THREE._replace(clock=CLOCKS, budget=ASKED, bounds=Bounds(1, 2)), 2_794_014),
+    (TWO._replace(budget=ASKED, bounds=Bounds(counter=3)), 18_236_530),
+    (TWO._replace(budget=Budget(1, 1, asks=1), bounds=Bounds(counter=3)), 13_690_784),
+    (AGAINST._replace(claims="M1 M2", bounds=Bounds(counter=3, firings=0)), 7_767_784),
+    (AGAINST._replace(clock=CLOCKS, bounds=Bounds(2, 3)), 50_193_364),
 ]
 
 
 def expect_held(case: Case, states: int) -> None:
-    verdict = judged(case)
+    verdict = judged(case, STATES_MAX)
     assert verdict.result is Result.HOLDS
     assert verdict.states == states
 

@@ -144,7 +144,7 @@ def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Open a round: its lease counts from now."""
     epoch, roster = s.stable.promise.epoch, s.stable.roster
     is_first = roster.version == FIRST
-    held = s.office is not None and terms.rules.yields == "held"
+    held = s.office is not None
     asking = Claim(epoch, s.round, held) if is_first else Decree(epoch, s.round, roster, held)
     asked = terms.to_others(s, asking)
     leases = [terms.set(_idle(s))] if terms.rules.count == "request" else []

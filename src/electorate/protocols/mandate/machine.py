@@ -83,7 +83,7 @@ class Mandate(Electing):
         "register": REGISTER,
     }
     promises = ("M1", "M2", "M3", "M4")
-    promises_over = ("M5", "M6")
+    promises_over = ("M5", "M6", "M7")
     assumptions = (Assumption.BOUNDED_CLOCKS,)
     assumptions_over = (Assumption.BOUNDED_DELAY,)
     growing = {"stable.promise.epoch": Growth.ORDER, "round": Growth.EQUALITY}

@@ -46,9 +46,9 @@ class MandateRules(OverRules):
     """Whether a node that has claimed before claims a new epoch."""
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
-    yields: Literal["never", "held", "any"] = "never"
+    yields: Literal["held", "never", "any"] = "held"
     """To whom a free node grants an epoch though it has promised that one, or a higher one, to
-    another: to nobody; to whoever is in office with it; that one to anybody.
+    another: to whoever is in office with it; to nobody; that one to anybody.
 
     With `held`, whoever has claimed in vain, and its voters, come to know the one in office.
     """
@@ -97,9 +97,7 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(
-    yields="held", witness="zero", named="priority", base=1, changes="told", era=10**9
-)
+APPLICATION = MandateRules(witness="zero", named="priority", base=1, changes="told", era=10**9)
 """What the nodes of applications run, over Foremost. Who does not stand has priority 0; of those
 who do, the one of the highest priority is named, and whoever holds the office keeps it. The members
 are those of another office, the register of the node."""

@@ -96,8 +96,13 @@ def _yields(terms: Terms, s: AnyState, claim: Claim | Decree) -> bool:
     Who holds an epoch has the promise of a majority, so nobody else ever will; to stay in office
     it needs no more than that voters are bound to nobody else.
     """
-    is_first_come = terms.rules.yields == "any" and claim.epoch == s.stable.promise.epoch
-    return claim.held or is_first_come
+    match terms.rules.yields:
+        case "held":
+            return claim.held
+        case "any":
+            return claim.epoch == s.stable.promise.epoch
+        case "never":
+            return False
 
 
 def _is_free_for(s: AnyState, j: NodeId) -> bool:
