@@ -1,4 +1,5 @@
-"""Whatever links there are: if some node reaches a majority, somebody comes into office.
+"""Whatever links there are: if some node reaches a majority, somebody comes into office (M5), and
+all whom it reaches come to know it (M7).
 
 On every graph of labelled nodes, from boot. Where the strongest node of a neighbourhood reaches no
 majority, it falls silent, and the next one stands.
@@ -27,7 +28,7 @@ def verdicts(inner: str, nodes: int, rules: str = "rounds=2", delay_min: int = 1
             rules,
             nodes,
             Budget(),
-            "M5",
+            "M5 M7",
             inner,
             Clock.BOUNDED,
             delay_min=delay_min,

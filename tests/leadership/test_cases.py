@@ -1,14 +1,18 @@
 """What a user sees: the rows of the table in docs/leadership.md that no other test has."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from electorate.leadership.engine import Leader, TransferFailed
+from electorate.leadership.members.place import number
+from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
-from tests.leadership.cluster import Cluster, run, running, until
+from electorate.net.store import StoreError
+from tests.leadership.cluster import PACE, Cluster, run, running, until
 
 
 def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_else(
@@ -130,6 +134,60 @@ def test_a_loop_that_is_blocked_beyond_the_end_of_its_term_finds_it_over(tmp_pat
             cluster.heal()
             await until(lambda: len(cluster.held) == 2)  # It stands again, and blocks again.
             assert "beyond it" not in went_on
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("moved", "problem"),
+    [(False, "electorate.db is in use by another process"), (True, "cannot listen on 127.0.0.1:")],
+)
+def test_a_node_that_is_started_twice_is_told_why_not(
+    moved: bool, problem: str, tmp_path: Path
+) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand()
+            leader = await cluster.led()
+            if moved:
+                cluster.folder = tmp_path / "elsewhere"
+            with pytest.raises((OSError, StoreError), match=problem):
+                await cluster.node(leader).__aenter__()
+            assert cluster.leads(leader), "which does not harm the first"
+
+    run(scene())
+
+
+def test_a_node_with_another_list_of_members_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        cluster = Cluster(tmp_path)
+        stranger = Node(cluster.places["c"], [cluster.places["a"]], tmp_path / "c", pace=PACE)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(cluster.stop)
+            await cluster.start("a", "b")
+            cluster.nodes["c"] = await stranger.__aenter__()
+            cluster.stand("a", "c")
+            await until(lambda: cluster.leads("a"))
+            await until(lambda: "hello from another cluster" in caplog.text)
+            assert not cluster.leads("c")
+
+    run(scene())
+
+
+def test_an_heir_that_dies_before_it_takes_over_leaves_the_leader_in_office(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand("a")
+            await cluster.led("a")
+            cluster.stand("b")
+            offices = cluster.nodes["a"]._engine.offices
+            await until(lambda: offices.stands_with(number("b"), "x"))
+            cluster.cut("b", "a", "c")
+            with pytest.raises(TransferFailed, match="a leads x after"):
+                await cluster.election("a").transfer("b")
+            assert cluster.leads("a")
 
     run(scene())
 

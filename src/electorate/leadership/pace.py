@@ -33,9 +33,9 @@ class Pace(msgspec.Struct, frozen=True):
     between the nodes can end a connection in their place (no proxy, no balancer, no NAT), and
     where no child of a process shares its connections or does its work (no fork without exec).
     """
-    beat_ms: int = 50
+    beat_ms: int = 100
     """How often nodes show each other that they are there."""
-    timeout_ms: int = 400
+    timeout_ms: int = 450
     """A node that has shown nothing for that long is suspect."""
 
     @property
