@@ -25,6 +25,7 @@ from electorate.core import (
     Status,
 )
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.message import Add, Ended, Remove, StepDown
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start
@@ -104,6 +105,29 @@ class Case(NamedTuple):
     order: Order = Order.BAG
     budget: Budget = Budget()
     bounds: Bounds = Bounds(counter=3)
+
+
+OLDER_LIST = Case(
+    "base=3 inner.rivals=12",
+    4,
+    "M1",
+    wishes={1: (Add(4), Remove(2))},
+    order=Order.FIFO,
+    budget=Budget(asks=2),
+    bounds=Bounds(2, 2, 0),
+)
+"""Who is in office changes the list, though another may have come into office since."""
+
+OVERTAKEN = Case(
+    "inner.rivals=12",
+    3,
+    "M3",
+    wishes={1: (StepDown(), Ended())},
+    clock=Clock.CLOCKS,
+    order=Order.SET,
+    budget=Budget(asks=2),
+)
+"""Who steps down and claims again is overtaken by its own words of the term before."""
 
 
 def judged(case: Case, states_max: int | None = None) -> Verdict:

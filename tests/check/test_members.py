@@ -9,7 +9,15 @@ import pytest
 from electorate.check import Bounds, Budget, Liveness, Result
 from electorate.protocols.mandate.message import Add, Remove
 from electorate.trace import Clock, Order
-from tests.check.members import THREE_AT_ONCE, TWO_AGAINST_EACH_OTHER, Case, judged, lasting
+from tests.check.members import (
+    OLDER_LIST,
+    OVERTAKEN,
+    THREE_AT_ONCE,
+    TWO_AGAINST_EACH_OTHER,
+    Case,
+    judged,
+    lasting,
+)
 
 CLOCKS, FIFO = Clock.CLOCKS, Order.FIFO
 ALL = "M1 M2 M3 M4"
@@ -25,16 +33,18 @@ STATES_MAX = 100_000_000
 
 SAFE = [
     (TWO._replace(budget=ASKED, bounds=Bounds(counter=2)), 3_884),
-    (THREE._replace(claims="M1 M2", budget=ASKED, bounds=Bounds(1, 2, 0)), 2_020_224),
-    (AT_ONCE._replace(clock=CLOCKS, bounds=Bounds(counter=2)), 594_357),
-    (AT_ONCE._replace(claims="M1 M2", bounds=Bounds(counter=2, firings=1)), 592_590),
+    (THREE._replace(claims="M1 M2", budget=ASKED, bounds=Bounds(1, 2, 0)), 865_620),
+    (AT_ONCE._replace(clock=CLOCKS, bounds=Bounds(counter=2)), 337_575),
+    (AT_ONCE._replace(claims="M1 M2", bounds=Bounds(counter=2, firings=1)), 340_142),
+    (OVERTAKEN._replace(claims=ALL, bounds=Bounds(counter=2)), 1_336_207),
 ]
 LARGE = [
-    (THREE._replace(clock=CLOCKS, budget=ASKED, bounds=Bounds(1, 2)), 2_794_014),
-    (TWO._replace(budget=ASKED, bounds=Bounds(counter=3)), 18_236_530),
-    (TWO._replace(budget=Budget(1, 1, asks=1), bounds=Bounds(counter=3)), 13_690_784),
-    (AGAINST._replace(claims="M1 M2", bounds=Bounds(counter=3, firings=0)), 7_767_784),
-    (AGAINST._replace(clock=CLOCKS, bounds=Bounds(2, 3)), 50_193_364),
+    (OLDER_LIST._replace(claims="M1 M2"), 21_533_593),
+    (THREE._replace(clock=CLOCKS, budget=ASKED, bounds=Bounds(1, 2)), 2_017_116),
+    (TWO._replace(budget=ASKED, bounds=Bounds(counter=3)), 14_554_524),
+    (TWO._replace(budget=Budget(1, 1, asks=1), bounds=Bounds(counter=3)), 11_753_864),
+    (AGAINST._replace(claims="M1 M2", bounds=Bounds(counter=3, firings=0)), 5_706_344),
+    (AGAINST._replace(clock=CLOCKS, bounds=Bounds(2, 3)), 23_477_782),
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from electorate.leadership import sync
 from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
@@ -216,6 +217,20 @@ def test_a_term_in_a_thread_ends_its_block_quietly_and_lets_other_errors_out(
     with pytest.raises(LeadershipLost), Term("x", 8, Nobody(), 0.0):
         raise LeadershipLost("x", 7)
     assert ended == [7, 8]
+
+
+def test_work_in_a_thread_is_done_in_every_term_and_something_after_each(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def work(term: Term) -> None:
+        done.append("work")
+        if len(done) > 2:
+            raise KeyError("enough")
+
+    place = Cluster(tmp_path, "a").places["a"]
+    with sync.Node(place, [], tmp_path / "a", pace=PACE) as node, pytest.raises(KeyError):
+        node.election("x").run(work, lambda term: done.append("stopped"))
+    assert done == ["work", "stopped", "work", "stopped"]
 
 
 def test_asyncio_is_told_to_say_async_with() -> None:

@@ -14,6 +14,8 @@ from electorate.protocols.mandate.state import AnyState
 from electorate.simulate.script import ScriptError
 from electorate.trace import Clock, Order
 from tests.check.members import (
+    OLDER_LIST,
+    OVERTAKEN,
     THREE_ADDED,
     THREE_AT_ONCE,
     TWO_AGAINST_EACH_OTHER,
@@ -39,6 +41,7 @@ MUTANTS = [
     ("next_change=any", leased(AT_ONCE), 15),
     ("pending=new", AGAINST, 7),
     ("pending=new", leased(AGAINST), 10),
+    ("yields=blindly", OVERTAKEN, 17),
 ]
 
 
@@ -50,6 +53,12 @@ def test_the_checker_kills_this_mutant(rule: str, case: Case, moves: int) -> Non
     sound = judged(case, STATES_MAX)
     assert sound.violations == ()
     assert sound.depth >= moves or sound.result is Result.HOLDS
+
+
+def test_who_has_promised_a_larger_token_must_not_help_an_older_holder_to_change_the_list() -> None:
+    """That the sound form holds there is among the large verdicts."""
+    verdict = judged(OLDER_LIST._replace(rules=f"{OLDER_LIST.rules} yields=blindly"))
+    assert [violation.length for violation in verdict.violations] == [25]
 
 
 @pytest.mark.slow

@@ -82,9 +82,13 @@ def test_a_hello_may_not_be_as_long_as_other_frames(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason", "taken"),
     [
-        ({"cluster": "other"}, "hello from another cluster", False),
-        ({"node": 9}, "hello from a stranger", False),
-        ({"node": -1}, "hello from a stranger", False),
+        (
+            {"cluster": "other"},
+            "hello from another cluster: all nodes need the same members and settings",
+            False,
+        ),
+        ({"node": 9}, "hello from a stranger: it is no member here", False),
+        ({"node": -1}, "hello from a stranger: it is no member here", False),
         ({"node": 1}, "hello from a second node 1: that is me", True),
         ({"node": 2}, "hello from a second node 2 while the first is live", True),
         ({"to": 3}, "hello to node 3: this is node 1", False),

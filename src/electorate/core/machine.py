@@ -49,7 +49,7 @@ class Assumption(StrEnum):
 
 
 class Growth(StrEnum):
-    """How a number that never stops growing is compared; the checker folds it accordingly."""
+    """How a number that never stops growing is compared; the checker cuts at it (`--counter`)."""
 
     EQUALITY = "equality"
     ORDER = "order"

@@ -69,8 +69,8 @@ class Candidacies:
             self._candid[office] = None
             self._unheard = hall.alive - {hall.me}
             self._awaited = self._questions + 1
-            # As long as question and answer take: two that claim the same office at once lose much
-            # time, and the one that yields is no help to the other during that term.
+            # As long as question and answer take: where two claim the same office at once, it may
+            # be empty until one of them has stood back.
             answered_s = (2 * hall.pace.T_ms + hall.pace.P_ms) / 1000
             loop = asyncio.get_running_loop()
             loop.call_later(answered_s, hall.enter_here, self._stand_too)

@@ -186,7 +186,10 @@ class Engine(ABC):
     def unchanged(self, office: Seat) -> str:
         """What is wrong when nothing has come of a wish."""
         leader = self.told(office.seen).leader or "nobody"
-        return f"{leader} leads {office.name} after {self.patience_s:.1f} s"
+        return (
+            f"{leader} leads {office.name} after {self.patience_s:.1f} s: either the work there "
+            "has not ended, or the heir was not heard of by a majority"
+        )
 
     def _quietly(self, act: Callable[[], None]) -> None:
         with suppress(NodeStopped):

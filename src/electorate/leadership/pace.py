@@ -38,6 +38,20 @@ class Pace(msgspec.Struct, frozen=True):
     timeout_ms: int = 450
     """A node that has shown nothing for that long is suspect."""
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.beat_ms <= self.timeout_ms // 2:
+            raise ValueError(
+                f"beat_ms={self.beat_ms} is not between 1 and {self.timeout_ms // 2}, half of "
+                "timeout_ms: a node would be suspect between two signs of life"
+            )
+        drift_max = (self.granted_ms - self.lease_ms) / (self.granted_ms + self.lease_ms)
+        if not 0 <= self.drift <= drift_max:
+            raise ValueError(
+                f"drift={self.drift} is not between 0 and {drift_max:.3f}: with T_ms={self.T_ms} "
+                f"and P_ms={self.P_ms} a voter is free {self.granted_ms - self.lease_ms} ms after "
+                "a term has ended, and no clock may be off by more than that"
+            )
+
     @property
     def timing(self) -> Timing:
         """What the machine is told about time."""

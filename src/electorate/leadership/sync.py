@@ -10,7 +10,7 @@ with sync.Node("a@10.0.0.1:7400", members=[...], data_dir="data") as node:
 import inspect
 import queue
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
@@ -27,6 +27,8 @@ from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 
 POLL_S = 0.1
+
+Work = Callable[[Term], object]
 
 
 class Election(ElectionHandle):
@@ -51,6 +53,16 @@ class Election(ElectionHandle):
             finally:
                 term.finish()
 
+    def run(self, work: Work, stopped: Work | None = None) -> None:
+        """Do this work in every term, and something after each; neither ever overlaps."""
+        for term in self.terms():
+            try:
+                with term:
+                    work(term)
+            finally:
+                if stopped is not None:
+                    stopped(term)
+
     def observe(self) -> Iterator[Leader]:
         """Who leads: the first item is the present; what was missed meanwhile is left out."""
         changes: queue.SimpleQueue[Leader] = queue.SimpleQueue()
@@ -67,7 +79,7 @@ class Election(ElectionHandle):
             end()
 
     def step_down(self) -> None:
-        """Have whoever leads give up its office, once its work has ended."""
+        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
         self._expect_quorum()
         self._order(None, self._has_gone())
 

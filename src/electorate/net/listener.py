@@ -179,11 +179,13 @@ class Listener:
         if not isinstance(hello, Hello):
             raise BadFrame("no hello")
         if self.cluster and hello.cluster != self.cluster:
-            raise BadFrame("hello from another cluster")
+            raise BadFrame(
+                "hello from another cluster: all nodes need the same members and settings"
+            )
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
-            raise BadFrame("hello from a stranger")
+            raise BadFrame("hello from a stranger: it is no member here")
         if hello.to != self._me:
             raise BadFrame(
                 f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"

@@ -10,7 +10,7 @@ from electorate.core.value import text_of
 from electorate.leadership.letter import Bundle, Letter, Ranks, Standing
 from electorate.leadership.offices import Offices
 from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
-from electorate.protocols.mandate.message import Claim, Grant, Poll
+from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.testing.network import LOST, Frame
 
 LINES_MAX = 100_000
@@ -36,7 +36,7 @@ class Sentence:
                 return silent
             case AreYouThere() | Here() | AreYouLeader():
                 return True
-            case Claim() | Grant():
+            case Claim() | Decree() | Grant():
                 return message.round > 0 and self._fate != LOST
         return False
 

@@ -15,6 +15,11 @@ from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.protocols.mandate.roster import Roster
 
+DOUBTED = (
+    "%s does not count on %s any more, which has another data folder than the one it knows: start "
+    "it with join=True, and have another member replace it"
+)
+
 log = logging.getLogger("electorate")
 
 
@@ -101,7 +106,7 @@ class Membership:
         """Another node knows this one by another memory."""
         if not self.is_doubted:
             name = self._house.directory.name(node)
-            log.error("%s does not count on this node any more", name)
+            log.error(DOUBTED, name, self._house.directory.me.name)
         self.is_doubted = True
 
     def expect_member(self) -> None:

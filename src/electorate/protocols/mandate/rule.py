@@ -28,10 +28,8 @@ class MandateRules(OverRules):
     """How much longer still, by lot. In place of a stagger it is not enough."""
     grace: Span = 4 * T
     """How long the work may take to end."""
-    preempt: Literal["priority", "never"] = "priority"
-    """Whether a node of a higher priority than the holder's asks for the office."""
     preempt_delay: Span = 20 * T
-    """For how long it follows that holder before it asks."""
+    """How long a node follows a holder of a lower priority before it asks for the office."""
     witness: Literal["ranked", "zero"] = "ranked"
     """Who only votes: who has priority 0 where others have one, or whoever has priority 0."""
     named: Literal["id", "priority"] = "id"
@@ -46,9 +44,10 @@ class MandateRules(OverRules):
     """Whether a node that has claimed before claims a new epoch."""
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
-    yields: Literal["held", "never", "any"] = "held"
+    yields: Literal["held", "blindly", "never", "any"] = "held"
     """To whom a free node grants an epoch though it has promised that one, or a higher one, to
-    another: to whoever is in office with it; to nobody; that one to anybody.
+    another: to whoever is in office with it; the same, even to change the members and by a claim
+    from before its present term; to nobody; that one to anybody.
 
     With `held`, whoever has claimed in vain, and its voters, come to know the one in office.
     """
@@ -179,7 +178,7 @@ class Terms(NamedTuple):
 
     def preempts(self, me: NodeId, holder: NodeId) -> bool:
         """Whether a node should lead rather than this holder."""
-        return self.rules.preempt == "priority" and self.priority(me) > self.priority(holder)
+        return self.priority(me) > self.priority(holder)
 
     def expect_sound(self) -> None:
         """Raise a ValueError if these lengths could cost the safety of offices, or every office."""

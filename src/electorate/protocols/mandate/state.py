@@ -60,6 +60,10 @@ class Promise(Value):
         """Whether it is the promise of that epoch to that node."""
         return (self.epoch, self.holder) == (epoch, holder)
 
+    def lets(self, epoch: int, holder: NodeId) -> bool:
+        """Whether it may be granted without going back on anything that was granted before."""
+        return epoch > self.highest or (self.is_of(epoch, holder) and epoch == self.highest)
+
     def yielded(self, epoch: int, holder: NodeId) -> "Promise":
         """What I have granted now, without forgetting what I have promised before."""
         return Promise(epoch, holder, self.highest if self.highest > epoch else 0)

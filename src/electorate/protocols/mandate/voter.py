@@ -20,7 +20,7 @@ from electorate.protocols.mandate.message import (
 )
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
-from electorate.protocols.mandate.state import OWN, AnyState, Phase, Wait
+from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Wait
 
 
 def answer_poll(s: AnyState, j: NodeId) -> Send:
@@ -35,9 +35,9 @@ def answer_claim(
     if s.stable.roster.is_newer(roster):
         return s, [Send(j, Listed(s.stable.roster))]
     promise = s.stable.promise
-    is_kept = promise.is_of(claim.epoch, j) or claim.epoch > promise.highest
+    is_promised = promise.lets(claim.epoch, j) or _yields(terms, promise, j, claim, roster)
     is_free = _is_free_for(s, j) or (terms.rules.grants == "always" and s.phase not in OWN)
-    if not ((is_kept or _yields(terms, s, claim)) and is_free):
+    if not (is_promised and is_free):
         return s, []
     effects: list[Effect] = []
     if s.phase is Phase.POLLING and not s.silent:
@@ -90,17 +90,23 @@ def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
 
 
-def _yields(terms: Terms, s: AnyState, claim: Claim | Decree) -> bool:
+def _yields(
+    terms: Terms, promise: Promise, j: NodeId, claim: Claim | Decree, roster: Roster
+) -> bool:
     """Whether I grant it though I have promised this epoch to another, or a higher one.
 
     Who holds an epoch has the promise of a majority, so nobody else ever will; to stay in office
-    it needs no more than that voters are bound to nobody else.
+    it needs no more than that voters are bound to nobody else. But a list is not decided by those
+    who have promised a higher epoch, and an old claim does not loosen what its sender has now.
     """
+    is_stale = promise.holder == j and claim.epoch < promise.epoch
     match terms.rules.yields:
         case "held":
+            return claim.held and not roster.is_pending and not is_stale
+        case "blindly":
             return claim.held
         case "any":
-            return claim.epoch == s.stable.promise.epoch
+            return claim.epoch == promise.epoch
         case "never":
             return False
 
