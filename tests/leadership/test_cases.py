@@ -1,8 +1,10 @@
 """What a user sees: the rows of the table in docs/leadership.md that no other test has."""
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from electorate.leadership.engine import Leader, TransferFailed
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
+from electorate.leadership.pace import Pace
 from electorate.leadership.term import LeadershipLost, Term
 from electorate.net.store import StoreError
 from tests.leadership.cluster import PACE, Cluster, run, running, until
@@ -173,6 +176,49 @@ def test_a_node_with_another_list_of_members_is_refused(
             await until(lambda: cluster.leads("a"))
             await until(lambda: "hello from another cluster" in caplog.text)
             assert not cluster.leads("c")
+
+    run(scene())
+
+
+def test_who_was_cut_off_and_stood_still_sees_the_others_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            cluster.stand()
+            await cluster.led()
+            engine = cluster.nodes["a"]._engine
+            cluster.cut("a", "b", "c")
+            await until(lambda: len(seen_by(cluster, "a")) == 1)
+            engine.do(time.sleep, 2 * cluster.pace.timeout_ms / 1000)
+            await until(lambda: "node a stood still" in caplog.text)
+            await asyncio.sleep(0.3)  # Its next life begins alone.
+            cluster.heal()
+            await until(lambda: len(seen_by(cluster, "a")) == 3)
+
+    run(scene())
+
+
+def seen_by(cluster: Cluster, name: str) -> frozenset[int]:
+    """Whom the office of a node goes by."""
+    state: Any = cluster.nodes[name]._engine.offices.office("x")._instance.state
+    return frozenset(state.alive)
+
+
+def test_who_had_promised_to_one_that_was_removed_since_starts_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path, pace=Pace(grace_ms=100, preempt_delay_ms=100)) as cluster:
+            cluster.stand("a")
+            await cluster.led("a")
+            await cluster.stop("a")
+            await cluster.nodes["b"].remove_member("a")
+            c = cluster.nodes["c"]._engine.offices.directory
+            await until(lambda: number("a") not in c.ids)
+            await cluster.stop("c")
+            await cluster.start("c")
+            await asyncio.sleep(0.3)  # It would ask the one that is gone for the office.
+            cluster.stand("c")
+            await until(lambda: cluster.leads("c"))
 
     run(scene())
 

@@ -139,7 +139,7 @@ class Office(Seat):
         deadline_ms = self._instance.deadline_ms(standing.until)
         is_new = seen != self._seen
         self._tell(seen)
-        if self.term is None and is_new:
+        if self.term is None and is_new and self.stands_with:
             self._give(self._term(standing.token, deadline_ms))
         if self.term is not None and self.term.token == standing.token:
             self.term.last(deadline_ms)

@@ -48,6 +48,7 @@ from electorate.protocols.mandate.state import MandateStable, Promise
 
 OfficeMandate = Mandate.over(Foremost)
 PREFIX = "office "
+PACE = "pace"
 REMIND_S = 1.0
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
@@ -56,6 +57,8 @@ BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
     "more of the processor, or a slower pace (a larger T_ms and P_ms at all nodes)"
 )
+
+SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"
 
 log = logging.getLogger("electorate")
 
@@ -87,6 +90,7 @@ class Offices(Guest):
         self._strain = Strain(pace.T_ms + pace.P_ms)
         self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
         self._reminding: asyncio.Task[None] | None = None
+        self._bound_until_ms = 0.0
         self._codec = Codec(self._machine("application", (me.id,), (0,)).machine)
 
     # --- the guest of a node ---
@@ -100,6 +104,7 @@ class Offices(Guest):
         self._standing = Sweep(host.enter, Seat.stand)
         self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
+        self._recall_pace()
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
@@ -112,12 +117,32 @@ class Offices(Guest):
         """The first life boots all elections; a later one finds them as they were."""
         self.alive = alive
         self._candidacies.announce(ask=True)
+        wait_ms = self._bound_until_ms - self.now_ms()
+        if self.lived.is_set():
+            self.reconsider(self.offices)
+            self.groups.viewed()
+        elif wait_ms > 0:
+            loop = asyncio.get_running_loop()
+            loop.call_later(wait_ms / 1000, self.host.enter, self._begin_life)
+        else:
+            self._begin_life()
+
+    def _begin_life(self) -> None:
         if not self.lived.is_set():
+            self.host.store.save({PACE: msgspec.msgpack.encode(self.pace.granted_ms)})
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind())
             self._booting.over([REGISTER, *self.offices])
             self.membership.enrol()
             self.groups.lives()
+
+    def _recall_pace(self) -> None:
+        """What was promised at a slower pace binds for as long as it did when it was promised."""
+        stored = self.host.store.load(PACE)
+        before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
+        if before_ms > self.pace.granted_ms:
+            log.warning(SLOWER, self.directory.me.name, before_ms)
+            self._bound_until_ms = self.now_ms() + before_ms
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
@@ -135,6 +160,8 @@ class Offices(Guest):
 
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
+        if node in self.directory.strangers:
+            return
         for office in list(self.offices.values()):
             office.closed(node)
 

@@ -188,7 +188,7 @@ class Directory:
         elif mine is None or told.since > mine.since:
             self._known[node] = told
             self.strangers.discard(node)
-            if mine is None or mine.place != told.place:
+            if mine is None or (mine.place, mine.store) != (told.place, told.store):
                 self._meet(Place.of(told.place))
         elif told.since == mine.since and not mine.store and node not in self._newcomers:
             self._known[node] = replace(mine, store=told.store)

@@ -85,7 +85,7 @@ def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Resu
 
 def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask a holder of a lower priority for its office, and again if it does not hear."""
-    if s.bound is None or not terms.preempts(s.me, s.bound):
+    if s.bound not in terms.voters(s) or not terms.preempts(s.me, s.bound):
         return s, []
     return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
 
