@@ -1,8 +1,8 @@
-"""Mandates whose members change, judged from places that two holders have brought about.
+"""Mandates that two rivals want for good, most of them with members that change.
 
-From boot such a run is too long to be searched for among all others of five nodes. So a script, run
-by the simulator, leads to a place; there everybody crashes and recovers with what it has saved, and
-all that can follow is explored.
+Some are judged from places that two holders have brought about: from boot such a run is too long to
+be searched for among all others of five nodes. So a script, run by the simulator, leads to a place;
+there everybody crashes and recovers with what it has saved, and all that can follow is explored.
 """
 
 from collections.abc import Mapping

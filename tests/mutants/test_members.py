@@ -1,4 +1,4 @@
-"""Changes of members broken on purpose, each rule switched off alone.
+"""Two rivals, and what they change, broken on purpose: each rule switched off alone.
 
 A mutant is killed by the shortest run that breaks a claim after everybody has restarted amid
 changes; no run as short breaks the sound form from the same place.
