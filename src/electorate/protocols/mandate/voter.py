@@ -87,7 +87,9 @@ def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask a holder of a lower priority for its office, and again if it does not hear."""
     if s.bound not in terms.voters(s) or not terms.preempts(s.me, s.bound):
         return s, []
-    return s, [Send(s.bound, Wish(s.stable.promise.epoch)), terms.set(Wait.PREEMPT)]
+    # Who does not reach a majority could not take over, and would only leave the office empty.
+    able = [Send(s.bound, Wish(s.stable.promise.epoch))] if terms.majority(s, s.alive) else []
+    return s, [*able, terms.set(Wait.PREEMPT)]
 
 
 def _yields(
@@ -99,10 +101,11 @@ def _yields(
     it needs no more than that voters are bound to nobody else. But a list is not decided by those
     who have promised a higher epoch, and an old claim does not loosen what its sender has now.
     """
+    decides = roster.is_pending and terms.rules.changes == "own"
     is_stale = promise.holder == j and claim.epoch < promise.epoch
     match terms.rules.yields:
         case "held":
-            return claim.held and not roster.is_pending and not is_stale
+            return claim.held and not decides and not is_stale
         case "blindly":
             return claim.held
         case "any":
