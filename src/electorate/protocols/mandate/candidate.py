@@ -167,6 +167,10 @@ def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyStat
     if s.stable.roster.is_pending and terms.rules.changes == "own":
         s, told = change.decide(terms, s)
         effects = [*effects, *told]
+        if s.phase is Phase.HOLDING and s.me not in s.stable.roster.new:
+            # I have finished what another had begun, which was to go on without me.
+            s, ending = step_down(terms, s, None)
+            effects = [*effects, *ending]
     return s, effects
 
 
