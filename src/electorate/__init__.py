@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from electorate import sync
     from electorate.leadership.engine import Leader, TransferFailed
-    from electorate.leadership.members.directory import ClusterMismatch
+    from electorate.leadership.members.acquaintance import ClusterMismatch
     from electorate.leadership.members.membership import Removed
     from electorate.leadership.members.register import MembersUnchanged
     from electorate.leadership.node import Node
@@ -57,7 +57,7 @@ __all__ = [
 _HOMES = {
     "Aborted": "transactions.draft",
     "Cluster": "transactions.cluster",
-    "ClusterMismatch": "leadership.members.directory",
+    "ClusterMismatch": "leadership.members.acquaintance",
     "Damaged": "transactions.resource",
     "IdTaken": "net.network",
     "Leader": "leadership.engine",

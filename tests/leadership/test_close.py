@@ -118,28 +118,3 @@ def test_connections_that_a_leader_breaks_itself_do_not_end_its_term(tmp_path: P
         return engine.offices.host.network.links[number(node)].counters["broken connections"]
 
     run(scene())
-
-
-def test_the_end_of_a_stranger_is_not_that_of_the_leader_whose_name_it_has(tmp_path: Path) -> None:
-    """While a leader stands still another process may have been let in by its name."""
-
-    async def scene() -> None:
-        pace = Pace(trust_close=True, grace_ms=1_000)
-        async with running(tmp_path, pace=pace) as cluster:
-            cluster.stand()
-            first = await cluster.led()
-            voter = next(node for name, node in cluster.nodes.items() if name != first)
-            offices = voter._engine.offices
-
-            def end_a_stranger() -> None:
-                offices.directory.strangers.add(number(first))
-                offices.closed(number(first))
-                state: Any = offices.office("x")._instance.state
-                bound.append(state.bound)
-
-            bound: list[Any] = []
-            voter._engine.do(end_a_stranger)
-            await until(lambda: bound)
-            assert bound == [number(first)]
-
-    run(scene())

@@ -133,9 +133,10 @@ class Engine(ABC):
 
     def expect_member(self, name: str) -> NodeId:
         """The number of a member; ValueError if there is none of that name."""
-        if name not in self.members:
+        node = self.offices.register.find(name)
+        if node is None or name not in self.members:
             raise ValueError(f"{name!r} is no member; the members are {', '.join(self.members)}")
-        return number(name)
+        return node
 
     @abstractmethod
     def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
@@ -160,16 +161,18 @@ class Engine(ABC):
     def _expect_newcomer(self, text: str, instead_of: str = "") -> Place:
         place = Place.of(text)
         is_member = place.name in self.members and place.name != instead_of
-        if is_member and not self.offices.register.is_undecided(place.id):
+        if is_member and not self.offices.register.is_undecided(place.name):
             raise ValueError(f"{place.name} is a member already")
+        if place.name == self.me.name:
+            raise ValueError(f"{place.name} cannot add itself: ask a member to do it")
         self.offices.directory.expect_no_clash(place)
         return place
 
     def _expect_leaver(self, name: str) -> NodeId:
-        node = number(name)
-        if not self.offices.register.is_undecided(node):
-            self.expect_member(name)
-        if node == self.me.id:
+        node = self.offices.register.find(name)
+        if node is None or not self.offices.register.is_undecided(name):
+            node = self.expect_member(name)
+        if node == self.offices.me:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
         return node
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.members.directory import Acquaintances
+from electorate.leadership.members.acquaintance import Acquaintances
 from electorate.net.frame import FRAME_MAX
 
 BUNDLE_MAX = FRAME_MAX // 4
@@ -54,17 +54,13 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     heir: NodeId | None = None
 
 
-class Stranger(msgspec.Struct, frozen=True, tag=True):
-    """I do not count on you: you have come back without the memory that I know you by."""
-
-
 class Known(msgspec.Struct, frozen=True, tag=True):
     """The nodes that I know: where they are, and by which memory."""
 
     nodes: Acquaintances
 
 
-Letter = Bundle | Standing | Ranks | Order | Stranger | Known
+Letter = Bundle | Standing | Ranks | Order | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)
 

@@ -25,7 +25,6 @@ from electorate.leadership.letter import (
     Ranks,
     Said,
     Standing,
-    Stranger,
     decoder,
 )
 from electorate.leadership.members.directory import Directory
@@ -79,7 +78,8 @@ class Offices(Guest):
         self.register = Register(self)
         self.membership = Membership(self)
         self.offices: dict[str, Office] = {}
-        self.alive: frozenset[NodeId] = frozenset({me.id})
+        self.alive: frozenset[NodeId] = frozenset()
+        """The members that are not suspect."""
         self.paused = False
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
@@ -91,6 +91,8 @@ class Offices(Guest):
         self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
         self._reminding: asyncio.Task[None] | None = None
         self._bound_until_ms = 0.0
+        self._reached: frozenset[NodeId] = frozenset()
+        """The lines on which somebody is."""
         self._codec = Codec(self._machine("application", (me.id,), (0,)).machine)
 
     # --- the guest of a node ---
@@ -104,6 +106,8 @@ class Offices(Guest):
         self._standing = Sweep(host.enter, Seat.stand)
         self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
+        self.me = self.directory.number
+        self.alive = frozenset({self.me})
         self._recall_pace()
         for name in host.store.names():
             if name.startswith(PREFIX):
@@ -115,7 +119,8 @@ class Offices(Guest):
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
-        self.alive = alive
+        self._reached = alive
+        self.alive = self._members_reached()
         self._candidacies.announce(ask=True)
         wait_ms = self._bound_until_ms - self.now_ms()
         if self.lived.is_set():
@@ -146,24 +151,37 @@ class Offices(Guest):
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
-        came, self.alive = alive - self.alive, alive
-        self.reconsider(self.offices)
-        self.groups.viewed()
-        if came:
+        self._reached = alive
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """See which members are reached: others may have been put in the place of some."""
+        before, self.alive = self.alive, self._members_reached()
+        if self.alive != before:
+            self.reconsider(self.offices)
+            self.groups.viewed()
+        if self.alive - before:
             self._candidacies.announce()
 
+    def _members_reached(self) -> frozenset[NodeId]:
+        speakers = map(self.directory.lines.speaker, self._reached)
+        return frozenset(node for node in speakers if node is not None)
+
+    def objection(self, hello: Hello) -> str:
+        """Why another node is not to be let in; empty if it is."""
+        return self.directory.objection(hello)
+
     def met(self, hello: Hello) -> None:
-        """Another node has connected: is it the one that has promised what it has promised?"""
-        if not self.directory.recognise(hello):
-            self._candidacies.note(hello.node, {})
-            self.groups.viewed()
+        """Another node has connected, and is the one that has promised what it has promised."""
+        self.directory.recognise(hello)
+        self._look_around()
 
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
-        if node in self.directory.strangers:
-            return
+        member = self.directory.lines.speaker(node)
         for office in list(self.offices.values()):
-            office.closed(node)
+            if member is not None:
+                office.closed(member)
 
     @property
     def is_at_rest(self) -> bool:
@@ -180,30 +198,28 @@ class Offices(Guest):
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
         """A letter has come."""
         self._alarms.read_ms = self.now_ms()
-        letter, messages = read
-        if hello.node in self.directory.strangers:
-            self.send(hello.node, Stranger())
-            return
+        (letter, messages), node = read, hello.member
+        if self.directory.lines.speaker(hello.node) != node:
+            return  # Another one has been put in its place just now.
         match letter:
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
                     if each.group is None:
-                        self.office(each.office).take(Received(hello.node, message))
+                        self.office(each.office).take(Received(node, message))
                     else:
-                        self.groups.read(hello.node, each, message)
+                        self.groups.read(node, each, message)
             case Ranks(ranks):
-                self._kinds.hear(self.directory.name(hello.node), ranks, "group")
-                self.groups.hear(hello.node, letter)
+                self._kinds.hear(self.directory.name(node), ranks, "group")
+                self.groups.hear(node, letter)
             case Standing(priorities):
-                self._kinds.hear(self.directory.name(hello.node), priorities, "quorum")
-                self._candidacies.hear(hello.node, letter)
+                self._kinds.hear(self.directory.name(node), priorities, "quorum")
+                self._candidacies.hear(node, letter)
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
                     self.order(office, heir)
             case Known(nodes):
                 self.directory.learn(nodes)
-            case Stranger():
-                self.membership.hear_doubt(hello.node)
+                self._look_around()
 
     async def end(self) -> None:
         """Nothing is led here any more."""
@@ -356,7 +372,9 @@ class Offices(Guest):
         self._moment.say(to, letter)
 
     def _send(self, to: NodeId, letter: Letter) -> None:
-        self.host.network.send(to, msgspec.msgpack.encode(letter), to_guest=True)
+        line = self.directory.lines.of(to)
+        if line is not None:
+            self.host.network.send(line, msgspec.msgpack.encode(letter), to_guest=True)
 
     async def _remind(self) -> None:
         while True:

@@ -25,7 +25,9 @@ class Seen(NamedTuple):
 class SeatDesk(Protocol):
     """What every election needs of its node."""
 
-    me: NodeId
+    @property
+    def me(self) -> NodeId:
+        """This node."""
 
     @property
     def alive(self) -> frozenset[NodeId]:

@@ -32,10 +32,17 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """Differs between any two processes, also of one node."""
     sent: Count
     """How many letters I have written to you in this life."""
+    member: Count = 0
+    """By which number the guest of this node is known to other guests."""
+    meant: Count = 0
+    """And for which one it takes yours; 0 if it does not know yet."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
     """You are known to me: go ahead."""
+
+    member: Count = 0
+    """By which number the guest of this node is known to other guests."""
 
 
 class Refusal(msgspec.Struct, frozen=True, tag=True):

@@ -35,6 +35,10 @@ class Guest:
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
 
+    def objection(self, hello: Hello) -> str:
+        """Why another node is not to be let in; empty if it is."""
+        return ""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 

@@ -49,6 +49,8 @@ class Link:
         self.connected = False
         self.tried = False
         """Whether connecting under the present name has succeeded or failed by now."""
+        self.member = 0
+        """Whose guest has answered last."""
         self._address = address
         self._name: Callable[[], Hello] | None = None
         self._fresh_ms = fresh_ms
@@ -138,6 +140,7 @@ class Link:
         if self._was_reset:
             return
         self.connected = self.tried = True
+        self.member = answer.member
         self._on_connected(self.to)
         ending = asyncio.ensure_future(_until_closed(reader, self._connect_s))
         try:

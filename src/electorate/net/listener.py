@@ -63,12 +63,16 @@ class Listener:
         on_broken: Callable[[NodeId, bool], None],
         live_ms: float,
         called: Callable[[NodeId], str] = str,
+        objection: Callable[[Hello], str] = lambda hello: "",
+        member: Callable[[NodeId], NodeId] = lambda node: 0,
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
         """Empty: whatever the first of the others says that it is."""
         self.others = set(others)
         self._me = me
+        self._objection = objection
+        self._member = member
         self._on_hello = on_hello
         self._on_frame = on_frame
         self._on_broken = on_broken
@@ -194,6 +198,9 @@ class Listener:
             raise Taken(
                 f"hello from a second node {self._called(hello.node)} while the first is live"
             )
+        objection = self._objection(hello)
+        if objection:
+            raise BadFrame(objection)
         return hello
 
     def _is_second(self, hello: Hello) -> bool:
@@ -209,7 +216,7 @@ class Listener:
             present.writer.transport.abort()
         self._callers[hello.node] = Caller(hello, writer)
         self._heard_at[hello.node] = now_ms()
-        self._say(writer, Welcome())
+        self._say(writer, Welcome(self._member(hello.node)))
         self._on_hello(hello)
 
     async def _listen(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -33,6 +34,9 @@ class IdTaken(Exception):
 class Reader(Protocol):
     """Who is told what comes in."""
 
+    def objection(self, hello: Hello) -> str:
+        """Why a node is not to be let in; empty if it is."""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
@@ -60,6 +64,9 @@ class Network:
         """Nodes that this one behaves as if it had no link to."""
         self.cluster = cluster
         """What nodes must have in common to talk to one another; empty while it is not known."""
+        self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
+        """By which number the guest is known to other guests, and for which it takes that of a
+        node."""
         self.links: dict[NodeId, Link] = {}
         self.listener = Listener(
             config.me,
@@ -70,6 +77,8 @@ class Network:
             on_broken=self._lost_caller,
             live_ms=config.timeout_ms,
             called=config.called,
+            objection=reader.objection,
+            member=lambda node: self.introduction(node)[0],
         )
         probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
@@ -145,6 +154,11 @@ class Network:
         self._ended.discard(node)
         self._greeted.discard(node)
         self._taken_since.pop(node, None)
+
+    def answers(self, node: NodeId, member: NodeId) -> bool:
+        """Whether this is the guest that is found where that node should be."""
+        link = self.links.get(node)
+        return link is not None and link.connected and link.member == member
 
     def say_goodbye(self) -> None:
         """Nobody is at work here any more: the others may know it."""
@@ -241,7 +255,8 @@ class Network:
 
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
-        return Hello(self.cluster, me, to, store, incarnation, self._process, sent)
+        said = self.introduction(to)
+        return Hello(self.cluster, me, to, store, incarnation, self._process, sent, *said)
 
     # --- what comes in ---
 

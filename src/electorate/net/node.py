@@ -234,6 +234,10 @@ class Node:
 
     # --- the reader of its network ---
 
+    def objection(self, hello: Hello) -> str:
+        """Why another node is not to be let in; empty if it is."""
+        return "" if self._guest is None else self._guest.objection(hello)
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
         self._enter(self._recognise, hello)

@@ -37,7 +37,10 @@ class Life:
         self._watch = watch
         self._loop = cast(VirtualLoop, asyncio.get_running_loop())
         self._pace = offices.pace
-        self._others = {*offices.others()}
+        self._me = offices.directory.me.id
+        self._others = {*offices.directory.ids} - {self._me}
+        self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
+        """Which member this node is, and for which one it takes another; the directory knows."""
         self._detector = HeartbeatDetector(self._others, self._pace.timeout_ms, self._pace.probe_ms)
         self._cluster = ""
         self._life = store.begin_life()
@@ -59,8 +62,8 @@ class Life:
         self._detector.begin(self.now_ms())
         # As much of a network and a store as elections need.
         network, store = cast(RealNetwork, self), cast(Store, self._store)
-        self.offices.begin(Host(self.offices.me, network, store, self.enter))
-        self._network.attach(self.offices.me, self._read)
+        self.offices.begin(Host(self._me, network, store, self.enter))
+        self._network.attach(self._me, self.offices.me, self._read)
         self._beating = asyncio.ensure_future(self._beat())
         self._booting = asyncio.ensure_future(self._boot())
 
@@ -82,7 +85,7 @@ class Life:
             self.offices.moment(act, *given)
         except Removed:
             # Whoever still waits for a term here would hear of it, and end.
-            self._network.leave(self.offices.me)
+            self._network.leave(self._me)
             self.process.dead = self.was_removed = True
         except Exception as error:
             self._loop.fail(error)
@@ -94,8 +97,8 @@ class Life:
         """Bring a letter on its way, or a mere sign of life."""
         if to in self._others and self._cluster:
             silent_ms = self.now_ms() - self._heard_at.get(to, -self._pace.timeout_ms)
-            me, store = self.offices.me, self._store.identity
-            hello = Hello(self._cluster, me, 0, store, self._life, "", 0)
+            me, store, said = self._me, self._store.identity, self.introduction(to)
+            hello = Hello(self._cluster, me, 0, store, self._life, "", 0, *said)
             self._network.send(hello, to, silent_ms < self._pace.timeout_ms, body)
 
     def join(self, cluster: str) -> None:
@@ -111,9 +114,13 @@ class Life:
     def part(self, node: NodeId) -> None:
         """Have nothing to do with this node any more."""
         self._others.discard(node)
-        self._network.part(self.offices.me, node)
+        self._network.part(self._me, node)
         self._detector.forget(node)
         self._met.pop(node, None)
+
+    def answers(self, node: NodeId, member: NodeId) -> bool:
+        """Whether it is this member that is found where that node should be."""
+        return self._network.answers(node, member)
 
     async def flushed(self) -> None:
         """What was said has left at once."""
@@ -127,6 +134,8 @@ class Life:
             return  # It came before a pause that has been noticed just now.
         node = frame.hello.node
         if node not in self._others or self._cluster not in ("", frame.hello.cluster):
+            return
+        if self.offices.objection(frame.hello):
             return
         self._heard_at[node] = self.now_ms()
         if self._met.get(node) != frame.hello:
@@ -162,10 +171,10 @@ class Life:
 
     @property
     def _everybody(self) -> frozenset[NodeId]:
-        return frozenset(self._others) | {self.offices.me}
+        return frozenset(self._others) | {self._me}
 
     def _look_around(self) -> None:
-        alive = self._detector.alive(self.now_ms()) | {self.offices.me}
+        alive = self._detector.alive(self.now_ms()) | {self._me}
         if alive != self._seen and self.offices.lived.is_set():
             self._seen = alive
             self.offices.viewed(alive)
@@ -175,5 +184,5 @@ class Life:
         now = self.now_ms()
         gap_ms, self._awake_at = now - self._awake_at, now
         if gap_ms >= self._pace.timeout_ms / 2:
-            self._network.reset(self.offices.me)
+            self._network.reset(self._me)
             self._detector.begin(now)

@@ -51,13 +51,19 @@ class Network:
         self._count = 0
         self._cut: set[Channel] = set()
         self._readers: dict[NodeId, Reader] = {}
+        self._members: dict[NodeId, NodeId] = {}
         self._under_way: defaultdict[Channel, dict[int, Frame]] = defaultdict(dict)
         self._arrives: defaultdict[Channel, float] = defaultdict(float)
         self._connections: defaultdict[Channel, int] = defaultdict(int)
 
-    def attach(self, node: NodeId, read: Reader) -> None:
-        """This node is there; what comes for it is read so."""
+    def attach(self, node: NodeId, member: NodeId, read: Reader) -> None:
+        """This node is there, and is that member; what comes for it is read so."""
         self._readers[node] = read
+        self._members[node] = member
+
+    def answers(self, node: NodeId, member: NodeId) -> bool:
+        """Whether it is this member that is there."""
+        return node in self._readers and self._members[node] == member
 
     def leave(self, node: NodeId) -> None:
         """This node is not there any more; what it has said still arrives."""

@@ -51,7 +51,7 @@ class Sentence:
                 told = f"I stand in {stood or 'no election'}"
             case _:
                 told = text_of(letter)
-        sender, receiver = (self._offices.directory.name(node) for node in self._frame.channel)
+        sender, receiver = map(self._offices.directory.lines.called, self._frame.channel)
         return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
 
     def _text(self, message: Message) -> str:

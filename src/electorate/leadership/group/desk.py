@@ -63,7 +63,6 @@ class Groups:
     """The desk of these elections: it knows who takes part in which, and with which rank."""
 
     def __init__(self, house: House) -> None:
-        self.me = house.me
         self.offices: dict[str, GroupOffice] = {}
         self.grace_ms = float(house.pace.grace_ms)
         self.alone_ms = float(house.pace.alone_ms)
@@ -124,9 +123,14 @@ class Groups:
     # --- the desk of its offices ---
 
     @property
+    def me(self) -> NodeId:
+        """This node."""
+        return self._house.me
+
+    @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect, and is listened to."""
-        return self._house.alive - self._house.directory.strangers
+        """Who is not suspect."""
+        return self._house.alive
 
     def now_ms(self) -> float:
         """The node's clock."""

@@ -1,101 +1,94 @@
-"""Who is who: where the other nodes are, and by which memory each of them is known.
+"""Who is who: which members this node knows, where they are, and what they are called.
+
+A member is a memory, not a name. Its promises are kept in its data folder: a node that has lost its
+folder, or another one that was given its name, has made none of them. So elections know members by
+the numbers of their memories, and a node that joins gets one of its own, whatever it is called. The
+network knows nodes by the numbers of their names: see `Lines`.
 
 Who has a vote is another matter: that is for the register to say.
 """
 
-import hashlib
 import logging
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from electorate.core import NodeId
-from electorate.leadership.members.place import Place
+from electorate.leadership.members.acquaintance import (
+    UNKNOWN,
+    Acquaintance,
+    Acquaintances,
+    ClusterMismatch,
+    Net,
+    Record,
+    identity,
+)
+from electorate.leadership.members.lines import Lines
+from electorate.leadership.members.place import Place, number
 from electorate.net.frame import Hello
-from electorate.net.link import Address
 from electorate.net.store import Store
 
 RECORD = "directory"
+LOST = "%s has lost its memory: its votes do not count until it is replaced"
+ANOTHER = (
+    "{} is known here by another data folder: if that is lost, start it with join=True, "
+    "and have another member replace it"
+)
 
 log = logging.getLogger("electorate")
 
 
-class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
-    """A node that this one knows."""
-
-    place: str
-    store: str = ""
-    """By which memory it is known; empty until it was met."""
-    since: int = 0
-    """The term of the register in which it was proposed; 0 if it was there from the beginning."""
-
-
-UNKNOWN = Acquaintance("")
-Acquaintances = dict[NodeId, Acquaintance]
-
-
-class Record(msgspec.Struct, frozen=True):
-    """What is kept on disk."""
-
-    cluster: str
-    founders: list[NodeId]
-    known: Acquaintances
-
-
-class Net(Protocol):
-    """What is needed of the network."""
-
-    def join(self, cluster: str) -> None:
-        """Belong to this cluster from now on."""
-
-    def meet(self, node: NodeId, address: Address, name: str) -> None:
-        """Connect to this node too, and let it in; also if it has moved."""
-
-    def part(self, node: NodeId) -> None:
-        """Have nothing to do with this node any more."""
-
-
 class Directory:
-    """Every node that this one knows, itself included."""
+    """Every member that this node knows, itself included."""
 
     def __init__(
         self, me: Place, founders: dict[NodeId, Place], agreed: str, *, joins: bool
     ) -> None:
         self.me = me
-        self.strangers: set[NodeId] = set()
-        """Nodes that have come back without the memory that they are known by."""
-        self._newcomers: set[NodeId] = set()
-        """Nodes whose memory is learnt from themselves: others may know them by an earlier one."""
+        self.number = me.id
+        """By which elections know this node, once it has begun."""
         self._founders = sorted(founders)
-        listed = {**founders, me.id: me}
-        self._known = {node: Acquaintance(str(place)) for node, place in listed.items()}
+        self._listed = {**founders, me.id: me}
+        self._known = {node: Acquaintance(str(place)) for node, place in self._listed.items()}
+        self.lines = Lines(me, self._known)
+        self._doubted: set[str] = set()
         self._agreed = agreed
-        self._cluster = "" if joins else _identity(founders)
+        self._cluster = "" if joins else identity(founders)
 
     def begin(self, store: Store, net: Net) -> None:
         """Go by what was written down; how it was started counts only the first time."""
         self._store, self._net = store, net
         stored = store.load(RECORD)
-        if stored is not None:
-            record = msgspec.msgpack.decode(stored, type=Record)
-            self._cluster, self._founders = record.cluster, record.founders
-            self._recall(record.known)
-        self._known[self.me.id] = replace(self._known[self.me.id], store=store.identity)
-        if stored is None and self._cluster:
+        if stored is None:
+            self._begin_as(store.identity, is_first=True)
+        else:
+            self._recall(msgspec.msgpack.decode(stored, type=Record))
+            self._begin_as(store.identity, is_first=False)
+        net.introduction = self.introduction
+        self.lines.begin(self.number, net)
+        if self._cluster:
             self._save()
         net.join(self._spoken)
 
-    def _recall(self, known: Acquaintances) -> None:
-        """Know them again; who has moved is where this node was told when it was started."""
-        listed, self._known = self._known, known
-        for node in listed.keys() - known.keys():
-            self._net.part(node)
-        for node, acquaintance in known.items():
-            if node in listed:
-                self._known[node] = replace(acquaintance, place=listed[node].place)
-            else:
-                self._meet(Place.of(acquaintance.place))
+    def _recall(self, record: Record) -> None:
+        """Know them again; whoever is said to be elsewhere than at the last start has moved."""
+        self._cluster, self._founders = record.cluster, record.founders
+        self._known.clear()
+        for node, known in record.known.items():
+            place = str(self._listed.get(known.line, known.place))
+            has_moved = record.listed.get(known.line, place) != place
+            self._known[node] = replace(known, place=place) if has_moved else known
+
+    def _begin_as(self, store: str, *, is_first: bool) -> None:
+        """Who joins has made no promise under its name, whoever else has."""
+        if self.me.id not in self._founders:
+            self.number = number(f"{self.me.name} {store}")
+            if is_first:
+                del self._known[self.me.id]
+        since = self._known.get(self.number, UNKNOWN).since
+        self._known[self.number] = Acquaintance(str(self.me), store, since)
+
+    # --- who there is ---
 
     @property
     def founders(self) -> tuple[NodeId, ...]:
@@ -104,100 +97,142 @@ class Directory:
 
     @property
     def ids(self) -> tuple[NodeId, ...]:
-        """Every node, in order."""
+        """Every member, in order."""
         return tuple(sorted(self._known))
 
     def name(self, node: NodeId) -> str:
-        """What people call a node."""
+        """What people call a member."""
         known = self._known.get(node)
         return str(node) if known is None else known.place.partition("@")[0]
 
-    def told(self) -> Acquaintances:
-        """All that another node may want to know."""
-        return dict(self._known)
-
     def memory(self, node: NodeId) -> tuple[str, int]:
-        """By which memory a node is known, and since which term of the register."""
+        """The memory of a member, and since which term of the register it is known."""
         known = self._known.get(node, UNKNOWN)
         return known.store, known.since
 
-    def has_met(self, node: NodeId) -> bool:
-        """Whether that node has ever connected."""
-        return bool(self._known[node].store) and node not in self.strangers
+    def told(self) -> Acquaintances:
+        """All that another node may want to know."""
+        unsure = {node for node in self.lines.newcomers.values() if not self._known[node].since}
+        return {node: known for node, known in self._known.items() if node not in unsure}
+
+    # --- who speaks ---
+
+    def introduction(self, line: NodeId) -> tuple[NodeId, NodeId]:
+        """Which member this node is, and for which one it takes the other; 0 if it has not met."""
+        other = self.lines.speaker(line)
+        return self.number, other if other is not None and self._known[other].store else 0
+
+    def objection(self, hello: Hello) -> str:
+        """Why a node is not to be let in; empty if it is the one that has promised what it has."""
+        line, member, known = hello.node, hello.member, self._known.get(hello.member)
+        name, speaker = self.lines.called(line), self.lines.speaker(line)
+        if hello.meant not in (0, self.number):
+            return f"{name} takes {self.me.name} for one with another data folder"
+        if known is not None and known.line != line:
+            return f"{self.name(member)} and {name} clash: rename one of them"
+        if line in self.lines.awaited and speaker is None:
+            is_known = self._net.answers(line, member)
+        elif speaker == member:
+            is_known = self._known[member].store in ("", hello.store)
+            if not is_known and hello.store not in self._doubted:
+                self._doubted.add(hello.store)
+                log.error(LOST, name)
+        else:
+            is_known = self._knows_only_its_name(speaker)
+        return "" if is_known else ANOTHER.format(name)
+
+    def recognise(self, hello: Hello) -> None:
+        """A node was let in."""
+        if not self._cluster:
+            self._join(hello)
+        line, member = hello.node, hello.member
+        speaker, awaited = self.lines.speaker(line), self.lines.awaited.get(line)
+        before = self._known.get(member if speaker is None else speaker, UNKNOWN)
+        if speaker is not None and speaker != member:
+            del self._known[speaker]
+        place = before.place if awaited is None else str(awaited)
+        self._known[member] = replace(before, place=place, store=hello.store)
+        self.lines.take(line, member)
+        if awaited is None and not before.store:
+            self._save()
+
+    def _knows_only_its_name(self, speaker: NodeId | None) -> bool:
+        """Whether this node is to join, and has not met that one: it may have joined, too."""
+        is_unmet = speaker is not None and not self._known[speaker].store
+        return is_unmet and self.me.id not in self._founders
+
+    # --- who comes and goes ---
 
     def expect_no_clash(self, place: Place) -> None:
         """ValueError if a newcomer would be taken for somebody else."""
-        for node, known in self._known.items():
+        for known in self._known.values():
             other = Place.of(known.place)
-            if node == place.id and other.name != place.name:
+            if other.id == place.id and other.name != place.name:
                 raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
-            if node != place.id and other.address == place.address:
+            if other.id != place.id and other.address == place.address:
                 raise ValueError(f"{other} has that address already")
 
-    def meet(self, place: Place) -> None:
-        """Get to know a node that is to become a member; nothing of that is kept."""
-        if place.id not in self._known:
-            self._known[place.id] = Acquaintance(str(place))
-            self._newcomers.add(place.id)
-            self._meet(place)
+    def await_newcomer(self, place: Place) -> None:
+        """Get to know a node that is to become a member; nothing of that is kept.
+
+        Who was a member once may come back from elsewhere, and with another memory.
+        """
+        for node in [node for node, known in self._known.items() if known.line == place.id]:
+            del self._known[node]
+        self.lines.awaited[place.id] = place
+        self.lines.newcomers.pop(place.id, None)
+        self.lines.arrange()
+
+    def await_no_more(self, place: Place) -> None:
+        """It has become a member, or not."""
+        self.lines.awaited.pop(place.id, None)
+        node = self.lines.newcomers.pop(place.id, None)
+        if node is not None and not self._known[node].since:
+            del self._known[node]
+        self.lines.arrange()
+
+    def newcomer(self, place: Place) -> NodeId | None:
+        """Who has answered there, if somebody has."""
+        return self.lines.newcomers.get(place.id)
 
     def propose(self, node: NodeId, token: int) -> Acquaintances:
-        """What others have to know about a newcomer, before they are asked to vote on it."""
+        """What others have to know before they are asked to vote on a newcomer."""
         self._known[node] = replace(self._known[node], since=token)
         self._save()
-        return {node: self._known[node]}
+        return self.told()
 
     def learn(self, told: Acquaintances) -> None:
         """Another node tells whom it knows."""
         before = dict(self._known)
         for node, known in told.items():
             self._learn(node, known)
-        if self._known != before and self._cluster:
-            self._save()
-
-    def recognise(self, hello: Hello) -> bool:
-        """Whether it is the node that has promised what it has promised."""
-        if not self._cluster:
-            self._join(hello)
-        known = self._known[hello.node]
-        if not known.store:
-            self._known[hello.node] = replace(known, store=hello.store)
-            self._save()
-        elif known.store != hello.store:
-            if hello.node not in self.strangers:
-                self.strangers.add(hello.node)
-                told = "%s has lost its memory: its votes do not count until it is replaced"
-                log.error(told, self.name(hello.node))
-            return False
-        self.strangers.discard(hello.node)
-        return True
-
-    def forget_all_but(self, nodes: set[NodeId]) -> None:
-        """Have nothing to do any more with those that are not among these."""
-        gone = self._known.keys() - nodes - {self.me.id}
-        for node in gone:
-            self._part(node)
-        if gone:
-            self._save()
+        if self._known != before:
+            self.lines.arrange()
+            if self._cluster:
+                self._save()
 
     def _learn(self, node: NodeId, told: Acquaintance) -> None:
         mine = self._known.get(node)
-        if node == self.me.id and mine is not None:
-            if told.store == mine.store and told.since > mine.since:
-                self._known[node] = replace(mine, since=told.since)
-        elif mine is None or told.since > mine.since:
+        if mine is None:
             self._known[node] = told
-            self.strangers.discard(node)
-            if mine is None or (mine.place, mine.store) != (told.place, told.store):
-                self._meet(Place.of(told.place))
-        elif told.since == mine.since and not mine.store and node not in self._newcomers:
+        elif told.since > mine.since:
+            place = mine.place if node == self.number else told.place
+            self._known[node] = Acquaintance(place, mine.store or told.store, told.since)
+        elif told.since == mine.since and not mine.store:
             self._known[node] = replace(mine, store=told.store)
+
+    def forget(self, nodes: set[NodeId]) -> None:
+        """Have nothing to do with these any more."""
+        for node in (nodes & self._known.keys()) - {self.number}:
+            del self._known[node]
+        self.lines.arrange()
+        self._save()
 
     def _join(self, hello: Hello) -> None:
         """A member has connected: so this is the cluster that this node is to join."""
         self._cluster, _, agreed = hello.cluster.partition("/")
         if agreed != self._agreed:
-            name = self.name(hello.node)
+            name = self.lines.called(hello.node)
             raise ClusterMismatch(f"{name} goes by {agreed}, but {self.me.name} by {self._agreed}")
         self._net.join(self._spoken)
         self._save()
@@ -207,25 +242,7 @@ class Directory:
         """What nodes must have in common to talk to one another; empty while it is not known."""
         return f"{self._cluster}/{self._agreed}" if self._cluster else ""
 
-    def _meet(self, place: Place) -> None:
-        self._net.meet(place.id, place.address, place.name)
-
-    def _part(self, node: NodeId) -> None:
-        self._known.pop(node, None)
-        self._newcomers.discard(node)
-        self.strangers.discard(node)
-        self._net.part(node)
-
     def _save(self) -> None:
-        record = Record(self._cluster, self._founders, self._known)
+        listed = {line: str(place) for line, place in self._listed.items()}
+        record = Record(self._cluster, self._founders, self._known, listed)
         self._store.save({RECORD: msgspec.msgpack.encode(record)})
-
-
-class ClusterMismatch(Exception):
-    """This node was started otherwise than those that it is to join."""
-
-
-def _identity(founders: dict[NodeId, Place]) -> str:
-    """What nodes have in common that were started together."""
-    names = sorted(place.name for place in founders.values())
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]

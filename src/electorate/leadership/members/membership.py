@@ -15,11 +15,6 @@ from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
 from electorate.protocols.mandate.roster import Roster
 
-DOUBTED = (
-    "%s does not count on %s any more, which has another data folder than the one it knows: start "
-    "it with join=True, and have another member replace it"
-)
-
 log = logging.getLogger("electorate")
 
 
@@ -61,8 +56,6 @@ class Membership:
     def __init__(self, house: House) -> None:
         self.is_over = False
         """Whether the others go on without this node."""
-        self.is_doubted = False
-        """Whether others do not count on this node: its memory is not the one they know it by."""
         self._house = house
         self._enrolled = Roster()
         self._pending: tuple[int, int] = (0, 0)
@@ -94,20 +87,12 @@ class Membership:
             names = ", ".join(sorted(map(house.directory.name, roster.new)))
             log.info("the members are now %s", names)
             house.reconsider(list(house.offices))
-        self.is_doubted = self.is_doubted and house.me not in {*roster.new} - {*before.new}
         was_over = self.is_over
         self.is_over = house.me not in roster.new and (was_over or house.me in before.new)
         if self.is_over != was_over:
             told = "no member any more" if self.is_over else "a member again"
             log.warning("%s is %s", house.directory.me.name, told)
             house.pause(house.paused)
-
-    def hear_doubt(self, node: NodeId) -> None:
-        """Another node knows this one by another memory."""
-        if not self.is_doubted:
-            name = self._house.directory.name(node)
-            log.error(DOUBTED, name, self._house.directory.me.name)
-        self.is_doubted = True
 
     def expect_member(self) -> None:
         """Removed if the others go on without this node."""
@@ -135,14 +120,15 @@ class Membership:
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""
         house, roster = self._house, self._house.register.roster
-        staying = {*roster.everybody, *house.register.newcomers}
         now, proposed = house.now_ms(), roster.version[0]
         self._leaving = {
             node: self._leaving.get(node, now)
             for node in house.others()
-            if node not in staying and house.directory.memory(node)[1] <= proposed
+            if node not in roster.everybody
+            and node not in house.directory.lines.newcomers.values()
+            and house.directory.memory(node)[1] <= proposed
         }
         patience_ms = house.pace.grace_ms + house.pace.granted_ms
         gone = {node for node, since in self._leaving.items() if now - since > patience_ms}
         if gone:
-            house.directory.forget_all_but(set(house.directory.ids) - gone)
+            house.directory.forget(gone)

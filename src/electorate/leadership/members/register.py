@@ -68,8 +68,8 @@ class Register:
     """Changes the list of members, one change after the other."""
 
     def __init__(self, bureau: Bureau) -> None:
-        self.newcomers: set[NodeId] = set()
-        """Nodes that are to become members by this node's doing."""
+        self._adding: Place | None = None
+        """Who is to become a member by this node's doing."""
         self._bureau = bureau
         self._turn = asyncio.Lock()
 
@@ -88,12 +88,13 @@ class Register:
     async def add(self, place: Place) -> None:
         """Make this node a member; it runs, and was told to join."""
         async with self._turn:
-            self.newcomers.add(place.id)
+            self._adding = place
             try:
                 await self._settle()
                 await self._add(place)
             finally:
-                self.newcomers.discard(place.id)
+                self._adding = None
+                self._bureau.enter_here(self._bureau.directory.await_no_more, place)
 
     async def remove(self, node: NodeId) -> None:
         """Go on without a member."""
@@ -104,7 +105,7 @@ class Register:
     async def replace(self, node: NodeId, place: Place) -> None:
         """Put a node in the place of a member, or the same one if it has lost its memory."""
         name = self._bureau.directory.name(node)
-        if place.id == node:
+        if place.name == name:
             await self.remove(node)
             with _half_made(f"{name} was removed, but could not be added again"):
                 await self.add(place)
@@ -113,8 +114,15 @@ class Register:
             with _half_made(f"{place} was added, but {name} could not be removed"):
                 await self.remove(node)
 
-    def is_undecided(self, node: NodeId) -> bool:
+    def find(self, name: str) -> NodeId | None:
+        """The member of that name, also one that somebody has begun to add or remove."""
+        roster = self.roster
+        named = [node for node in roster.everybody if self._bureau.directory.name(node) == name]
+        return max(named, key=lambda node: node in roster.new, default=None)
+
+    def is_undecided(self, name: str) -> bool:
         """Whether somebody has begun to add or remove this node, and it has not come to an end."""
+        node = self.find(name)
         return (node in self.roster.old) != (node in self.roster.new)
 
     def show(self, node: NodeId) -> None:
@@ -140,27 +148,21 @@ class Register:
 
     async def _add(self, place: Place) -> None:
         bureau, directory = self._bureau, self._bureau.directory
-        if place.id in self.roster.new:
+        if place.name in map(directory.name, self.roster.new):
             return
-
-        def meet() -> None:
-            # Who was a member once may come back with another memory, and from elsewhere.
-            directory.forget_all_but(set(directory.ids) - {place.id})
-            directory.meet(place)
-
-        bureau.enter_here(meet)
+        bureau.enter_here(directory.await_newcomer, place)
         deadline_ms = self._deadline_ms()
-        while not directory.has_met(place.id):
+        while (newcomer := directory.newcomer(place)) is None:
             if bureau.now_ms() > deadline_ms:
                 raise MembersUnchanged(self._unanswered(place))
             await asyncio.sleep(POLL_S)
 
         def introduce(token: int) -> None:
-            newcomer = Known(directory.propose(place.id, token))
+            told = Known(directory.propose(newcomer, token))
             for node in bureau.others():
-                bureau.send(node, newcomer)
+                bureau.send(node, told)
 
-        await self._change(Add(place.id), lambda roster: place.id in roster.new, introduce)
+        await self._change(Add(newcomer), lambda roster: newcomer in roster.new, introduce)
 
     async def _change(
         self,
@@ -245,9 +247,10 @@ class Register:
         members = ", ".join(sorted(map(name, roster.new)))
         if self._bureau.me not in roster.everybody:
             return f"{name(self._bureau.me)} is no member itself; the members are {members}"
-        absent = ", ".join(sorted(map(name, self.newcomers - self._bureau.alive)))
-        if absent and not roster.is_pending:
-            return f"{absent} does not answer any more: does it run, once, and was it told to join?"
+        adding, alive = self._adding, map(name, self._bureau.alive)
+        if adding is not None and adding.name not in alive and not roster.is_pending:
+            told = "does not answer any more: does it run, once, and was it told to join?"
+            return f"{adding.name} {told}"
         pending = "a change is not decided yet: " if roster.is_pending else ""
         return f"{pending}too few of {members} answer in time"
 

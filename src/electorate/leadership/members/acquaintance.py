@@ -1,0 +1,69 @@
+"""What is known of a member, and what of that is kept."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from electorate.core import NodeId
+from electorate.leadership.members.place import Place
+from electorate.net.link import Address
+
+
+class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
+    """A member that this node knows."""
+
+    place: str
+    store: str = ""
+    """Its memory; empty until it was met."""
+    since: int = 0
+    """The term of the register in which it was proposed; 0 if it was there from the beginning."""
+
+    @property
+    def line(self) -> NodeId:
+        """The number of its name, by which the network knows it."""
+        return Place.of(self.place).id
+
+
+UNKNOWN = Acquaintance("")
+Acquaintances = dict[NodeId, Acquaintance]
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What is kept on disk."""
+
+    cluster: str
+    founders: list[NodeId]
+    known: Acquaintances
+    listed: dict[NodeId, str]
+    """Where the others were said to be when this node was started last."""
+
+
+class Net(Protocol):
+    """What is needed of the network."""
+
+    introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
+    """Which member this node is, and for which one it takes the node on a line."""
+
+    def join(self, cluster: str) -> None:
+        """Belong to this cluster from now on."""
+
+    def meet(self, node: NodeId, address: Address, name: str) -> None:
+        """Connect to this node too, and let it in; also if it has moved."""
+
+    def part(self, node: NodeId) -> None:
+        """Have nothing to do with this node any more."""
+
+    def answers(self, node: NodeId, member: NodeId) -> bool:
+        """Whether it is this member that is found where that node should be."""
+
+
+class ClusterMismatch(Exception):
+    """This node was started otherwise than those that it is to join."""
+
+
+def identity(founders: dict[NodeId, Place]) -> str:
+    """What nodes have in common that were started together."""
+    names = sorted(place.name for place in founders.values())
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]

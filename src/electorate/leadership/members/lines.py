@@ -1,0 +1,73 @@
+"""The lines of a node: which member speaks under which name, and where it is connected to."""
+
+from electorate.core import NodeId
+from electorate.leadership.members.acquaintance import Acquaintances, Net
+from electorate.leadership.members.place import Place
+
+
+class Lines:
+    """One line for every name, whoever has it: of several, the member that was proposed last."""
+
+    def __init__(self, me: Place, known: Acquaintances) -> None:
+        self.awaited: dict[NodeId, Place] = {}
+        """Where newcomers should be; whoever answers there is let in."""
+        self.newcomers: dict[NodeId, NodeId] = {}
+        """Who has answered there."""
+        self._me = me
+        self._known = known
+        self._speakers = {node: node for node in known}
+        self._connected = {node: (_place(known, node).address, node) for node in known}
+
+    def begin(self, number: NodeId, net: Net) -> None:
+        """Connect to all who are known; this node is known by that number."""
+        self._number, self._net = number, net
+        self.arrange()
+
+    def of(self, node: NodeId) -> NodeId | None:
+        """Where a member is to be reached; None if another one has its name by now."""
+        known = self._known.get(node)
+        line = None if known is None else known.line
+        return line if line is not None and self._speakers.get(line) == node else None
+
+    def speaker(self, line: NodeId) -> NodeId | None:
+        """Which member is reached there."""
+        return self._speakers.get(line)
+
+    def called(self, line: NodeId) -> str:
+        """What people call whoever is there."""
+        places = [Place.of(known.place) for known in self._known.values()]
+        names = {place.id: place.name for place in [*places, *self.awaited.values()]}
+        return names.get(line, str(line))
+
+    def take(self, line: NodeId, member: NodeId) -> None:
+        """It is this one that has connected there."""
+        if line in self.awaited:
+            self.newcomers[line] = member
+        self._speakers[line] = member
+        self._connected[line] = (_place(self._known, member).address, member)
+
+    def arrange(self) -> None:
+        """Connect to whoever speaks on each line, and to newcomers; part with all others."""
+        latest = sorted(self._known, key=lambda node: (self._known[node].since, node))
+        self._speakers = {self._known[node].line: node for node in latest}
+        self._speakers |= self.newcomers | {self._me.id: self._number}
+        places = {line: _place(self._known, node) for line, node in self._speakers.items()}
+        places |= self.awaited
+        for line in self.awaited.keys() - self.newcomers.keys():
+            self._speakers.pop(line, None)
+        for line in self._connected.keys() - places.keys():
+            del self._connected[line]
+            self._net.part(line)
+        for line in places.keys() - {self._me.id}:
+            self._connect(line, places[line])
+
+    def _connect(self, line: NodeId, place: Place) -> None:
+        """Anew if it is another member than before: the old one must not be taken for it."""
+        end = place.address, self._speakers.get(line, 0)
+        if self._connected.get(line) != end:
+            self._connected[line] = end
+            self._net.meet(line, place.address, place.name)
+
+
+def _place(known: Acquaintances, node: NodeId) -> Place:
+    return Place.of(known[node].place)
