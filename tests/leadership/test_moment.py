@@ -119,7 +119,7 @@ class Auditor:
         monkeypatch.setattr(Life, "send", audited)
 
     def _audit(self, offices: Offices, to: int, said: Said) -> None:
-        match offices._codec.message(bytes(said.body)):
+        match offices.machines.codec.message(bytes(said.body)):
             case Grant(epoch):
                 self.grants += 1
                 assert promised(offices, said.office) == Promise(epoch, to)
@@ -140,7 +140,7 @@ class Auditor:
 def promised(offices: Offices, election: str) -> Promise | None:
     """What is on the disk of a node."""
     data = offices.host.store.load(PREFIX + election)
-    stable: Any = None if data is None else offices._codec.stable(data)
+    stable: Any = None if data is None else offices.machines.codec.stable(data)
     return None if stable is None else stable.promise
 
 
@@ -184,7 +184,7 @@ def test_a_node_whose_disk_fails_says_nothing_more_and_its_terms_are_over(tmp_pa
             def noted(to: int, letter: Letter) -> None:
                 assert not failed, "a letter has left after the disk failed"
                 for each in letter.said if isinstance(letter, Bundle) else []:
-                    said.add((each.office, type(offices._codec.message(bytes(each.body)))))
+                    said.add((each.office, type(offices.machines.codec.message(bytes(each.body)))))
                 send(to, letter)
 
             offices._moment._send = noted

@@ -29,7 +29,7 @@ class Scene:
     def attach(self) -> None:
         for node in (1, 2):
             self.network.attach(
-                node, lambda frame: self.read.append((self.loop.now, frame.body or b""))
+                node, node, lambda frame: self.read.append((self.loop.now, frame.body or b""))
             )
 
     def send(self, count: int, hello: Hello = A, to: int = 2) -> list[bytes]:

@@ -98,7 +98,7 @@ class Terms:
 async def _awaited(engine: Engine, office: Seat, future: "Future[Term]") -> Term:
     try:
         return await asyncio.wrap_future(future)
-    except asyncio.CancelledError:
+    except BaseException:  # It may also be thrown away while it waits.
         engine.give_up(office, future)
         raise
 

@@ -1,18 +1,15 @@
 """All elections of one node: they share its connections, its detector of failures and its store."""
 
 import asyncio
-import logging
 import random
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Foremost, Machine, Members, Message, NodeId, Received, Stable, Turns
+from electorate.core import Message, NodeId, Received, Stable, Turns
 from electorate.core.codec import Codec
-from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.group.desk import Groups
@@ -27,6 +24,7 @@ from electorate.leadership.letter import (
     Standing,
     decoder,
 )
+from electorate.leadership.machines import Machines
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.membership import Membership
 from electorate.leadership.members.place import Place
@@ -34,32 +32,19 @@ from electorate.leadership.members.register import REGISTER, Register
 from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
 from electorate.leadership.pace import Pace
+from electorate.leadership.pledge import Pledge
+from electorate.leadership.reminder import Reminder
 from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import Sweep
 from electorate.net.clock import now_ms
 from electorate.net.frame import Hello
 from electorate.net.guest import Guest, Host
 from electorate.net.store import StoreError
-from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
 
-OfficeMandate = Mandate.over(Foremost)
 PREFIX = "office "
-PACE = "pace"
-REMIND_S = 1.0
-TURNS_MAX = 2_000
-MACHINES_MAX = 200
-
-BEHIND = (
-    "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
-    "more of the processor, or a slower pace (a larger T_ms and P_ms at all nodes)"
-)
-
-SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"
-
-log = logging.getLogger("electorate")
 
 
 class Offices(Guest):
@@ -68,8 +53,6 @@ class Offices(Guest):
     def __init__(
         self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
     ) -> None:
-        self.kind_of_turns: Callable[[Machine[Any], int], Turns]
-        self.kind_of_turns = partial(SampledTurns, sample=Sample())
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
         self.me = me.id
@@ -85,15 +68,14 @@ class Offices(Guest):
         self.now_ms: Callable[[], float] = now_ms
         self.chance: Callable[[float, float], float] = random.uniform
         self.groups = Groups(self)
+        self.machines = Machines(pace)
         self._kinds = Kinds()
         self._candidacies = Candidacies(self)
         self._strain = Strain(pace.T_ms + pace.P_ms)
         self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
-        self._reminding: asyncio.Task[None] | None = None
-        self._bound_until_ms = 0.0
+        self._reminder = Reminder(self, self._strain)
         self._reached: frozenset[NodeId] = frozenset()
         """The lines on which somebody is."""
-        self._codec = Codec(self._machine("application", (me.id,), (0,)).machine)
 
     # --- the guest of a node ---
 
@@ -108,7 +90,7 @@ class Offices(Guest):
         self.directory.begin(host.store, host.network)
         self.me = self.directory.number
         self.alive = frozenset({self.me})
-        self._recall_pace()
+        self._pledge = Pledge(self.directory.me.name, self.pace, host.store, self.now_ms())
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
@@ -122,7 +104,7 @@ class Offices(Guest):
         self._reached = alive
         self.alive = self._members_reached()
         self._candidacies.announce(ask=True)
-        wait_ms = self._bound_until_ms - self.now_ms()
+        wait_ms = self._pledge.until_ms - self.now_ms()
         if self.lived.is_set():
             self.reconsider(self.offices)
             self.groups.viewed()
@@ -134,20 +116,12 @@ class Offices(Guest):
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
-            self.host.store.save({PACE: msgspec.msgpack.encode(self.pace.granted_ms)})
+            self._pledge.renew()
             self.lived.set()
-            self._reminding = asyncio.ensure_future(self._remind())
+            self._reminder.begin()
             self._booting.over([REGISTER, *self.offices])
             self.membership.enrol()
             self.groups.lives()
-
-    def _recall_pace(self) -> None:
-        """What was promised at a slower pace binds for as long as it did when it was promised."""
-        stored = self.host.store.load(PACE)
-        before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
-        if before_ms > self.pace.granted_ms:
-            log.warning(SLOWER, self.directory.me.name, before_ms)
-            self._bound_until_ms = self.now_ms() + before_ms
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """Other nodes are suspect than before."""
@@ -192,7 +166,7 @@ class Offices(Guest):
         """A letter, with the messages of machines in it."""
         letter: Letter = decoder.decode(body)
         said = letter.said if isinstance(letter, Bundle) else []
-        codecs = self._codec, self.groups.codec
+        codecs = self.machines.codec, self.groups.codec
         return letter, [codecs[each.group is not None].message(each.body) for each in said]
 
     def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
@@ -224,8 +198,7 @@ class Offices(Guest):
     async def end(self) -> None:
         """Nothing is led here any more."""
         self._alarms.end()
-        if self._reminding is not None:
-            self._reminding.cancel()
+        self._reminder.end()
         for office in self.all():
             office.halt(NodeStopped("the node has stopped"))
 
@@ -287,7 +260,7 @@ class Offices(Guest):
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
         try:
-            stable: Any = None if data is None else self._codec.stable(data)
+            stable: Any = None if data is None else self.machines.codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
         roster = self.register.roster
@@ -307,7 +280,7 @@ class Offices(Guest):
             for node in ids
         )
         form = "register" if office.name == REGISTER else "application"
-        return self._machine(form, ids, tuple(priorities))
+        return self.machines.of(form, ids, tuple(priorities))
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -376,29 +349,10 @@ class Offices(Guest):
         if line is not None:
             self.host.network.send(line, msgspec.msgpack.encode(letter), to_guest=True)
 
-    async def _remind(self) -> None:
-        while True:
-            await asyncio.sleep(REMIND_S)
-            self.host.enter(self._say_again)
-
-    def _say_again(self) -> None:
-        """Where this node stands, which may have been lost; and notice work that has no end."""
+    def announce(self) -> None:
+        """Say where this node stands, in elections of either kind."""
         self._candidacies.announce()
         self.groups.announce()
-        late_ms = self._strain.look()
-        if late_ms is not None:
-            log.warning(BEHIND, self.directory.me.name, late_ms, len(self.offices))
-        for office in self.all():
-            if office.term is not None:
-                office.term.abandon_after(self.pace.grace_ms)
-        self.membership.look()
-
-    @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
-    def _machine(self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]) -> Turns:
-        members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
-        rules = replace(OfficeMandate.form(form), **self.pace.lengths)
-        machine = OfficeMandate(members, self.pace.timing, rules)
-        return self.kind_of_turns(machine, TURNS_MAX)
 
 
 class NodeStopped(Exception):

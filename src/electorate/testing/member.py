@@ -62,7 +62,7 @@ class Member:
         engine = SimulatedEngine(self.name, names, pace, join=self.joins)
         engine.offices.chance = self._chance.uniform
         # Real nodes verify some turns of the machine; a test of an application has no need to.
-        engine.offices.kind_of_turns = TrustedTurns
+        engine.offices.machines.kind_of_turns = TrustedTurns
         self.life = engine.life = Life(self.process, engine.offices, network, self.store, watch)
         self.node = Node.of(engine)
         self._tasks = []

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from electorate.core import Machine, Members, Message, NodeId, Turns
+from electorate.core import Members, Message, NodeId, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.letter import Letter, Ranks, Said
+from electorate.leadership.machines import Machines
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
@@ -33,7 +34,7 @@ class House(Protocol):
     host: Host
     paused: bool
     lived: asyncio.Event
-    kind_of_turns: Callable[[Machine[Any], int], Turns]
+    machines: Machines
     now_ms: Callable[[], float]
     chance: Callable[[float, float], float]
 
@@ -187,4 +188,4 @@ class Groups:
     def _machine(self, ids: tuple[NodeId, ...], ranks: tuple[int, ...]) -> Turns:
         members = Members.of(ids, "highest", dict(zip(ids, ranks, strict=True)))
         machine = Invitation(members, self._house.pace.group_timing)
-        return self._house.kind_of_turns(machine, TURNS_MAX)
+        return self._house.machines.kind_of_turns(machine, TURNS_MAX)

@@ -16,6 +16,8 @@ class Lines:
         self._me = me
         self._known = known
         self._speakers = {node: node for node in known}
+        self._lines = {node: node for node in known}
+        """The same the other way round: every letter needs it."""
         self._connected = {node: (_place(known, node).address, node) for node in known}
 
     def begin(self, number: NodeId, net: Net) -> None:
@@ -25,9 +27,7 @@ class Lines:
 
     def of(self, node: NodeId) -> NodeId | None:
         """Where a member is to be reached; None if another one has its name by now."""
-        known = self._known.get(node)
-        line = None if known is None else known.line
-        return line if line is not None and self._speakers.get(line) == node else None
+        return self._lines.get(node)
 
     def speaker(self, line: NodeId) -> NodeId | None:
         """Which member is reached there."""
@@ -43,23 +43,27 @@ class Lines:
         """It is this one that has connected there."""
         if line in self.awaited:
             self.newcomers[line] = member
-        self._speakers[line] = member
+        self._set_speakers({**self._speakers, line: member})
         self._connected[line] = (_place(self._known, member).address, member)
 
     def arrange(self) -> None:
         """Connect to whoever speaks on each line, and to newcomers; part with all others."""
         latest = sorted(self._known, key=lambda node: (self._known[node].since, node))
-        self._speakers = {self._known[node].line: node for node in latest}
-        self._speakers |= self.newcomers | {self._me.id: self._number}
-        places = {line: _place(self._known, node) for line, node in self._speakers.items()}
+        speakers = {self._known[node].line: node for node in latest}
+        speakers |= self.newcomers | {self._me.id: self._number}
+        places = {line: _place(self._known, node) for line, node in speakers.items()}
         places |= self.awaited
-        for line in self.awaited.keys() - self.newcomers.keys():
-            self._speakers.pop(line, None)
+        unknown = self.awaited.keys() - self.newcomers.keys()
+        self._set_speakers({line: speakers[line] for line in speakers.keys() - unknown})
         for line in self._connected.keys() - places.keys():
             del self._connected[line]
             self._net.part(line)
         for line in places.keys() - {self._me.id}:
             self._connect(line, places[line])
+
+    def _set_speakers(self, speakers: dict[NodeId, NodeId]) -> None:
+        self._speakers = speakers
+        self._lines = {node: line for line, node in speakers.items()}
 
     def _connect(self, line: NodeId, place: Place) -> None:
         """Anew if it is another member than before: the old one must not be taken for it."""
