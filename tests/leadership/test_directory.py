@@ -11,7 +11,7 @@ from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.place import Place, number
 from electorate.net.frame import Hello
 from electorate.net.link import Address
-from electorate.net.store import Store
+from electorate.net.store import Store, StoreError
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
 ELSEWHERE = Place.of("b@localhost:3")
@@ -135,6 +135,14 @@ def test_who_joins_takes_others_for_who_they_say_they_are(tmp_path: Path) -> Non
     assert not directory.objection(hello)
     directory.recognise(hello)
     assert set(directory.ids) == {A.id, joined, directory.number}
+
+
+def test_what_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:
+    before = Scene(tmp_path)
+    before.store.save({"directory": b"\x80"})
+    before.store.close()
+    with pytest.raises(StoreError, match="what is known of the members cannot be read: .*cluster"):
+        Scene(tmp_path)
 
 
 @pytest.mark.parametrize("moved", [False, True])

@@ -26,7 +26,7 @@ from electorate.leadership.members.acquaintance import (
 from electorate.leadership.members.lines import Lines
 from electorate.leadership.members.place import Place, number
 from electorate.net.frame import Hello
-from electorate.net.store import Store
+from electorate.net.store import Store, StoreError
 
 RECORD = "directory"
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
@@ -62,7 +62,7 @@ class Directory:
         if stored is None:
             self._begin_as(store.identity, is_first=True)
         else:
-            self._recall(msgspec.msgpack.decode(stored, type=Record))
+            self._recall(_read(stored))
             self._begin_as(store.identity, is_first=False)
         net.introduction = self.introduction
         self.lines.begin(self.number, net)
@@ -165,7 +165,7 @@ class Directory:
 
     def expect_no_clash(self, place: Place) -> None:
         """ValueError if a newcomer would be taken for somebody else."""
-        for known in self._known.values():
+        for known in list(self._known.values()):  # It may be asked by any thread.
             other = Place.of(known.place)
             if other.id == place.id and other.name != place.name:
                 raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
@@ -246,3 +246,10 @@ class Directory:
         listed = {line: str(place) for line, place in self._listed.items()}
         record = Record(self._cluster, self._founders, self._known, listed)
         self._store.save({RECORD: msgspec.msgpack.encode(record)})
+
+
+def _read(stored: bytes) -> Record:
+    try:
+        return msgspec.msgpack.decode(stored, type=Record)
+    except msgspec.DecodeError as error:
+        raise StoreError(f"what is known of the members cannot be read: {error}") from None
