@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from electorate.core import NodeId
-from electorate.leadership.members.acquaintance import Acquaintance
+from electorate.leadership.members.acquaintance import Acquaintance, Known
 from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.door import Door
 from electorate.leadership.members.place import Place, number
 from electorate.net.frame import Hello
 from electorate.net.link import Address
 from electorate.net.store import Store, StoreError
+from electorate.protocols.mandate.roster import Roster
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
 ELSEWHERE = Place.of("b@localhost:3")
@@ -47,14 +49,27 @@ class Scene:
         self.directory = Directory(A, {A.id: A, B.id: listed}, "agreed", joins=False)
         self.store = Store(folder, A.id)
         self.directory.begin(self.store, self.net)
+        self.door = Door(self.directory)
+        self.door.begin(self.net)
 
     def says(self, store: str, member: int = B.id, meant: int = 0) -> str:
         """Let b in if nothing speaks against it; why not otherwise."""
         hello = Hello("", B.id, A.id, store, 1, store, 0, member, meant)
-        objection = self.directory.objection(hello)
+        objection = self.door.objection(hello)
         if not objection:
-            self.directory.recognise(hello)
+            self.door.recognise(hello)
         return objection
+
+    def learns(self, member: int, place: Place, store: str, since: int) -> None:
+        """Have another node tell of a member."""
+        own = self.directory.told()
+        nodes = {member: Acquaintance(str(place), store, since)}
+        self.directory.learn(Known(own.cluster, nodes, own.roll))
+
+    def goes_by(self, *members: int) -> None:
+        """Have the register change the list."""
+        number = self.directory.told().roll.version[0] + 1
+        self.directory.go_by(Roster((number, 1), members, members))
 
 
 @pytest.fixture
@@ -75,7 +90,9 @@ def test_a_name_may_be_given_to_another_memory(scene: Scene) -> None:
     scene.says("first")
     new = number("b second")
     assert "another data folder" in scene.says("second", new), "nobody has told of it yet"
-    scene.directory.learn({new: Acquaintance(str(ELSEWHERE), "second", since=7)})
+    scene.learns(new, ELSEWHERE, "second", since=7)
+    assert "another data folder" in scene.says("second", new), "it is on no list yet"
+    scene.goes_by(A.id, new)
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
     assert not scene.says("second", new)
     assert "another data folder" in scene.says("first"), "what it has promised is not promised"
@@ -84,10 +101,12 @@ def test_a_name_may_be_given_to_another_memory(scene: Scene) -> None:
 
 def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> None:
     new = number("b second")
-    scene.directory.learn({new: Acquaintance(str(ELSEWHERE), "second", since=7)})
-    scene.directory.learn({B.id: Acquaintance(str(B), "first", since=0)})
-    scene.directory.learn({number("b third"): Acquaintance(str(B), "third", since=6)})
-    assert scene.directory.lines.speaker(B.id) == new
+    scene.learns(new, ELSEWHERE, "second", since=7)
+    scene.goes_by(A.id, new)
+    scene.learns(B.id, B, "first", since=0)
+    scene.learns(number("b third"), B, "third", since=6)
+    scene.learns(number("b fourth"), B, "fourth", since=8)
+    assert scene.directory.lines.speaker(B.id) == new, "the others are on no list"
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
 
 
@@ -109,18 +128,23 @@ def test_a_newcomer_is_who_answers_where_it_should_be(scene: Scene) -> None:
     assert "another data folder" in scene.says("first")
     assert not scene.says("second", new)
     assert scene.directory.newcomer(ELSEWHERE) == new
-    assert new not in scene.directory.told(), "it is not proposed yet"
-    assert new in scene.directory.propose(new, 5)
-    scene.directory.await_no_more(ELSEWHERE)
+    assert new not in scene.directory.told().nodes, "it is not proposed yet"
+    scene.directory.propose(new, 5)
+    assert new in scene.directory.told().nodes
+    scene.goes_by(A.id, new)
+    scene.directory.await_no_more(ELSEWHERE, scene.directory.told().roll)
     assert not scene.says("second", new)
 
 
-def test_of_a_newcomer_that_was_not_proposed_nothing_is_left(scene: Scene) -> None:
+def test_of_a_newcomer_that_did_not_become_a_member_nothing_is_left(scene: Scene) -> None:
+    scene.says("first")
     new = scene.net.found = number("b second")
     scene.directory.await_newcomer(ELSEWHERE)
     scene.says("second", new)
-    scene.directory.await_no_more(ELSEWHERE)
-    assert scene.directory.ids == (A.id,)
+    scene.directory.propose(new, 5)
+    scene.directory.await_no_more(ELSEWHERE, scene.directory.told().roll)
+    assert set(scene.directory.ids) == {A.id, B.id}
+    assert not scene.says("first")
 
 
 def test_who_joins_takes_others_for_who_they_say_they_are(tmp_path: Path) -> None:
@@ -132,8 +156,9 @@ def test_who_joins_takes_others_for_who_they_say_they_are(tmp_path: Path) -> Non
     assert directory.number == number(f"c {store.identity}") != c.id
     joined = number("b second")
     hello = Hello("cluster/agreed", B.id, c.id, "second", 1, "", 0, joined)
-    assert not directory.objection(hello)
-    directory.recognise(hello)
+    door = Door(directory)
+    assert not door.objection(hello)
+    door.recognise(hello)
     assert set(directory.ids) == {A.id, joined, directory.number}
 
 
@@ -141,7 +166,7 @@ def test_what_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:
     before = Scene(tmp_path)
     before.store.save({"directory": b"\x80"})
     before.store.close()
-    with pytest.raises(StoreError, match="what is known of the members cannot be read: .*cluster"):
+    with pytest.raises(StoreError, match=r"what is known of the members cannot be read: .*cluster"):
         Scene(tmp_path)
 
 
@@ -150,9 +175,38 @@ def test_who_moves_is_where_the_next_start_says(tmp_path: Path, moved: bool) -> 
     """But a list that has not been changed says nothing about who has joined since."""
     before = Scene(tmp_path)
     new = number("b second")
-    before.directory.learn({new: Acquaintance(str(ELSEWHERE), "second", since=7)})
+    before.learns(new, ELSEWHERE, "second", since=7)
+    before.goes_by(A.id, new)
     before.store.close()
     listed = Place.of("b@localhost:5") if moved else B
     after = Scene(tmp_path, listed)
     assert after.net.met == [(B.id, listed.address if moved else ELSEWHERE.address)]
     assert after.directory.lines.speaker(B.id) == new
+
+
+def test_who_was_listed_for_the_first_time_is_where_the_list_says(tmp_path: Path) -> None:
+    before = Scene(tmp_path)
+    joined, c, moved = number("c memory"), Place.of("c@localhost:4"), Place.of("c@localhost:5")
+    before.learns(joined, c, "memory", since=7)
+    before.goes_by(A.id, B.id, joined)
+    before.store.close()
+    directory, net = Directory(A, {A.id: A, B.id: B, c.id: moved}, "agreed", joins=False), Met()
+    directory.begin(Store(tmp_path, A.id), net)
+    assert net.met == [(c.id, moved.address)]
+    assert directory.told().nodes[joined].place == str(moved)
+
+
+def test_a_node_that_has_missed_who_was_replaced_learns_it_from_those_it_refuses(
+    tmp_path: Path, scene: Scene
+) -> None:
+    """Both take each other for somebody else."""
+    scene.says("first")
+    new = number("b second")
+    told = scene.directory.told()
+    roll = Roster((7, 1), (A.id, new), (A.id, new))
+    nodes = {A.id: told.nodes[A.id], new: Acquaintance(str(ELSEWHERE), "second", 7)}
+    scene.directory.learn(Known("another cluster", nodes, roll))
+    assert "another data folder" in scene.says("second", new)
+    scene.directory.learn(Known(told.cluster, nodes, roll))
+    assert not scene.says("second", new)
+    assert scene.net.introduction(B.id) == (A.id, new)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from electorate.leadership.letter import Known
+from electorate.leadership.members.acquaintance import Known
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
 from electorate.leadership.pace import Pace

@@ -3,7 +3,7 @@
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.members.acquaintance import Acquaintances
+from electorate.leadership.members.acquaintance import Known
 from electorate.net.frame import FRAME_MAX
 
 BUNDLE_MAX = FRAME_MAX // 4
@@ -52,12 +52,6 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     token: int
     """The term that is meant: what comes late must not end a later one."""
     heir: NodeId | None = None
-
-
-class Known(msgspec.Struct, frozen=True, tag=True):
-    """The nodes that I know: where they are, and by which memory."""
-
-    nodes: Acquaintances
 
 
 Letter = Bundle | Standing | Ranks | Order | Known

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.letter import (
     Bundle,
-    Known,
     Letter,
     Order,
     Ranks,
@@ -25,7 +25,9 @@ from electorate.leadership.letter import (
     decoder,
 )
 from electorate.leadership.machines import Machines
+from electorate.leadership.members.acquaintance import Known
 from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.door import Door
 from electorate.leadership.members.membership import Membership
 from electorate.leadership.members.place import Place
 from electorate.leadership.members.register import REGISTER, Register
@@ -58,6 +60,7 @@ class Offices(Guest):
         self.me = me.id
         self.pace = pace
         self.directory = Directory(me, founders, pace.agreed, joins=joins)
+        self._door = Door(self.directory)
         self.register = Register(self)
         self.membership = Membership(self)
         self.offices: dict[str, Office] = {}
@@ -88,6 +91,7 @@ class Offices(Guest):
         self._standing = Sweep(host.enter, Seat.stand)
         self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
+        self._door.begin(host.network)
         self.me = self.directory.number
         self.alive = frozenset({self.me})
         self._pledge = Pledge(self.directory.me.name, self.pace, host.store, self.now_ms())
@@ -143,11 +147,24 @@ class Offices(Guest):
 
     def objection(self, hello: Hello) -> str:
         """Why another node is not to be let in; empty if it is."""
-        return self.directory.objection(hello)
+        return self._door.objection(hello)
+
+    def news(self) -> bytes:
+        """Who is who by now, for one that takes others for who they are no more."""
+        return msgspec.msgpack.encode(self.directory.told())
+
+    def told(self, news: bytes) -> None:
+        """That of a node that does not let in this one, which may have missed something."""
+        with suppress(msgspec.DecodeError):
+            self._learn(msgspec.msgpack.decode(news, type=Known))
+
+    def _learn(self, told: Known) -> None:
+        self.directory.learn(told)
+        self._look_around()
 
     def met(self, hello: Hello) -> None:
         """Another node has connected, and is the one that has promised what it has promised."""
-        self.directory.recognise(hello)
+        self._door.recognise(hello)
         self._look_around()
 
     def closed(self, node: NodeId) -> None:
@@ -191,9 +208,8 @@ class Offices(Guest):
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
                     self.order(office, heir)
-            case Known(nodes):
-                self.directory.learn(nodes)
-                self._look_around()
+            case Known():
+                self._learn(letter)
 
     async def end(self) -> None:
         """Nothing is led here any more."""

@@ -51,6 +51,8 @@ class Refusal(msgspec.Struct, frozen=True, tag=True):
     reason: str
     taken: bool = False
     """Whether somebody else is live under your id."""
+    news: bytes = b""
+    """What the guest of a node may want to know that takes others for who they are no more."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):

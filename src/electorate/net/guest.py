@@ -39,6 +39,13 @@ class Guest:
         """Why another node is not to be let in; empty if it is."""
         return ""
 
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+        return b""
+
+    def told(self, news: bytes) -> None:
+        """A node that has not let in this one has told that."""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 

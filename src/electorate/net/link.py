@@ -30,6 +30,7 @@ class Refused(BadFrame):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
         self.taken = refusal.taken
+        self.news = refusal.news
 
 
 class Link:

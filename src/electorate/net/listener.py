@@ -43,6 +43,10 @@ class Taken(BadFrame):
     """Two nodes under one id."""
 
 
+class Objection(BadFrame):
+    """The guest of this node does not want to hear that of the other."""
+
+
 class Caller(NamedTuple):
     """Who speaks on a connection."""
 
@@ -64,6 +68,7 @@ class Listener:
         live_ms: float,
         called: Callable[[NodeId], str] = str,
         objection: Callable[[Hello], str] = lambda hello: "",
+        news: Callable[[], bytes] = lambda: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
     ) -> None:
         self.counters: Counter[str] = Counter()
@@ -72,6 +77,7 @@ class Listener:
         self.others = set(others)
         self._me = me
         self._objection = objection
+        self._news = news
         self._member = member
         self._on_hello = on_hello
         self._on_frame = on_frame
@@ -146,7 +152,8 @@ class Listener:
             await self._listen(hello, reader, writer)
         except BadFrame as error:
             self._count(str(error))
-            self._say(writer, Refusal(str(error), isinstance(error, Taken)))
+            news = self._news() if isinstance(error, Objection) else b""
+            self._say(writer, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
             is_end = True
         except OSError:
@@ -200,7 +207,7 @@ class Listener:
             )
         objection = self._objection(hello)
         if objection:
-            raise BadFrame(objection)
+            raise Objection(objection)
         return hello
 
     def _is_second(self, hello: Hello) -> bool:

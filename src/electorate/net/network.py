@@ -37,6 +37,12 @@ class Reader(Protocol):
     def objection(self, hello: Hello) -> str:
         """Why a node is not to be let in; empty if it is."""
 
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+
+    def told(self, news: bytes) -> None:
+        """A node that has not let in this one has told that."""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
@@ -78,6 +84,7 @@ class Network:
             live_ms=config.timeout_ms,
             called=config.called,
             objection=reader.objection,
+            news=reader.news,
             member=lambda node: self.introduction(node)[0],
         )
         probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
@@ -319,6 +326,7 @@ class Network:
         else:
             self._taken_since.pop(node, None)
         if isinstance(error, Refused):
+            self._reader.told(error.news)
             key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1
             if self.counters[key] == 1:

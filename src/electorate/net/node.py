@@ -238,6 +238,15 @@ class Node:
         """Why another node is not to be let in; empty if it is."""
         return "" if self._guest is None else self._guest.objection(hello)
 
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+        return b"" if self._guest is None else self._guest.news()
+
+    def told(self, news: bytes) -> None:
+        """A node that has not let in this one has told that."""
+        if news and self._guest is not None:
+            self._enter(self._guest.told, news)
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
         self._enter(self._recognise, hello)

@@ -97,9 +97,11 @@ class Life:
         """Bring a letter on its way, or a mere sign of life."""
         if to in self._others and self._cluster:
             silent_ms = self.now_ms() - self._heard_at.get(to, -self._pace.timeout_ms)
-            me, store, said = self._me, self._store.identity, self.introduction(to)
-            hello = Hello(self._cluster, me, 0, store, self._life, "", 0, *said)
-            self._network.send(hello, to, silent_ms < self._pace.timeout_ms, body)
+            self._network.send(self._hello(to), to, silent_ms < self._pace.timeout_ms, body)
+
+    def _hello(self, to: NodeId) -> Hello:
+        store, said = self._store.identity, self.introduction(to)
+        return Hello(self._cluster, self._me, 0, store, self._life, "", 0, *said)
 
     def join(self, cluster: str) -> None:
         """Belong to this cluster from now on."""
@@ -135,7 +137,11 @@ class Life:
         node = frame.hello.node
         if node not in self._others or self._cluster not in ("", frame.hello.cluster):
             return
+        if frame.news:
+            self.offices.told(frame.news)
+            return
         if self.offices.objection(frame.hello):
+            self._network.send(self._hello(node), node, False, None, self.offices.news())
             return
         self._heard_at[node] = self.now_ms()
         if self._met.get(node) != frame.hello:

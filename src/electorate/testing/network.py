@@ -20,6 +20,8 @@ class Frame(NamedTuple):
     hears: bool
     """Whether the sender hears the receiver."""
     body: bytes | None
+    news: bytes = b""
+    """What a node is told that is not let in."""
 
     @property
     def channel(self) -> "Channel":
@@ -94,11 +96,13 @@ class Network:
         """Whether the connection that a frame came on is still there."""
         return frame.connection == self._connections[frame.channel]
 
-    def send(self, hello: Hello, to: NodeId, hears: bool, body: bytes | None) -> None:
+    def send(
+        self, hello: Hello, to: NodeId, hears: bool, body: bytes | None, news: bytes = b""
+    ) -> None:
         """Bring a frame on its way."""
         channel = (hello.node, to)
         self._count += 1
-        frame = Frame(self._count, self._connections[channel], to, hello, hears, body)
+        frame = Frame(self._count, self._connections[channel], to, hello, hears, body, news)
         at = max(self._arrives[channel], self._loop.now + self.travel_s())
         is_lost = self._chance.random() < self.loss
         if is_lost or channel in self._cut:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office
 from electorate.leadership.seat import Seat, Seen
@@ -29,7 +30,7 @@ class Watch:
         self._lives = lives
         self._seen: dict[Seat, Seen] = {}
         self._terms: dict[str, Term] = {}
-        self._group_terms: dict[tuple[str, str], Term] = {}
+        self._group_terms: dict[tuple[str, NodeId], Term] = {}
 
     def look(self, life: Life) -> None:
         """See what has changed at this node."""
@@ -70,10 +71,11 @@ class Watch:
     def _judge_group(self, life: Life, office: GroupOffice, term: Term) -> None:
         """Each side of a partition may have its leader; no group has two."""
         name = life.process.name
-        last = self._group_terms.setdefault((office.name, name), term)
+        key = (office.name, life.offices.me)
+        last = self._group_terms.setdefault(key, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"{name} has led group {last.token} before group {term.token}")
-        self._group_terms[office.name, name] = term
+        self._group_terms[key] = term
         for other in self._lives():
             held = other.offices.groups.offices.get(office.name)
             if other is life or held is None or held.group != office.group:

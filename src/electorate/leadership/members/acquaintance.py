@@ -1,4 +1,4 @@
-"""What is known of a member, and what of that is kept."""
+"""What is known of members: what nodes tell each other about that, and what is kept."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,6 +9,8 @@ import msgspec
 from electorate.core import NodeId
 from electorate.leadership.members.place import Place
 from electorate.net.link import Address
+from electorate.net.store import StoreError
+from electorate.protocols.mandate.roster import Roster
 
 
 class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
@@ -30,14 +32,31 @@ UNKNOWN = Acquaintance("")
 Acquaintances = dict[NodeId, Acquaintance]
 
 
+class Known(msgspec.Struct, frozen=True, tag=True):
+    """The members that I know: where they are, by which memory, and the latest list I heard of."""
+
+    cluster: str
+    nodes: Acquaintances
+    roll: Roster
+
+
 class Record(msgspec.Struct, frozen=True):
     """What is kept on disk."""
 
     cluster: str
     founders: list[NodeId]
     known: Acquaintances
+    roll: Roster
     listed: dict[NodeId, str]
     """Where the others were said to be when this node was started last."""
+
+    @classmethod
+    def read(cls, stored: bytes) -> "Record":
+        """The record in these bytes; StoreError if there is none."""
+        try:
+            return msgspec.msgpack.decode(stored, type=cls)
+        except msgspec.DecodeError as error:
+            raise StoreError(f"what is known of the members cannot be read: {error}") from None
 
 
 class Net(Protocol):

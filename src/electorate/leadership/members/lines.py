@@ -6,7 +6,10 @@ from electorate.leadership.members.place import Place
 
 
 class Lines:
-    """One line for every name, whoever has it: of several, the member that was proposed last."""
+    """One line for every name. Of several members that have it, the one on the latest list speaks.
+
+    Of several on it, or none, it is the one that was proposed last.
+    """
 
     def __init__(self, me: Place, known: Acquaintances) -> None:
         self.awaited: dict[NodeId, Place] = {}
@@ -20,10 +23,10 @@ class Lines:
         """The same the other way round: every letter needs it."""
         self._connected = {node: (_place(known, node).address, node) for node in known}
 
-    def begin(self, number: NodeId, net: Net) -> None:
+    def begin(self, number: NodeId, net: Net, members: tuple[NodeId, ...]) -> None:
         """Connect to all who are known; this node is known by that number."""
         self._number, self._net = number, net
-        self.arrange()
+        self.arrange(members)
 
     def of(self, node: NodeId) -> NodeId | None:
         """Where a member is to be reached; None if another one has its name by now."""
@@ -46,13 +49,13 @@ class Lines:
         self._set_speakers({**self._speakers, line: member})
         self._connected[line] = (_place(self._known, member).address, member)
 
-    def arrange(self) -> None:
+    def arrange(self, members: tuple[NodeId, ...]) -> None:
         """Connect to whoever speaks on each line, and to newcomers; part with all others."""
-        latest = sorted(self._known, key=lambda node: (self._known[node].since, node))
-        speakers = {self._known[node].line: node for node in latest}
+        known = self._known
+        ranked = sorted(known, key=lambda node: (node in members, known[node].since, node))
+        speakers = {known[node].line: node for node in ranked}
         speakers |= self.newcomers | {self._me.id: self._number}
-        places = {line: _place(self._known, node) for line, node in speakers.items()}
-        places |= self.awaited
+        places = {line: _place(known, node) for line, node in speakers.items()} | self.awaited
         unknown = self.awaited.keys() - self.newcomers.keys()
         self._set_speakers({line: speakers[line] for line in speakers.keys() - unknown})
         for line in self._connected.keys() - places.keys():

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.letter import Known, Letter
+from electorate.leadership.letter import Letter
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.register import Register
 from electorate.leadership.office import Office
@@ -57,12 +57,14 @@ class Membership:
         self.is_over = False
         """Whether the others go on without this node."""
         self._house = house
+        self._belongs = not house.directory.joins
+        """Whether it has been a member in this life: who is to join may know of earlier ones."""
         self._enrolled = Roster()
         self._pending: tuple[int, int] = (0, 0)
         self._pending_since_ms = 0.0
         """When this node learnt of the change that is under way."""
-        self._leaving: dict[NodeId, float] = {}
-        """Who is no member any more, and since when that is known here."""
+        self._leaving: dict[tuple[NodeId, int], float] = {}
+        """Who is no member, as it was proposed last, and since when that is known here."""
 
     @property
     def edition(self) -> int:
@@ -74,12 +76,13 @@ class Membership:
     def compare(self, node: NodeId, edition: int) -> None:
         """Show another node the list of members if it has another one: news may have been lost."""
         if edition != self.edition:
-            self._house.send(node, Known(self._house.directory.told()))
+            self._house.send(node, self._house.directory.told())
             self._house.register.show(node)
 
     def enrol(self) -> None:
         """See whether the members are others than before."""
         house, roster = self._house, self._house.register.roster
+        house.directory.go_by(roster)
         if roster.is_pending or roster.new == self._enrolled.new:
             return
         before, self._enrolled = self._enrolled, roster
@@ -87,8 +90,9 @@ class Membership:
             names = ", ".join(sorted(map(house.directory.name, roster.new)))
             log.info("the members are now %s", names)
             house.reconsider(list(house.offices))
-        was_over = self.is_over
-        self.is_over = house.me not in roster.new and (was_over or house.me in before.new)
+        was_over, is_member = self.is_over, house.me in roster.new
+        self.is_over = not is_member and (was_over or (self._belongs and house.me in before.new))
+        self._belongs = self._belongs or (is_member and bool(before.new))
         if self.is_over != was_over:
             told = "no member any more" if self.is_over else "a member again"
             log.warning("%s is %s", house.directory.me.name, told)
@@ -119,16 +123,12 @@ class Membership:
 
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""
-        house, roster = self._house, self._house.register.roster
-        now, proposed = house.now_ms(), roster.version[0]
-        self._leaving = {
-            node: self._leaving.get(node, now)
-            for node in house.others()
-            if node not in roster.everybody
-            and node not in house.directory.lines.newcomers.values()
-            and house.directory.memory(node)[1] <= proposed
-        }
+        house, directory, now = self._house, self._house.directory, self._house.now_ms()
+        staying = {*house.register.roster.everybody, *directory.lines.newcomers.values()}
+        leaving = [(node, directory.memory(node)[1]) for node in {*house.others()} - staying]
+        self._leaving = {each: self._leaving.get(each, now) for each in leaving}
         patience_ms = house.pace.grace_ms + house.pace.granted_ms
-        gone = {node for node, since in self._leaving.items() if now - since > patience_ms}
+        gone = {each for each, since in self._leaving.items() if now - since > patience_ms}
         if gone:
-            house.directory.forget(gone)
+            directory.forget({node for node, _ in gone})
+            self._leaving = {each: self._leaving[each] for each in leaving if each not in gone}

@@ -5,13 +5,14 @@ and leaves. Every other office goes by the list that this node's register has sa
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
-from electorate.leadership.letter import Known, Letter
+from electorate.leadership.letter import Letter
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.place import Place
 from electorate.leadership.office import Office
@@ -88,13 +89,14 @@ class Register:
     async def add(self, place: Place) -> None:
         """Make this node a member; it runs, and was told to join."""
         async with self._turn:
-            self._adding = place
-            try:
-                await self._settle()
-                await self._add(place)
-            finally:
-                self._adding = None
-                self._bureau.enter_here(self._bureau.directory.await_no_more, place)
+            await self._settle()
+            if place.name not in map(self._bureau.directory.name, self.roster.new):
+                async with self._expecting(place) as newcomer:
+                    await self._change(
+                        Add(newcomer),
+                        lambda roster: newcomer in roster.new,
+                        partial(self._introduce, newcomer),
+                    )
 
     async def remove(self, node: NodeId) -> None:
         """Go on without a member."""
@@ -103,16 +105,25 @@ class Register:
             await self._change(Remove(node), lambda roster: node not in roster.new)
 
     async def replace(self, node: NodeId, place: Place) -> None:
-        """Put a node in the place of a member, or the same one if it has lost its memory."""
+        """Put a node in the place of a member."""
         name = self._bureau.directory.name(node)
-        if place.name == name:
+        await self.add(place)
+        with _half_made(f"{place} was added, but {name} could not be removed"):
             await self.remove(node)
-            with _half_made(f"{name} was removed, but could not be added again"):
-                await self.add(place)
-        else:
+
+    async def renew(self, place: Place) -> None:
+        """The same under one name: it has lost its memory, or has only moved."""
+        async with self._turn:
+            await self._settle()
+            member = self.find(place.name)
+            async with self._expecting(place) as newcomer:
+                if newcomer == member:
+                    await self._move(newcomer)
+                    return
+        if member is not None:
+            await self.remove(member)
+        with _half_made(f"{place.name} was removed, but could not be added again"):
             await self.add(place)
-            with _half_made(f"{place} was added, but {name} could not be removed"):
-                await self.remove(node)
 
     def find(self, name: str) -> NodeId | None:
         """The member of that name, also one that somebody has begun to add or remove."""
@@ -146,23 +157,34 @@ class Register:
         if self.roster.is_pending:
             await self._change(None, lambda roster: True)
 
-    async def _add(self, place: Place) -> None:
+    @asynccontextmanager
+    async def _expecting(self, place: Place) -> AsyncIterator[NodeId]:
+        """Wait for who answers there, and have to do with it for a while."""
         bureau, directory = self._bureau, self._bureau.directory
-        if place.name in map(directory.name, self.roster.new):
-            return
+        self._adding = place
         bureau.enter_here(directory.await_newcomer, place)
         deadline_ms = self._deadline_ms()
-        while (newcomer := directory.newcomer(place)) is None:
-            if bureau.now_ms() > deadline_ms:
-                raise MembersUnchanged(self._unanswered(place))
-            await asyncio.sleep(POLL_S)
+        try:
+            while (newcomer := directory.newcomer(place)) is None:
+                if bureau.now_ms() > deadline_ms:
+                    raise MembersUnchanged(self._unanswered(place))
+                await asyncio.sleep(POLL_S)
+            yield newcomer
+        finally:
+            self._adding = None
+            bureau.enter_here(directory.await_no_more, place, self.roster)
 
-        def introduce(token: int) -> None:
-            told = Known(directory.propose(newcomer, token))
-            for node in bureau.others():
-                bureau.send(node, told)
+    def _introduce(self, newcomer: NodeId, token: int) -> None:
+        """Tell all who it is, and where: if I fail, others have to be able to reach it."""
+        self._bureau.directory.propose(newcomer, token)
+        for node in self._bureau.others():
+            self._bureau.send(node, self._bureau.directory.told())
 
-        await self._change(Add(newcomer), lambda roster: newcomer in roster.new, introduce)
+    async def _move(self, node: NodeId) -> None:
+        """Let all know where it is now. What the register says last about that counts."""
+        term = await self._elected(self._deadline_ms())
+        self._bureau.enter_here(self._introduce, node, term.token)
+        term.finish()
 
     async def _change(
         self,
@@ -175,6 +197,7 @@ class Register:
         while not self._is_decided(is_made):
             term = await self._elected(deadline_ms)
             try:
+                self._expect_own_name(request)
                 self._bureau.enter_here(prepare, term.token)
                 while not self._is_over(term) and not self._is_decided(is_made):
                     if self._bureau.now_ms() > deadline_ms:
@@ -221,6 +244,14 @@ class Register:
 
     def _is_decided(self, is_made: Callable[[Roster], bool]) -> bool:
         return is_made(self.roster) and not self.roster.is_pending
+
+    def _expect_own_name(self, request: Request | None) -> None:
+        """Another node may have been added meanwhile, under the same name."""
+        if isinstance(request, Add):
+            called = self._bureau.directory.name
+            name, others = called(request.node), {*self.roster.new} - {request.node}
+            if name in map(called, others):
+                raise MembersUnchanged(f"another {name} was added just now, by another member")
 
     def _expect_majority(self, request: Request) -> None:
         """A change whose members could not go on by themselves would stop every election."""
