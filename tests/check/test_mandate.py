@@ -154,9 +154,9 @@ APPLIED = [
     (applied("application", "base=3", Budget(crashes=1)), 13_161, 17),
     (applied("application", "base=3", Budget(losses=1)), 1_218, 6),
     (applied("application", "base=3", Budget(1, 1), 1), 37_046, 17),
-    (applied("register", "base=3", Budget(crashes=1)), 15_343, 17),
-    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 23_564, 22),
-    (applied("register", "base=3", Budget(asks=2), 1), 22_013, 25),
+    (applied("register", "base=3", Budget(crashes=1)), 17_366, 17),
+    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 20_451, 22),
+    (applied("register", "base=3", Budget(asks=2), 1), 15_282, 25),
 ]
 """States, and the longest time in ticks to an office, or to one whose members are decided."""
 

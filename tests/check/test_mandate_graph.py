@@ -81,3 +81,25 @@ def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
     found = verdicts("foremost", 4, f"rounds=2 silence={silence}")
     assert sum(verdict.liveness is Liveness.STUCK for verdict in found) == 16
     assert sum(verdict.liveness is Liveness.LIVE for verdict in found) == 38
+
+
+STAR = ((1, 2), (2, 3), (2, 4))
+
+
+def test_who_should_lead_but_reaches_no_majority_leaves_the_office_alone() -> None:
+    """Node 4 has the highest priority, and reaches only the middle of the star."""
+    case = Case(
+        "rounds=2 base=4",
+        4,
+        Budget(),
+        "M5 M7",
+        "foremost",
+        Clock.BOUNDED,
+        delay_min=1,
+        counter=6,
+        graph=STAR,
+        attributes=(1, 1, 1, 2),
+        form="application",
+        strongest="highest",
+    )
+    expect_live([judged(case, engine="python")], 1, 8)

@@ -7,9 +7,11 @@ the mutants say.
 
 import pytest
 
-from electorate.check import Bounds, Budget, Result
+from electorate.check import Bounds, Budget, Liveness, Result
 from electorate.protocols.mandate.message import Add, Remove
+from electorate.protocols.mandate.roster import Roster
 from electorate.trace import Clock, Order
+from tests.check.members import Lasting, lasting
 from tests.check.told import AGAINST, NEVER_THIRD, SHRINKING, Case, judged
 
 FREE = Clock.UNBOUNDED
@@ -79,3 +81,15 @@ def test_the_search_comes_to_an_office_two_changes_later(case: Case, moves: int)
 def test_without_clocks_two_may_be_in_office_as_with_members_that_never_change() -> None:
     verdict = judged(SHRINKING._replace(claims="M3", clock=FREE, bounds=Bounds(2, 2, 0)))
     assert verdict.claims == {"M3": Result.VIOLATED}
+
+
+ADDED = Roster((0, 1), (1, 2, 3), (1, 2, 3, 4))
+
+
+def test_who_had_promised_more_comes_to_know_the_holder_though_the_list_is_undecided() -> None:
+    """Nobody decides lists here, so nothing is lost if it grants renewals under one."""
+    budget = Budget(crashes=1, recoveries=1)
+    case = Lasting(1, 4, budget, "highest", "application", "M5 M7", ADDED, mortal=(4,))
+    verdict = lasting(case)
+    assert (verdict.result, verdict.liveness) == (Result.HOLDS, Liveness.LIVE)
+    assert (verdict.states, verdict.tau) == (1_057_932, 17)
