@@ -45,6 +45,8 @@ LARGE = [
     (Case(BARE, 3, Budget(losses=1, asks=2)), 21_872_197),
     (Case(f"{BARE} lease=4 granted=6", 3, Budget(asks=2), drift=0.25), 22_858_660),
     (Case(BARE, 2, Budget(asks=6), counter=3), 7_375_161),
+    # Those who wait for another show it their list of members.
+    (Case(f"{BARE} base=3", 3, Budget(asks=1), inner="foremost"), 7_347_997),
     (Case(BARE, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 3_390_313),
     (Case(SHORT, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 516_290),
 ]

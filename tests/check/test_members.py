@@ -7,7 +7,7 @@ from the place where each of them has proposed a change that the other knows not
 import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Result
-from electorate.protocols.mandate.message import Add, Remove
+from electorate.protocols.mandate.message import Add, Ended, Remove, Transfer
 from electorate.trace import Clock, Order
 from tests.check.members import (
     OLDER_LIST,
@@ -20,7 +20,7 @@ from tests.check.members import (
     lasting,
 )
 
-CLOCKS, FIFO = Clock.CLOCKS, Order.FIFO
+CLOCKS, UNBOUNDED, FIFO = Clock.CLOCKS, Clock.UNBOUNDED, Order.FIFO
 ALL = "M1 M2 M3 M4"
 TWO_OF_THREE = {1: (Add(3), Remove(2)), 2: (Add(3), Remove(1))}
 THREE_OF_FOUR = {1: (Add(4),), 2: (Remove(1),)}
@@ -30,6 +30,24 @@ THREE = Case("base=3 inner.rivals=12", 4, "M3", wishes=THREE_OF_FOUR, order=FIFO
 AT_ONCE = Case("base=3 inner.rivals=12", 4, ALL, THREE_AT_ONCE, order=FIFO)
 AGAINST = Case("base=4 inner.rivals=13", 5, "M3", TWO_AGAINST_EACH_OTHER, order=FIFO)
 ASKED = Budget(asks=2)
+BACK_AGAIN = Case(
+    "base=3 inner.rivals=13",
+    3,
+    ALL,
+    wishes={1: (Remove(3), Add(3))},
+    clock=CLOCKS,
+    order=FIFO,
+    budget=ASKED,
+    bounds=Bounds(2, 2),
+)
+"""Who is removed, and wants the office, is added again."""
+SHRINKING = BACK_AGAIN._replace(rules="base=3 inner.rivals=12", wishes={1: (Remove(3), Remove(2))})
+HANDED_OVER = BACK_AGAIN._replace(
+    rules="base=2 inner.rivals=1 period=9",
+    wishes={1: (Add(3), Transfer(2), Ended()), 2: (Remove(1),)},
+    budget=Budget(asks=4),
+)
+"""Who has begun a change hands its office over, and its heir removes it."""
 STATES_MAX = 100_000_000
 
 SAFE = [
@@ -38,6 +56,9 @@ SAFE = [
     (AT_ONCE._replace(clock=CLOCKS, bounds=Bounds(counter=2)), 591_982),
     (AT_ONCE._replace(claims="M1 M2", bounds=Bounds(counter=2, firings=1)), 714_842),
     (OVERTAKEN._replace(claims=ALL, bounds=Bounds(counter=2)), 1_336_207),
+    (HANDED_OVER, 360_936),
+    (BACK_AGAIN, 1_732_410),
+    (BACK_AGAIN._replace(claims="M1 M2", clock=UNBOUNDED, bounds=Bounds(2, 2, 0)), 341_770),
 ]
 LARGE = [
     (OLDER_LIST._replace(claims="M1 M2"), 28_009_923),
@@ -46,6 +67,7 @@ LARGE = [
     (TWO._replace(budget=Budget(1, 1, asks=1), bounds=Bounds(counter=3)), 11_493_332),
     (AGAINST._replace(claims="M1 M2", bounds=Bounds(counter=3, firings=0)), 6_105_080),
     (AGAINST._replace(clock=CLOCKS, bounds=Bounds(2, 3)), 32_862_406),
+    (SHRINKING, 3_230_405),
 ]
 
 
