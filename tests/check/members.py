@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
-from electorate.claims import CLAIMS
+from electorate.claims import CLAIMS, Claim
 from electorate.core import (
     Event,
     Foremost,
@@ -24,8 +24,11 @@ from electorate.core import (
     State,
     Status,
 )
+from electorate.core.member import Strongest
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Add, Ended, Remove, StepDown
+from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start
@@ -146,13 +149,57 @@ def judged(case: Case, states_max: int | None = None) -> Verdict:
     return check(machine, model, wanted, states_max, engine="numba")
 
 
-def lasting(base: int, nodes: int, budget: Budget) -> Verdict:
+class Lasting(NamedTuple):
     """What becomes of changes where messages arrive in time and somebody is named."""
-    rules = ("rounds=2", f"base={base}")
-    setting = Setting("members", tuple(range(1, nodes + 1)), rules, start=Start.BOOT, delay_min=1)
-    machine = setting.machine(Mandate.over(Foremost), "sound")
-    goals = [CLAIMS["M5"], CLAIMS["M6"]]
-    return check(machine, Model(setting, budget, Bounds(counter=6)), goals, engine="numba")
+
+    base: int
+    nodes: int
+    budget: Budget
+    strongest: Strongest = "lowest"
+    form: str = "sound"
+    claims: str = "M5 M6 M7"
+    begun: Roster | None = None
+    """The list that everybody begins with, instead of the first ids."""
+    mortal: tuple[NodeId, ...] | None = None
+    """Who may crash; None: anybody."""
+    wishes: tuple[type[Request], ...] | None = None
+    """What may be asked for; None: anything."""
+
+    def __str__(self) -> str:
+        faults = " ".join(self.budget.texts())
+        return f"{self.base} of {self.nodes} {self.strongest} {self.form} {faults}"
+
+
+class Begun(Mandate.over(Foremost)):  # type: ignore[misc]
+    """Begins with a list that may be undecided, and is asked for some things only."""
+
+    case: ClassVar[Lasting]
+
+    def boot(self, me: NodeId, stable: Any) -> Any:
+        if stable is None and self.case.begun is not None:
+            stable = MandateStable(Promise(), Stable(), self.case.begun)
+        return super().boot(me, stable)
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        asked: tuple[Request, ...] = super().may_ask(view)
+        wished = self.case.wishes
+        return asked if wished is None else tuple(r for r in asked if isinstance(r, wished))
+
+
+def lasting(case: Lasting, *more: Claim) -> Verdict:
+    setting = Setting(
+        "members",
+        tuple(range(1, case.nodes + 1)),
+        ("rounds=2", f"base={case.base}"),
+        start=Start.BOOT,
+        delay_min=1,
+        strongest=case.strongest,
+        attributes=() if case.form == "sound" else (1,) * case.nodes,
+    )
+    machine = setting.machine(type("Begun", (Begun,), {"case": case}), case.form)
+    model = Model(setting, case.budget, Bounds(counter=8), mortal=case.mortal)
+    goals = [*(CLAIMS[name] for name in case.claims.split()), *more]
+    return check(machine, model, goals, engine="numba")
 
 
 THREE_AT_ONCE = """

@@ -13,6 +13,8 @@ from electorate.trace import Clock
 from tests.check.mandate import Case, judged
 from tests.paper.connectivity import networks
 
+NOTHING = Budget()
+
 
 def reaches_a_majority(network: Connectivity) -> bool:
     """Whether some node and its neighbours are more than half of all."""
@@ -20,19 +22,26 @@ def reaches_a_majority(network: Connectivity) -> bool:
     return any(2 * (1 + len(network.neighbours(node))) > len(nodes) for node in nodes)
 
 
-def verdicts(inner: str, nodes: int, rules: str = "rounds=2", delay_min: int = 1) -> list[Verdict]:
+def verdicts(
+    inner: str,
+    nodes: int,
+    rules: str = "rounds=2",
+    delay_min: int = 1,
+    budget: Budget = NOTHING,
+    claims: str = "M5 M7",
+) -> list[Verdict]:
     """One for every graph on which somebody could be in office."""
-    engine = "python" if delay_min else "numba"
+    engine = "python" if delay_min and budget == NOTHING else "numba"
     cases = [
         Case(
             rules,
             nodes,
-            Budget(),
-            "M5 M7",
+            budget,
+            claims,
             inner,
             Clock.BOUNDED,
             delay_min=delay_min,
-            counter=6,
+            counter=8,
             graph=tuple(sorted(network.links)),
         )
         for network in networks(nodes)
@@ -81,3 +90,44 @@ def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
     found = verdicts("foremost", 4, f"rounds=2 silence={silence}")
     assert sum(verdict.liveness is Liveness.STUCK for verdict in found) == 16
     assert sum(verdict.liveness is Liveness.LIVE for verdict in found) == 38
+
+
+@pytest.mark.parametrize(
+    ("base", "nodes", "asks", "graphs", "worst"),
+    [
+        (2, 3, 1, 7, 15),
+        (3, 3, 1, 7, 46),
+        pytest.param(3, 3, 2, 7, 46, marks=pytest.mark.slow),
+        pytest.param(3, 4, 1, 54, 46, marks=pytest.mark.slow),
+        pytest.param(4, 4, 1, 54, 36, marks=pytest.mark.slow),
+    ],
+)
+def test_members_change_whatever_links_there_are(
+    base: int, nodes: int, asks: int, graphs: int, worst: int
+) -> None:
+    """And what is begun is decided (M6)."""
+    rules = f"rounds=2 base={base}"
+    found = verdicts("foremost", nodes, rules, budget=Budget(asks=asks), claims="M5 M6 M7")
+    expect_live(found, graphs, worst)
+
+
+STAR = ((1, 2), (2, 3), (2, 4))
+
+
+def test_who_should_lead_but_reaches_no_majority_leaves_the_office_alone() -> None:
+    """Node 4 has the highest priority, and reaches only the middle of the star."""
+    case = Case(
+        "rounds=2 base=4",
+        4,
+        Budget(),
+        "M5 M7",
+        "foremost",
+        Clock.BOUNDED,
+        delay_min=1,
+        counter=6,
+        graph=STAR,
+        attributes=(1, 1, 1, 2),
+        form="application",
+        strongest="highest",
+    )
+    expect_live([judged(case, engine="python")], 1, 8)

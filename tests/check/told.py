@@ -112,8 +112,8 @@ class PairState(State):
 
     @property
     def claims(self) -> int:
-        """How many more claims than one may have been made under the list of the office."""
-        return self.stable.office.promise.epoch - ERA * self.stable.office.roster.version[0] - 1
+        """How many more claims than one may have been made under the list of who was promised."""
+        return max(self.stable.office.promise.epoch - 1, 0) % ERA
 
 
 class Pair(Machine[PairState]):

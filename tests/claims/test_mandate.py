@@ -123,12 +123,13 @@ FIRST = Roster((0, 0), (1, 2, 3), (1, 2, 3))
 GROWN = Roster((1, 1), (1, 2, 3), (1, 2, 3, 4))
 
 
-def test_a_majority_is_one_of_the_newest_list_that_a_live_node_has() -> None:
+def test_a_majority_is_one_of_the_newest_list_that_is_known_in_reach() -> None:
     far = frozenset({(1, 3), (1, 4), (2, 3), (2, 4), (3, 4)})
     assert judge("M5", listed({}, FIRST, FIRST, FIRST, FIRST, absent=far)) is not None
-    assert judge("M5", listed({}, FIRST, FIRST, FIRST, GROWN, absent=far)) is None
+    assert judge("M5", listed({}, FIRST, GROWN, FIRST, FIRST, absent=far)) is None
+    assert judge("M5", listed({}, FIRST, FIRST, FIRST, GROWN, absent=far)) is not None
     near = far - {(1, 3)}
-    assert judge("M5", listed({}, FIRST, FIRST, FIRST, GROWN, absent=near)) is not None
+    assert judge("M5", listed({}, FIRST, GROWN, FIRST, FIRST, absent=near)) is not None
 
 
 def test_who_is_no_member_need_not_be_in_office() -> None:
@@ -139,8 +140,23 @@ def test_who_is_no_member_need_not_be_in_office() -> None:
 def test_a_change_must_be_decided_by_whoever_is_in_office() -> None:
     text = "1 is in office, and its change of members is undecided"
     assert judge("M6", listed({1: 1}, GROWN, FIRST, FIRST, FIRST)) == Witness((1,), text)
-    assert judge("M6", listed({1: 1}, GROWN.decided(), GROWN, GROWN, FIRST)) is None
+    decided = GROWN.decided()
+    assert judge("M6", listed({1: 1}, decided, decided, decided, decided)) is None
     assert judge("M6", listed({}, GROWN, GROWN, GROWN, FIRST)) is None
+
+
+def test_so_it_must_be_to_every_member_that_the_holder_reaches() -> None:
+    decided = GROWN.decided()
+    text = "1 is in office, and to 3 a change of members is undecided"
+    assert judge("M6", listed({1: 1}, decided, decided, GROWN, decided)) == Witness((1, 3), text)
+    cut = frozenset({(1, 3)})
+    assert judge("M6", listed({1: 1}, decided, decided, GROWN, decided, absent=cut)) is None
+    assert judge("M6", listed({1: 1}, FIRST, FIRST, FIRST, GROWN)) is None
+
+
+def test_whoever_is_in_office_must_be_a_member() -> None:
+    text = "4 is in office, and is no member"
+    assert judge("M6", listed({4: 1}, FIRST, FIRST, FIRST, FIRST)) == Witness((4,), text)
 
 
 def followed(*others: Standing | None, absent: Absent = NONE) -> Row:
@@ -165,3 +181,12 @@ def test_who_is_no_member_need_not_know() -> None:
     lists = listed({1: 2}, FIRST, FIRST, FIRST, FIRST)
     seen = (lists.standings[0], follows, follows, alone)
     assert judge("M7", Row(lists.members, seen, stables=lists.stables)) is None
+
+
+def test_members_are_those_of_the_list_of_whoever_is_in_office() -> None:
+    follows, alone = Standing(Status.NORMAL, 1, token=2), Standing(Status.ELECTION)
+    for mine, other, is_kept in ((FIRST, GROWN, True), (GROWN, FIRST, False)):
+        lists = listed({1: 2}, mine, FIRST, FIRST, other)
+        seen = (lists.standings[0], follows, follows, alone)
+        kept = judge("M7", Row(lists.members, seen, stables=lists.stables)) is None
+        assert kept is is_kept

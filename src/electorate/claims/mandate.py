@@ -5,10 +5,11 @@ is running. Entering is coming into office. A claim is sent in the turn that sav
 oneself, whose epoch is the token that is claimed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from electorate.claims.claim import Claim, Fold, Kind, Row, Sight, Witness
-from electorate.core import NodeId, Value
+from electorate.core import NodeId, Standing, Value
 
 
 class Term(Value):
@@ -120,53 +121,69 @@ def one_term_at_a_time(row: Row, highest: int) -> Witness | None:
 
 
 def somebody_is_in_office(row: Row) -> Witness | None:
-    """M5: if a node that may lead reaches a majority, somebody is in office."""
+    """M5: if a node that may lead reaches a majority, somebody is in office.
+
+    A majority of the newest list that is known in its reach, and of the one before if that is not
+    decided.
+    """
     live = [node for node, _ in row.live()]
-    lists = _lists(row)
-    able = (node for node in live if not _is_witness(row, node) and node in lists[-1])
-    for node in able:
-        reached = {other for other in live if other == node or row.linked(node, other)}
-        if all(2 * len(reached & {*members}) > len(members) for members in lists):
-            break
-    else:
-        return None
     if any(standing.leader == holder for holder, standing in row.live()):
         return None
-    return Witness((node,), f"{node} reaches a majority, and nobody is in office")
+    for node in live:
+        reached = {other for other in live if other == node or row.linked(node, other)}
+        lists = _newest(row, reached)
+        is_able = not _is_witness(row, node) and node in lists[-1]
+        if is_able and all(2 * len(reached & {*members}) > len(members) for members in lists):
+            return Witness((node,), f"{node} reaches a majority, and nobody is in office")
+    return None
 
 
-def _lists(row: Row) -> tuple[tuple[NodeId, ...], ...]:
-    """The newest list of members that a live node has, and the one before if it is not decided."""
-    rosters = (getattr(row.stables[place], "roster", None) for place in _live(row) if row.stables)
-    changed = [roster for roster in rosters if roster is not None and roster.new]
-    if not changed:
-        return (row.members.ids,)
-    newest = max(changed, key=lambda roster: (roster.version, not roster.is_pending))
+Lists = tuple[tuple[NodeId, ...], tuple[NodeId, ...]]
+
+
+def _newest(row: Row, nodes: Iterable[NodeId]) -> Lists:
+    """The newest list of members that one of these has, after the one before it."""
+    known = (_roster(row, node) for node in nodes)
+    changing = [roster for roster in known if roster is not None and roster.new]
+    if not changing:
+        return (row.members.ids, row.members.ids)
+    newest = max(changing, key=lambda roster: (roster.version, not roster.is_pending))
     return (newest.old, newest.new)
 
 
-def _live(row: Row) -> Iterator[int]:
-    return (place for place, standing in enumerate(row.standings) if standing is not None)
+def _roster(row: Row, node: NodeId) -> Any:
+    """The list of members that a node has saved; None where members never change."""
+    stable = row.stables[row.members.ids.index(node)] if row.stables else None
+    return getattr(stable, "roster", None)
+
+
+def _members_in_reach(row: Row, holder: NodeId) -> Iterator[tuple[NodeId, Standing]]:
+    """Those members by the list of whoever is in office that it reaches, itself among them."""
+    members = _newest(row, (holder,))[-1]
+    for node, standing in row.live():
+        if node == holder or (node in members and row.linked(holder, node)):
+            yield node, standing
 
 
 def the_members_are_decided(row: Row) -> Witness | None:
-    """M6: who is in office has a list of members that no change is pending to."""
-    for place, node in enumerate(row.members.ids):
-        standing = row.standings[place]
-        roster = getattr(row.stables[place], "roster", None) if row.stables else None
-        is_holder = standing is not None and standing.leader == node
-        if is_holder and roster is not None and roster.is_pending:
-            return Witness((node,), f"{node} is in office, and its change of members is undecided")
+    """M6: who is in office is a member; it, and all members it reaches, know of no open change."""
+    for holder, _ in holders(row):
+        if holder not in _newest(row, (holder,))[-1]:
+            return Witness((holder,), f"{holder} is in office, and is no member")
+        for node, _ in _members_in_reach(row, holder):
+            roster = _roster(row, node)
+            if roster is not None and roster.is_pending:
+                who = "its" if node == holder else f"to {node} a"
+                text = f"{holder} is in office, and {who} change of members is undecided"
+                return Witness((holder,) if node == holder else (holder, node), text)
     return None
 
 
 def the_holder_is_known(row: Row) -> Witness | None:
     """M7: who is in office is followed by every member that it reaches."""
-    members = _lists(row)[-1]
     for holder, token in holders(row):
-        for node, standing in row.live():
-            follows = (standing.leader, standing.token) == (holder, token)
-            if not follows and node in members and row.linked(holder, node):
+        for node, standing in _members_in_reach(row, holder):
+            if (standing.leader, standing.token) != (holder, token):
                 text = f"{holder} is in office with token {token}, and {node} does not know it"
                 return Witness((holder, node), text)
     return None
@@ -219,7 +236,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "M6",
             Kind.GOAL,
-            "once nothing fails any more, whoever is in office has members that are decided",
+            "once nothing fails any more, no change of members is undecided in reach of the holder",
             the_members_are_decided,
             sights=frozenset({Sight.STABLES}),
         ),

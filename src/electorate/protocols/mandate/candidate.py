@@ -7,9 +7,9 @@ that very round.
 
 from msgspec.structs import replace
 
-from electorate.core import CancelTimer, Effect, NodeId, Result
+from electorate.core import CancelTimer, Effect, NodeId, Result, Send
 from electorate.protocols.mandate import change
-from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll, Release
+from electorate.protocols.mandate.message import Claim, Decree, Grant, Listed, Poll, Release
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
 from electorate.protocols.mandate.state import (
@@ -72,6 +72,13 @@ def heed(terms: Terms, s: AnyState, roster: Roster) -> Result[AnyState]:
         return s, effects
     s, ending = step_down(terms, s, None)
     return s, [*effects, *ending]
+
+
+def compare(terms: Terms, s: AnyState, j: NodeId, roster: Roster) -> Result[AnyState]:
+    """Somebody has shown me a list that I do not go by: is mine newer, or is there work to do?"""
+    if s.stable.roster.is_newer(roster):
+        return s, [Send(j, Listed(s.stable.roster))]
+    return change_members(terms, s, change.take_up(terms, s, roster))
 
 
 def take_grant(terms: Terms, s: AnyState, j: NodeId, grant: Grant) -> Result[AnyState]:

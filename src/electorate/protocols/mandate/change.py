@@ -27,7 +27,7 @@ def add(terms: Terms, s: AnyState, j: NodeId) -> Result[AnyState]:
 
 def welcome(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
     """The newcomer has answered: propose it."""
-    if not _may_change(terms, s):
+    if _is_asking(terms, s) or not _may_change(terms, s):
         return replace(s, joining=None)
     return _propose(s, (*s.stable.roster.new, j))
 
@@ -35,7 +35,7 @@ def welcome(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
 def remove(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
     """Propose to go on without a member; whoever holds the office hands it over first."""
     roster = s.stable.roster
-    if j == s.me or j not in roster.new or not _may_change(terms, s):
+    if j == s.me or j not in roster.new or _is_asking(terms, s) or not _may_change(terms, s):
         return s
     return _propose(s, (member for member in roster.new if member != j))
 
@@ -45,6 +45,19 @@ def take_over(s: AnyState) -> AnyState:
     roster = s.stable.roster
     version = (s.stable.promise.epoch, 1)
     return _with(s, replace(roster, version=version)) if roster.is_pending else s
+
+
+def take_up(terms: Terms, s: AnyState, roster: Roster) -> AnyState:
+    """Propose as my own what a holder before me has begun, and told only some who refuse me now.
+
+    I have come into office without a vote of theirs: nobody will ever decide it under that token.
+    """
+    mine = s.stable.roster
+    is_left_over = roster.is_newer(mine) and roster.version[0] < s.stable.promise.epoch
+    follows = roster.is_pending and roster.old == mine.new
+    if not (is_left_over and follows and _may_change(terms, s)):
+        return s
+    return _propose(s, roster.new)
 
 
 def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
@@ -79,6 +92,11 @@ def _may_change(terms: Terms, s: AnyState) -> bool:
     if terms.waits_to_change() and not s.settled:
         return False
     return not roster.is_pending or rules.next_change == "any"
+
+
+def _is_asking(terms: Terms, s: AnyState) -> bool:
+    """Whether a round is open: a change would drop it, and my lease may end before the next one."""
+    return bool(s.votes) and terms.rules.next_change == "decided"
 
 
 def _made(s: AnyState) -> int:

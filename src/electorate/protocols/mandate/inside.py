@@ -12,12 +12,13 @@ from electorate.core import (
     NodeId,
     Over,
     Result,
+    Send,
     Timing,
     Viewed,
 )
-from electorate.protocols.mandate.message import Back
+from electorate.protocols.mandate.message import Back, Listed
 from electorate.protocols.mandate.rule import MandateRules, Terms
-from electorate.protocols.mandate.state import AnyState, Wait
+from electorate.protocols.mandate.state import AnyState, Phase, Wait
 from electorate.protocols.mandate.voter import AT_REST
 
 
@@ -46,6 +47,14 @@ class Electing(Over[Any]):
         """Whether I have no part in the election inside."""
         return s.silent or self.terms.is_witness(s.me) or s.me not in self.terms.voters(s)
 
+    def _awaited(self, s: AnyState) -> NodeId | None:
+        """Whom I leave the office to, and have not heard of in it. It may not have my list."""
+        is_free = s.bound is None and s.phase is Phase.IDLE and not self._is_deaf(s)
+        if not is_free or not self.rules.base or self.rules.changes == "told":
+            return None
+        leader = self.lift.view(s).leader
+        return None if leader == s.me else leader
+
     def _is_silent(self, s: AnyState) -> bool:
         """Whether I look for a majority so that I may have a part again."""
         return s.silent and s.me in self.terms.voters(s)
@@ -73,6 +82,27 @@ class Electing(Over[Any]):
         else:
             s, more = self._show(s)
         return s, [*effects, *more]
+
+    def _wait_for_another(
+        self, before: AnyState | None, s: AnyState, effects: list[Effect]
+    ) -> Result[AnyState]:
+        """Count how long I have left the office to another. Who boots has not done so before."""
+        did = before is not None and self._awaited(before) is not None
+        does = self._awaited(s) is not None
+        if did == does:
+            return s, effects
+        return s, [*effects, self.terms.set(Wait.SHOW) if does else CancelTimer(Wait.SHOW)]
+
+    def _show_list(self, s: AnyState) -> list[Effect]:
+        """Show my list to whom I wait for, again and again; who has a newer one sends me that.
+
+        Otherwise nobody might ever come into office: it may not know yet that it was added, or I
+        may not know that it was removed.
+        """
+        awaited = self._awaited(s)
+        if awaited is None:
+            return []
+        return [Send(awaited, Listed(s.stable.roster)), self.terms.set(Wait.SHOW)]
 
     def _notice(self, s: AnyState, j: NodeId, *, silent: bool) -> Result[AnyState]:
         """Take note of whether j has a part in the election inside."""

@@ -75,7 +75,7 @@ class Mandate(Electing):
     inner_kind = Anyone
     messages = MESSAGES
     requests = REQUESTS
-    timers = tuple(Timer(wait, periodic=wait is Wait.RENEW) for wait in Wait)
+    timers = tuple(Timer(wait, periodic=wait in (Wait.RENEW, Wait.SHOW)) for wait in Wait)
     forms = {
         "sound": MandateRules(),
         "brief": BRIEF,
@@ -107,9 +107,10 @@ class Mandate(Electing):
         elif promise.holder is not None and self.rules.boot == "bound":
             s, binding = voter.bind(self.terms, s, promise.holder)
             effects = [*binding, *effects]
-        return self._stand(s, effects)
+        return self._wait_for_another(None, *self._stand(s, effects))
 
     def step(self, s: AnyState, event: Event) -> Result[AnyState]:
+        before = s
         match event:
             case Received(j, _) if j not in self.members.ids:
                 return s, []
@@ -127,7 +128,7 @@ class Mandate(Electing):
                 taken = self._inside(s, event, effects)
             case _:
                 taken = self._inside(s, event, [])
-        return self._stand(*self._follow(s, *taken))
+        return self._wait_for_another(before, *self._stand(*self._follow(s, *taken)))
 
     def view(self, s: AnyState) -> Standing:
         promise = s.stable.promise
@@ -185,6 +186,8 @@ class Mandate(Electing):
                 return self._claimed(s, j, message, roster)
             case Listed(roster) if change.is_heeded(self.terms, s, roster):
                 return candidate.heed(self.terms, s, roster)
+            case Listed(roster) if self.rules.changes == "own":
+                return candidate.compare(self.terms, s, j, roster)
             case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:
                 return candidate.change_members(self.terms, s, change.welcome(self.terms, s, j))
             case Release():
@@ -224,6 +227,8 @@ class Mandate(Electing):
                 return voter.wish(self.terms, s)
             case Wait.SETTLE if s.office is not None:
                 return replace(s, settled=True), []
+            case Wait.SHOW:
+                return s, self._show_list(s)
         return s, []
 
     def _obey(self, s: AnyState, request: Request) -> Result[AnyState]:

@@ -116,6 +116,7 @@ LENGTHS = {
     Wait.GRACE: "grace",
     Wait.PREEMPT: "preempt_delay",
     Wait.SETTLE: "settle",
+    Wait.SHOW: "granted",
 }
 """The rule that gives each timer its length."""
 

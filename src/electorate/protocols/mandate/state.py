@@ -22,6 +22,7 @@ class Wait(StrEnum):
     GRACE = "grace"  # the work has had time enough to end
     PREEMPT = "preempt"  # I have been fit for long enough to ask for the office
     SETTLE = "settle"  # I have been in office for long enough to change the members
+    SHOW = "show"  # whom I leave the office to should have had it by now
 
 
 class Phase(StrEnum):
