@@ -210,3 +210,13 @@ def test_a_node_that_has_missed_who_was_replaced_learns_it_from_those_it_refuses
     scene.directory.learn(Known(told.cluster, nodes, roll))
     assert not scene.says("second", new)
     assert scene.net.introduction(B.id) == (A.id, new)
+
+
+def test_while_one_newcomer_is_dealt_with_another_has_to_wait(scene: Scene) -> None:
+    """Also if this node is no member any more, and otherwise sure of nobody."""
+    new = scene.net.found = number("b second")
+    scene.directory.await_newcomer(ELSEWHERE)
+    scene.goes_by(B.id)
+    assert not scene.says("second", new)
+    assert "another data folder" in scene.says("third", number("b third"))
+    assert scene.directory.newcomer(ELSEWHERE) == new

@@ -42,7 +42,7 @@ class Door:
         elif speaker == member:
             is_known = self._has_its_memory(member, hello.store)
         else:
-            is_known = not directory.is_sure_of(speaker)
+            is_known = line not in lines.awaited and not directory.is_sure_of(speaker)
         return "" if is_known else ANOTHER.format(name)
 
     def recognise(self, hello: Hello) -> None:
