@@ -188,6 +188,11 @@ class Engine(ABC):
         """How soon to ask again for what nobody may have heard."""
         return self.pace.granted_ms / 2000
 
+    @property
+    def sure_s(self) -> float:
+        """After how long a node that was granted an office here has it, or has given it up."""
+        return (3 * self.pace.T_ms + 2 * self.pace.P_ms) / 1000
+
     def unchanged(self, office: Seat) -> str:
         """What is wrong when nothing has come of a wish."""
         leader = self.told(office.seen).leader or "nobody"

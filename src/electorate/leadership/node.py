@@ -69,7 +69,11 @@ class Election(ElectionHandle):
                 async with asyncio.timeout(engine.again_s):
                     async for now in self.observe():
                         if condition(now):
-                            return
+                            break
+                if heir is not None:
+                    await asyncio.sleep(engine.sure_s)
+                if condition(self.leader):
+                    return
         raise TransferFailed(engine.unchanged(self._office))
 
 

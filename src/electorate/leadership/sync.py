@@ -127,8 +127,12 @@ class Election(ElectionHandle):
     def _order(self, heir: NodeId | None, condition: Condition) -> None:
         """Ask until it has come about: what is said may be lost, or come too early for the heir."""
         begun = asked = time.monotonic() - self._engine.again_s
-        while not condition(self.leader):
+        since: float | None = None
+        while True:
             now = time.monotonic()
+            since = (since or now) if condition(self.leader) else None
+            if since is not None and (heir is None or now - since > self._engine.sure_s):
+                return
             if now - begun > self._engine.patience_s:
                 raise TransferFailed(self._engine.unchanged(self._office))
             if now - asked >= self._engine.again_s:
