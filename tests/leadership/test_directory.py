@@ -220,3 +220,61 @@ def test_while_one_newcomer_is_dealt_with_another_has_to_wait(scene: Scene) -> N
     assert not scene.says("second", new)
     assert "another data folder" in scene.says("third", number("b third"))
     assert scene.directory.newcomer(ELSEWHERE) == new
+
+
+def test_what_a_refused_node_is_told_gives_no_memory_away(scene: Scene) -> None:
+    """Who knows the memory of a member that is down could speak for it."""
+    scene.says("first")
+    told = scene.directory.told()
+    assert {known.store for known in told.nodes.values()} == {scene.store.identity, "first"}
+    assert {known.store for known in told.without_memories().nodes.values()} == {""}
+
+
+def test_the_number_of_who_has_joined_shows_its_memory(scene: Scene) -> None:
+    new = number("b second")
+    scene.learns(new, ELSEWHERE, "", since=7)
+    scene.goes_by(A.id, new)
+    assert "another data folder" in scene.says("third", new)
+    assert not scene.says("second", new)
+
+
+@pytest.mark.parametrize(
+    ("member", "place", "since"),
+    [(7, "x", 9), (-5, str(B), 9), (7, "b@host:0", 9), (7, str(B), -1)],
+)
+def test_nonsense_is_not_learnt(scene: Scene, member: int, place: str, since: int) -> None:
+    told = scene.directory.told()
+    roll = Roster((9, 1), (A.id, member), (A.id, member))
+    scene.directory.learn(Known(told.cluster, {member: Acquaintance(place, "", since)}, roll))
+    assert scene.directory.told() == told
+
+
+def test_a_list_of_others_hides_no_member(scene: Scene) -> None:
+    """As that of another cluster whose founders have the same names."""
+    told = scene.directory.told()
+    scene.directory.learn(Known(told.cluster, {}, Roster((99, 1), (A.id,), (A.id,))))
+    joined = number("c memory")
+    scene.directory.go_by(Roster((5, 1), (A.id, B.id, joined), (A.id, B.id, joined)))
+    scene.directory.learn(
+        Known(told.cluster, {joined: Acquaintance("c@localhost:4", "memory", 5)}, told.roll)
+    )
+    assert joined in scene.directory.ids
+
+
+@pytest.mark.parametrize("relied_on", [False, True])
+def test_a_node_may_join_another_cluster_as_long_as_nobody_relies_on_it(
+    tmp_path: Path, relied_on: bool
+) -> None:
+    c = Place.of("c@localhost:4")
+    store = Store(tmp_path, c.id)
+    directory = Directory(c, FOUNDERS, "agreed", joins=True)
+    directory.begin(store, Met())
+    Door(directory).recognise(Hello("one/agreed", B.id, c.id, "first", 1, "", 0, B.id))
+    directory.learn(Known("one", {}, Roster((4, 1), (A.id, B.id), (A.id, B.id))))
+    if relied_on:
+        directory.settle()
+    again = Directory(c, FOUNDERS, "agreed", joins=True)
+    again.begin(store, Met())
+    told = again.told()
+    assert (told.cluster, told.roll.version) == (("one", (4, 1)) if relied_on else ("", (0, 0)))
+    assert again.memory(B.id)[0] == ("first" if relied_on else "")

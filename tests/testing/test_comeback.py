@@ -1,6 +1,7 @@
 """Members that were away while others came and went, and names that go from one to another."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -105,7 +106,10 @@ async def test_a_replacement_may_be_asked_for_again(
     change = asyncio.ensure_future(cluster.node("a").replace_member("c", cluster.place("c")))
     await asyncio.sleep(after_s)
     change.cancel()
-    await cluster.node("b").replace_member("c", cluster.place("c"))
+    await asyncio.sleep(1)
+    b = cluster.node("b")
+    begin_again = partial(b.replace_member, "c") if "c" in b.members else b.add_member
+    await begin_again(cluster.place("c"))
     await all_reach_all(cluster, "abc")
 
 
@@ -148,3 +152,36 @@ async def test_who_was_to_become_a_member_and_died_leaves_nothing_behind(
     for name in "abc":
         directory = cluster.node(name)._engine.offices.directory
         assert {directory.name(node) for node in directory.ids} == {*"abc"}
+
+
+async def test_a_member_that_is_started_as_if_to_join_ends_when_it_is_removed(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster = electorate_cluster
+    await cluster.node("a").add_member(cluster.add("d"))
+    cluster.crash("d")
+    cluster.restart("d", join=True)
+    await asyncio.sleep(3)
+    await cluster.node("a").remove_member("d")
+    await asyncio.sleep(8)
+    assert cluster._member("d").life.was_removed
+
+
+async def test_who_lost_its_memory_and_was_not_told_to_join_does_not_pass_for_the_old_one(
+    electorate_cluster: Cluster,
+) -> None:
+    """Its number is that of the one before, and all that one has promised is forgotten."""
+    cluster = electorate_cluster
+    await asyncio.sleep(2)
+    cluster.crash("b")
+    cluster.wipe("b")
+    cluster.restart("b")
+    with pytest.raises(MembersUnchanged, match=r"b@.* does not answer: start it with join=True"):
+        await cluster.node("a").replace_member("b", cluster.place("b"))
+    assert cluster.node("b")._engine.offices.me not in cluster.node("a")._engine.offices.alive
+
+
+async def test_who_is_no_member_cannot_be_replaced(electorate_cluster: Cluster) -> None:
+    cluster = electorate_cluster
+    with pytest.raises(ValueError, match="'d' is no member; the members are a, b, c"):
+        await cluster.node("a").replace_member("d", cluster.add("d"))

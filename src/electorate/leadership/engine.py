@@ -155,9 +155,9 @@ class Engine(ABC):
     def replace_member(self, name: str, text: str) -> "Future[None]":
         """Put a node in the place of a member."""
         place = self._expect_newcomer(text, instead_of=name)
-        if place.name == name:
-            return self.submit(partial(self.offices.register.renew, place))
         node = self._expect_leaver(name)
+        if place.name == name:
+            return self.submit(partial(self.offices.register.renew, node, place))
         return self.submit(partial(self.offices.register.replace, node, place))
 
     def _expect_newcomer(self, text: str, instead_of: str = "") -> Place:

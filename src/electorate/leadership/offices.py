@@ -42,7 +42,7 @@ from electorate.net.clock import now_ms
 from electorate.net.frame import Hello
 from electorate.net.guest import Guest, Host
 from electorate.net.store import StoreError
-from electorate.protocols.mandate.message import StepDown, Transfer
+from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
 
@@ -151,11 +151,11 @@ class Offices(Guest):
 
     def news(self) -> bytes:
         """Who is who by now, for one that takes others for who they are no more."""
-        return msgspec.msgpack.encode(self.directory.told())
+        return msgspec.msgpack.encode(self.directory.told().without_memories())
 
     def told(self, news: bytes) -> None:
         """That of a node that does not let in this one, which may have missed something."""
-        with suppress(msgspec.DecodeError):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
             self._learn(msgspec.msgpack.decode(news, type=Known))
 
     def _learn(self, told: Known) -> None:
@@ -195,6 +195,8 @@ class Offices(Guest):
         match letter:
             case Bundle(said):
                 for each, message in zip(said, messages, strict=True):
+                    if self._is_of_no_account(node, message):
+                        continue
                     if each.group is None:
                         self.office(each.office).take(Received(node, message))
                     else:
@@ -210,6 +212,12 @@ class Offices(Guest):
                     self.order(office, heir)
             case Known():
                 self._learn(letter)
+
+    def _is_of_no_account(self, node: NodeId, message: Message) -> bool:
+        """Whether a node speaks of members that is itself only about to become one."""
+        is_newcomer = node in self.directory.lines.newcomers.values()
+        is_member = node in self.register.roster.everybody
+        return isinstance(message, Listed | Decree) and is_newcomer and not is_member
 
     async def end(self) -> None:
         """Nothing is led here any more."""
@@ -315,6 +323,7 @@ class Offices(Guest):
 
     def keep_record(self, name: str, record: bytes) -> None:
         """The same for whatever has a name of its own."""
+        self.directory.settle()
         self._moment.keep(name, record)
 
     def post(self, office: Office, to: NodeId, message: Message) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from electorate.core import NodeId
 from electorate.leadership.members.place import Place
@@ -38,6 +39,23 @@ class Known(msgspec.Struct, frozen=True, tag=True):
     cluster: str
     nodes: Acquaintances
     roll: Roster
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it can be gone by: it may come from anybody who answers where a member was."""
+        try:
+            for node, known in self.nodes.items():
+                Place.of(known.place)
+                if node <= 0 or known.since < 0:
+                    return False
+        except ValueError:
+            return False
+        return True
+
+    def without_memories(self) -> "Known":
+        """The same for one that is not let in: who knows a memory could speak for it."""
+        nodes = {node: replace(known, store="") for node, known in self.nodes.items()}
+        return replace(self, nodes=nodes)
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -47,6 +47,10 @@ class Directory:
         self._agreed = agreed
         self._cluster = "" if joins else identity(founders)
         self._roll = Roster() if joins else Roster(old=self.founders, new=self.founders)
+        self._own = Roster()
+        """The list of this node's register."""
+        self._is_settled = not joins
+        """Whether it has a part in its cluster: before that it may join another one."""
 
     def begin(self, store: Store, net: Net) -> None:
         """Go by what was written down; how it was started counts only the first time."""
@@ -54,7 +58,7 @@ class Directory:
         stored = store.load(RECORD)
         if stored is not None:
             self._recall(Record.read(stored))
-        self._begin_as(store.identity, is_first=stored is None)
+        self._begin_as(store.identity)
         net.introduction = self.introduction
         self.lines.begin(self.number, net, self._roll.everybody)
         self._save()
@@ -62,7 +66,11 @@ class Directory:
 
     def _recall(self, record: Record) -> None:
         """Know them again; whoever is said to be elsewhere than at the last start has moved."""
-        self._cluster, self._founders, self._roll = record.cluster, record.founders, record.roll
+        self._founders = record.founders
+        self._is_settled = bool(record.cluster)
+        if not self._is_settled:
+            return
+        self._cluster, self._roll = record.cluster, record.roll
         listed, lines = self._listed, {known.line for known in record.known.values()}
         for node in self.known.keys() & lines:
             del self.known[node]
@@ -71,11 +79,11 @@ class Directory:
             has_moved = record.listed.get(known.line, known.place) != place
             self.known[node] = replace(known, place=place) if has_moved else known
 
-    def _begin_as(self, store: str, *, is_first: bool) -> None:
+    def _begin_as(self, store: str) -> None:
         """Who joins has made no promise under its name, whoever else has."""
         if self.me.id not in self._founders:
             self.number = number(f"{self.me.name} {store}")
-            if is_first:
+            if not self._is_settled:
                 del self.known[self.me.id]
         since = self.known.get(self.number, UNKNOWN).since
         self.known[self.number] = Acquaintance(str(self.me), store, since)
@@ -159,7 +167,7 @@ class Directory:
 
     def learn(self, told: Known) -> None:
         """Another node tells whom it knows."""
-        if told.cluster != self._cluster:
+        if told.cluster != self._cluster or not told.is_sound:
             return
         before = dict(self.known), self._roll
         if told.roll.replaces(self._roll):
@@ -174,7 +182,8 @@ class Directory:
         mine = self.known.get(node)
         if mine is None:
             # Who is on no list any more, and about to be on none, is better forgotten.
-            if node in self._roll.everybody or told.since > self._roll.version[0]:
+            listed = {*self._roll.everybody, *self._own.everybody}
+            if node in listed or told.since > self._own.version[0]:
                 self.known[node] = told
         elif told.since > mine.since:
             place = mine.place if node == self.number else told.place
@@ -184,6 +193,7 @@ class Directory:
 
     def go_by(self, roster: Roster) -> None:
         """This is the list of the register by now."""
+        self._own = roster
         if roster.replaces(self._roll):
             self._roll = roster
             self._arrange()
@@ -225,10 +235,14 @@ class Directory:
     def _arrange(self) -> None:
         self.lines.arrange(self._roll.everybody)
 
+    def settle(self) -> None:
+        """Something is about to be kept that others rely on: from now on this is its cluster."""
+        if self._cluster and not self._is_settled:
+            self._is_settled = True
+            self._save()
+
     def _save(self) -> None:
-        """Until it was proposed, a node may join another cluster after a restart."""
-        is_settled = self.me.id in self._founders or self.memory(self.number)[1]
-        cluster = self._cluster if is_settled else ""
+        cluster = self._cluster if self._is_settled else ""
         listed = {line: str(place) for line, place in self._listed.items()}
         record = Record(cluster, self._founders, self.known, self._roll, listed)
         self._store.save({RECORD: msgspec.msgpack.encode(record)})

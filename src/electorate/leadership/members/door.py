@@ -2,9 +2,9 @@
 
 import logging
 
-from electorate.core import NodeId
 from electorate.leadership.members.acquaintance import Net
 from electorate.leadership.members.directory import Directory
+from electorate.leadership.members.place import number
 from electorate.net.frame import Hello
 
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
@@ -38,9 +38,9 @@ class Door:
         if known is not None and known.line != line:
             return f"{directory.name(member)} and {name} clash: rename one of them"
         if line in lines.awaited and speaker is None:
-            is_known = self._net.answers(line, member)
+            is_known = self._net.answers(line, member) and self._has_its_memory(hello)
         elif speaker == member:
-            is_known = self._has_its_memory(member, hello.store)
+            is_known = self._has_its_memory(hello)
         else:
             is_known = line not in lines.awaited and not directory.is_sure_of(speaker)
         return "" if is_known else ANOTHER.format(name)
@@ -51,11 +51,15 @@ class Door:
         directory.join(hello.cluster, directory.lines.called(hello.node))
         directory.meet(hello.node, hello.member, hello.store)
 
-    def _has_its_memory(self, member: NodeId, store: str) -> bool:
-        known, _ = self._directory.memory(member)
-        if known in ("", store):
+    def _has_its_memory(self, hello: Hello) -> bool:
+        """Whether it is the memory that is known. Who has joined has a number that shows it."""
+        known, _ = self._directory.memory(hello.member)
+        name = self._directory.lines.called(hello.node)
+        if hello.member != hello.node and hello.member != number(f"{name} {hello.store}"):
+            return False
+        if known in ("", hello.store):
             return True
-        if store not in self._doubted:
-            self._doubted.add(store)
-            log.error(LOST, self._directory.name(member))
+        if hello.store not in self._doubted:
+            self._doubted.add(hello.store)
+            log.error(LOST, name)
         return False

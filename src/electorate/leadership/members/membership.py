@@ -75,7 +75,9 @@ class Membership:
 
     def compare(self, node: NodeId, edition: int) -> None:
         """Show another node the list of members if it has another one: news may have been lost."""
-        if edition != self.edition:
+        if edition == self.edition:
+            self._belongs = self._belongs or self._house.me in self._house.register.roster.new
+        else:
             self._house.send(node, self._house.directory.told())
             self._house.register.show(node)
 

@@ -111,8 +111,9 @@ class Register:
         with _half_made(f"{place} was added, but {name} could not be removed"):
             await self.remove(node)
 
-    async def renew(self, place: Place) -> None:
+    async def renew(self, node: NodeId, place: Place) -> None:
         """The same under one name: it has lost its memory, or has only moved."""
+        self._expect_majority(Remove(node))
         async with self._turn:
             await self._settle()
             member = self.find(place.name)
