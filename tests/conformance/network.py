@@ -73,9 +73,10 @@ class Network:
             watch = nodes.watches[1]
             watch.saving_s = SAVING_S
             nodes.run.saving = 1000 * SAVING_S
-            for rest_ms in (0.5 * T_MS, 1.5 * T_MS, 5 * T_MS):
+            for rest_ms in (0.5 * T_MS, 1.5 * T_MS):
                 nodes.ask(1, Wind())
                 time.sleep(rest_ms / 1000)
+            self._wind_and_wait(nodes)
             before = watch.life
             nodes.ask(1, Wind())
             nodes.pause(1, 1.1 * TIMEOUT_MS / 1000)
@@ -84,9 +85,16 @@ class Network:
             nodes.ask(1, Wind())
             nodes.cut_power(1, Speak(), "save")
             nodes.restart(1)
-            nodes.ask(1, Wind())
-            time.sleep(5 * T_MS / 1000)
+            self._wind_and_wait(nodes)
+            self._wind_and_wait(nodes)
         return nodes.run
+
+    def _wind_and_wait(self, nodes: Nodes) -> None:
+        """Until both timers have run out for sure, however busy the machine is."""
+        watch, turns = nodes.watches[1], nodes.watches[1].turns
+        nodes.ask(1, Wind())
+        wait_until(lambda: watch.turns >= turns + 3)
+        time.sleep(3 * T_MS / 1000)
 
     def _office(self, folder: Path) -> Run:
         with Nodes(folder, 2) as nodes:
