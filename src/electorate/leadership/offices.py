@@ -153,8 +153,8 @@ class Offices(Guest):
         """Who is who by now, for one that takes others for who they are no more."""
         return msgspec.msgpack.encode(self.directory.told().without_memories())
 
-    def told(self, news: bytes) -> None:
-        """That of a node that does not let in this one, which may have missed something."""
+    def refused(self, news: bytes) -> None:
+        """A node that has not let in this one has told that: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             self._learn(msgspec.msgpack.decode(news, type=Known))
 

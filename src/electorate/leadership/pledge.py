@@ -1,12 +1,11 @@
 """For how long a node is bound by what it has promised in its last life."""
 
 import logging
-from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 
 from electorate.leadership.pace import Pace
+from electorate.net.store import Store
 
 RECORD = "pace"
 SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"
@@ -14,20 +13,10 @@ SLOWER = "%s had a slower pace: it takes part once what it promised then has run
 log = logging.getLogger("electorate")
 
 
-class Keeper(Protocol):
-    """The store, as far as it is needed here."""
-
-    def load(self, instance: str) -> bytes | None:
-        """What was saved last under this name."""
-
-    def save(self, records: Mapping[str, bytes]) -> None:
-        """Make these records durable, all together, before returning."""
-
-
 class Pledge:
     """What was promised at a slower pace binds for as long as it did when it was promised."""
 
-    def __init__(self, me: str, pace: Pace, store: Keeper, now_ms: float) -> None:
+    def __init__(self, me: str, pace: Pace, store: Store, now_ms: float) -> None:
         self._granted_ms = pace.granted_ms
         self._store = store
         stored = store.load(RECORD)

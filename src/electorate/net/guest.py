@@ -43,7 +43,7 @@ class Guest:
         """What such a node may want to know."""
         return b""
 
-    def told(self, news: bytes) -> None:
+    def refused(self, news: bytes) -> None:
         """A node that has not let in this one has told that."""
 
     def met(self, hello: Hello) -> None:

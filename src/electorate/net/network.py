@@ -40,7 +40,7 @@ class Reader(Protocol):
     def news(self) -> bytes:
         """What such a node may want to know."""
 
-    def told(self, news: bytes) -> None:
+    def refused(self, news: bytes) -> None:
         """A node that has not let in this one has told that."""
 
     def met(self, hello: Hello) -> None:
@@ -326,7 +326,7 @@ class Network:
         else:
             self._taken_since.pop(node, None)
         if isinstance(error, Refused):
-            self._reader.told(error.news)
+            self._reader.refused(error.news)
             key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1
             if self.counters[key] == 1:

@@ -242,10 +242,10 @@ class Node:
         """What such a node may want to know."""
         return b"" if self._guest is None else self._guest.news()
 
-    def told(self, news: bytes) -> None:
+    def refused(self, news: bytes) -> None:
         """A node that has not let in this one has told that."""
         if news and self._guest is not None:
-            self._enter(self._guest.told, news)
+            self._enter(self._guest.refused, news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""

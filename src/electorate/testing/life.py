@@ -138,7 +138,7 @@ class Life:
         if node not in self._others or self._cluster not in ("", frame.hello.cluster):
             return
         if frame.news:
-            self.offices.told(frame.news)
+            self.offices.refused(frame.news)
             return
         if self.offices.objection(frame.hello):
             self._network.send(self._hello(node), node, False, None, self.offices.news())
