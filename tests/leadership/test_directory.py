@@ -110,6 +110,33 @@ def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> N
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
 
 
+def test_a_founder_that_was_forgotten_comes_back_by_its_own_memory_only(tmp_path: Path) -> None:
+    """Its number does not show which memory it has, as that of one who joined does."""
+    before = Scene(tmp_path)
+    before.says("first")
+    before.goes_by(A.id)
+    before.directory.forget({B.id})
+    before.store.close()
+    scene = Scene(tmp_path)
+    scene.net.found = B.id
+    scene.directory.await_newcomer(ELSEWHERE)
+    assert "another data folder" in scene.says("second")
+    assert not scene.says("first")
+
+
+def test_who_never_met_a_founder_hears_by_which_memory_it_was_known(
+    tmp_path: Path, scene: Scene
+) -> None:
+    scene.says("first")
+    scene.goes_by(A.id)
+    scene.directory.forget({B.id})
+    told = scene.directory.told()
+    other = Scene(tmp_path / "other")
+    other.directory.learn(told)
+    assert "another data folder" in other.says("second")
+    assert not told.without_memories().former
+
+
 def test_who_takes_this_node_for_another_is_not_let_in(scene: Scene) -> None:
     assert (
         scene.says("first", meant=number("a before"))

@@ -226,7 +226,7 @@ def test_who_is_asked_must_be_known_to_the_newcomer(
             ((host, port),) = free_addresses(1)
             where = f"d@{host}:{port}"
             async with Node(where, [cluster.places["a"]], tmp_path / "d", pace=quick, join=True):
-                told = "d@.* does not answer: start it with join=True, and with b in its list"
+                told = "d@.* does not answer: start it with join=True, with b in its list"
                 with pytest.raises(MembersUnchanged, match=told):
                     await cluster.nodes["b"].add_member(where)
                 assert "node b is refused by node d: hello from a stranger" in caplog.text

@@ -181,6 +181,29 @@ async def test_who_lost_its_memory_and_was_not_told_to_join_does_not_pass_for_th
     assert cluster.node("b")._engine.offices.me not in cluster.node("a")._engine.offices.alive
 
 
+@pytest.mark.electorate(nodes=5)
+async def test_a_founder_that_lost_its_memory_does_not_come_back_under_its_number(
+    electorate_cluster: Cluster,
+) -> None:
+    """Who was away knows by which memory it had that number, and so do those who forgot it."""
+    cluster = electorate_cluster
+    await asyncio.sleep(2)
+    cluster.crash("c")
+    cluster.crash("e")
+    await cluster.node("a").remove_member("c")
+    await asyncio.sleep(15)
+    cluster.wipe("c")
+    cluster.restart("c")
+    with pytest.raises(MembersUnchanged, match=r"c@.* in its folder or an empty one"):
+        await cluster.node("b").add_member(cluster.place("c"))
+    cluster.crash("c")
+    cluster.wipe("c")
+    cluster.restart("c", join=True)
+    await cluster.node("b").add_member(cluster.place("c"))
+    cluster.restart("e")
+    await all_reach_all(cluster, "abcde")
+
+
 async def test_who_is_no_member_cannot_be_replaced(electorate_cluster: Cluster) -> None:
     cluster = electorate_cluster
     with pytest.raises(ValueError, match="'d' is no member; the members are a, b, c"):

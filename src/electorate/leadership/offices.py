@@ -156,7 +156,8 @@ class Offices(Guest):
     def refused(self, news: bytes) -> None:
         """A node that has not let in this one has told that: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            self._learn(msgspec.msgpack.decode(news, type=Known))
+            # It may be anybody: by which memories to know the others is not for it to say.
+            self._learn(msgspec.msgpack.decode(news, type=Known).without_memories())
 
     def _learn(self, told: Known) -> None:
         self.directory.learn(told)

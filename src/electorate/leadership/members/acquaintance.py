@@ -31,6 +31,8 @@ class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
 
 UNKNOWN = Acquaintance("")
 Acquaintances = dict[NodeId, Acquaintance]
+Memories = dict[NodeId, str]
+"""By which memory founders were known that are known no more: their numbers do not show it."""
 
 
 class Known(msgspec.Struct, frozen=True, tag=True):
@@ -39,6 +41,7 @@ class Known(msgspec.Struct, frozen=True, tag=True):
     cluster: str
     nodes: Acquaintances
     roll: Roster
+    former: Memories = msgspec.field(default_factory=dict)
 
     @property
     def is_sound(self) -> bool:
@@ -55,7 +58,7 @@ class Known(msgspec.Struct, frozen=True, tag=True):
     def without_memories(self) -> "Known":
         """The same for one that is not let in: who knows a memory could speak for it."""
         nodes = {node: replace(known, store="") for node, known in self.nodes.items()}
-        return replace(self, nodes=nodes)
+        return replace(self, nodes=nodes, former={})
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ class Record(msgspec.Struct, frozen=True):
     roll: Roster
     listed: dict[NodeId, str]
     """Where the others were said to be when this node was started last."""
+    former: Memories
 
     @classmethod
     def read(cls, stored: bytes) -> "Record":

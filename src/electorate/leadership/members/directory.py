@@ -18,6 +18,7 @@ from electorate.leadership.members.acquaintance import (
     Acquaintance,
     ClusterMismatch,
     Known,
+    Memories,
     Net,
     Record,
     identity,
@@ -47,6 +48,7 @@ class Directory:
         self._agreed = agreed
         self._cluster = "" if joins else identity(founders)
         self._roll = Roster() if joins else Roster(old=self.founders, new=self.founders)
+        self._former: Memories = {}
         self._own = Roster()
         """The list of this node's register."""
         self._is_settled = not joins
@@ -70,7 +72,7 @@ class Directory:
         self._is_settled = bool(record.cluster)
         if not self._is_settled:
             return
-        self._cluster, self._roll = record.cluster, record.roll
+        self._cluster, self._roll, self._former = record.cluster, record.roll, record.former
         listed, lines = self._listed, {known.line for known in record.known.values()}
         for node in self.known.keys() & lines:
             del self.known[node]
@@ -108,7 +110,7 @@ class Directory:
     def memory(self, node: NodeId) -> tuple[str, int]:
         """The memory of a member, and since which term of the register it is known."""
         known = self.known.get(node, UNKNOWN)
-        return known.store, known.since
+        return known.store or self._former.get(node, ""), known.since
 
     def introduction(self, line: NodeId) -> tuple[NodeId, NodeId]:
         """Which member this node is, and for which one it takes the other; 0 if it has not met."""
@@ -163,18 +165,19 @@ class Directory:
         """All that another node may want to know."""
         unsure = {node for node in self.lines.newcomers.values() if not self.memory(node)[1]}
         nodes = {node: known for node, known in self.known.items() if node not in unsure}
-        return Known(self._cluster, nodes, self._roll)
+        return Known(self._cluster, nodes, self._roll, self._former)
 
     def learn(self, told: Known) -> None:
         """Another node tells whom it knows."""
         if told.cluster != self._cluster or not told.is_sound:
             return
-        before = dict(self.known), self._roll
+        before = dict(self.known), self._roll, self._former
+        self._former = told.former | self._former
         if told.roll.replaces(self._roll):
             self._roll = told.roll
         for node, known in told.nodes.items():
             self._learn(node, known)
-        if (self.known, self._roll) != before:
+        if (self.known, self._roll, self._former) != before:
             self._arrange()
             self._save()
 
@@ -184,7 +187,7 @@ class Directory:
             # Who is on no list any more, and about to be on none, is better forgotten.
             listed = {*self._roll.everybody, *self._own.everybody}
             if node in listed or told.since > self._own.version[0]:
-                self.known[node] = told
+                self.known[node] = replace(told, store=self.memory(node)[0] or told.store)
         elif told.since > mine.since:
             place = mine.place if node == self.number else told.place
             self.known[node] = Acquaintance(place, mine.store or told.store, told.since)
@@ -204,7 +207,7 @@ class Directory:
         speaker, awaited = self.lines.speaker(line), self.lines.awaited.get(line)
         before = self.known.get(member if speaker is None else speaker, UNKNOWN)
         if speaker not in (None, member):
-            self.known.pop(speaker or 0, None)
+            self._forget(speaker or 0)
         place = before.place if awaited is None else str(awaited)
         self.known[member] = replace(before, place=place, store=store)
         self.lines.take(line, member)
@@ -214,9 +217,15 @@ class Directory:
     def forget(self, nodes: set[NodeId]) -> None:
         """Have nothing to do with these any more."""
         for node in (nodes & self.known.keys()) - {self.number}:
-            del self.known[node]
+            self._forget(node)
         self._arrange()
         self._save()
+
+    def _forget(self, node: NodeId) -> None:
+        """But not by which memory a founder was known: under its number no other may come back."""
+        known = self.known.pop(node, UNKNOWN)
+        if known.store and known.line == node:
+            self._former = {node: known.store} | self._former
 
     def join(self, spoken: str, name: str) -> None:
         """A member has connected: if this node is to join, that is its cluster."""
@@ -244,5 +253,5 @@ class Directory:
     def _save(self) -> None:
         cluster = self._cluster if self._is_settled else ""
         listed = {line: str(place) for line, place in self._listed.items()}
-        record = Record(cluster, self._founders, self.known, self._roll, listed)
+        record = Record(cluster, self._founders, self.known, self._roll, listed, self._former)
         self._store.save({RECORD: msgspec.msgpack.encode(record)})

@@ -9,8 +9,8 @@ from electorate.net.frame import Hello
 
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
 ANOTHER = (
-    "{} is known here by another data folder; this one has no vote until a member replaces it, "
-    "and is to be started with join=True for that"
+    "{} is known here by another data folder; for this node to take its place, empty its folder, "
+    "start it with join=True, and have a member replace {}"
 )
 
 log = logging.getLogger("electorate")
@@ -43,7 +43,7 @@ class Door:
             is_known = self._has_its_memory(hello)
         else:
             is_known = line not in lines.awaited and not directory.is_sure_of(speaker)
-        return "" if is_known else ANOTHER.format(name)
+        return "" if is_known else ANOTHER.format(name, name)
 
     def recognise(self, hello: Hello) -> None:
         """A node was let in."""

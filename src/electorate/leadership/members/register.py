@@ -272,7 +272,10 @@ class Register:
         if self._bureau.me not in self.roster.everybody:
             return self._unchanged()
         me = self._bureau.directory.name(self._bureau.me)
-        return f"{place} does not answer: start it with join=True, and with {me} in its list"
+        started = (
+            f"start it with join=True, with {me} in its list, and in its folder or an empty one"
+        )
+        return f"{place} does not answer: {started}"
 
     def _unchanged(self) -> str:
         roster, name = self.roster, self._bureau.directory.name
