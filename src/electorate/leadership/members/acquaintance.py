@@ -70,7 +70,7 @@ class Record(msgspec.Struct, frozen=True):
     roll: Roster
     listed: dict[NodeId, str]
     """Where the others were said to be when this node was started last."""
-    former: Memories
+    former: Memories = msgspec.field(default_factory=dict)
 
     @classmethod
     def read(cls, stored: bytes) -> "Record":
