@@ -5,7 +5,7 @@ Clusters of real processes on this machine, beside other systems where they are 
     python -m benchmarks.leadership --trials 10 --only kill --only stop
     python -m benchmarks.leadership --system electorate --only calm --seconds 300
     python -m benchmarks.leadership --system electorate --only idle --json
-    python -m benchmarks.leadership --write benchmarks/README.md
+    python -m benchmarks.leadership --write benchmarks/README.md --keep measured.json
 """
 
 import argparse
@@ -48,6 +48,8 @@ def main() -> int:
     parts = [part for part in PARTS if not options.only or part in options.only]
     contenders, left_out = _contenders(options.system)
     result = Result.begun(options.nodes, contenders, left_out)
+    if options.keep and options.keep.exists():
+        result = Result.kept(options.keep)
     whole = True
     try:
         with any_end_is_ctrl_c():
@@ -84,6 +86,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=60.0, metavar="S", help="of calm, and of idling; 60"
     )
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write down every row; go on after those in it"
+    )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="every single trial")
     output.add_argument("--write", type=Path, metavar="PAGE", help="renew the tables in a page")
@@ -109,29 +114,43 @@ def _measure(
         else:
             result.left_out.append(f"{fault}: {reason}")
     if "calm" in parts:
-        for contender in contenders:
+        for contender in [each for each in contenders if each.title not in result.calm]:
             _progress(f"calm, {contender.title}")
             result.calm[contender.title] = calm(contender, options.nodes, options.seconds)
+            _keep(options, result)
     if any(contender.system == "electorate" for contender in contenders):
         _idle(options, parts, result)
 
 
 def _strike(options: argparse.Namespace, contender: Contender, fault: str, result: Result) -> None:
-    done = result.failover.setdefault(contender.title, {}).setdefault(fault, [])
+    row = result.failover.setdefault(contender.title, {})
     count = min(options.trials, contender.trials_max)
+    if len(row.get(fault, [])) >= count:
+        return
+    done = row[fault] = []
     for trial in trials(contender, fault, options.nodes, count):
         done.append(trial)
         words = trial.trouble if trial.ms is None else f"{trial.ms:.0f} ms"
         _progress(f"{fault}, {contender.title}: {len(done)} of {count}: {words}")
+    _keep(options, result)
 
 
 def _idle(options: argparse.Namespace, parts: list[str], result: Result) -> None:
     plan = [(each, nodes) for each, nodes in IDLE if "idle" in parts]
     if "many" in parts:
         plan += [(replace(each, elections=MANY_ELECTIONS), options.nodes) for each in MANY]
+    done = {(title, found.nodes, found.elections) for title, found in result.costs}
     for each, nodes in plan:
+        if (each.title, nodes, each.elections) in done:
+            continue
         _progress(f"idle, {each.title}: {nodes} nodes, {each.elections} elections")
         result.costs.append((each.title, cost(each, nodes, each.elections, options.seconds)))
+        _keep(options, result)
+
+
+def _keep(options: argparse.Namespace, result: Result) -> None:
+    if options.keep:
+        result.keep(options.keep)
 
 
 def _progress(words: str) -> None:

@@ -55,12 +55,12 @@ class Cluster:
     ) -> None:
         self.contender = contender
         self.seats = seats
-        self.leader: Said | None = None
-        """Whose application was the last to hold a term."""
         self.terms = 0
         """How many terms were held so far."""
         self._prefix = prefix
         self._said: queue.Queue[Said] = queue.Queue()
+        self._held: list[Said] = []
+        """The terms that are not over, as far as their applications have said."""
         self._running: dict[Seat, list[subprocess.Popen[str]]] = {}
         self._stopping: list[threading.Thread] = []
 
@@ -68,6 +68,7 @@ class Cluster:
         """Start a node, for the first time or again."""
         commands = self.contender.commands(seat, self.seats)
         seat.folder.mkdir(parents=True, exist_ok=True)
+        self._held = [held for held in self._held if held.seat != seat]
         self._running[seat] = running = []
         for command in commands:
             is_application = command is commands[-1]
@@ -125,6 +126,11 @@ class Cluster:
 
     # --- what the applications say ---
 
+    @property
+    def leader(self) -> Said | None:
+        """Whose application was the last to hold a term, of those that have not said it is over."""
+        return max(self._held, key=lambda held: held.at_ns, default=None)
+
     def until(self, condition: Callable[[Said], bool], patience_s: float) -> Said:
         """Hear everything up to the first that answers this; Silence if none does in time."""
         deadline = time.monotonic() + patience_s
@@ -145,8 +151,9 @@ class Cluster:
         said = self._said.get(timeout=patience_s) if patience_s else self._said.get_nowait()
         if said.what == "held":
             self.terms += 1
-            if self.leader is None or said.at_ns > self.leader.at_ns:
-                self.leader = said
+            self._held.append(said)
+        elif said.what == "over":
+            self._held = [held for held in self._held if not _ends(said, held)]
         return said
 
     def _read(self, seat: Seat, process: "subprocess.Popen[str]") -> None:
@@ -154,6 +161,11 @@ class Cluster:
         with suppress(ValueError, OSError):  # What a node leaves unfinished when it is killed.
             for line in process.stdout:
                 self._said.put(Said(seat, *json.loads(line)))
+
+
+def _ends(over: Said, held: Said) -> bool:
+    """Whether a term is over by that; some say it with the number of the next."""
+    return held.seat == over.seat and held.about <= over.about
 
 
 @contextmanager

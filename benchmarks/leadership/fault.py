@@ -77,8 +77,7 @@ def _trial(running: Cluster, fault: str, islanded: Islands | None) -> Trial:
     # Nodes that act in step would otherwise always be struck at the same moment of their step.
     time.sleep(random.uniform(0, 0.5))
     running.catch_up()
-    before = running.leader
-    assert before is not None
+    before = running.leader or running.until(lambda said: said.what == "held", PATIENCE_S)
     struck = before.seat
     begun = now_ns()
     _strike(running, fault, struck, islanded)

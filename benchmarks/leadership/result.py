@@ -3,7 +3,10 @@
 import datetime
 import os
 import platform
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from benchmarks.failover import spread
 from benchmarks.leadership.calm import Calm
@@ -43,6 +46,15 @@ class Result(NamedTuple):
         """Nothing yet."""
         versions = list(dict.fromkeys(each.version() for each in contenders))
         return cls(nodes, os.getloadavg()[0], versions, left_out, {}, {}, [])
+
+    @classmethod
+    def kept(cls, page: Path) -> "Result":
+        """What an earlier run has written down before it was stopped."""
+        return msgspec.json.decode(page.read_bytes(), type=cls)
+
+    def keep(self, page: Path) -> None:
+        """Write it down, so that another run can go on from here."""
+        page.write_bytes(msgspec.json.encode(self))
 
     @property
     def troubles(self) -> list[str]:
