@@ -29,7 +29,7 @@ from benchmarks.leadership.fault import impossible, trials
 from benchmarks.leadership.result import BEGIN, END, Result, as_markdown, as_object
 from benchmarks.leadership.rival import RIVALS
 from benchmarks.table import rewritten
-from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE, UsageError
 from electorate.cli.interrupt import any_end_is_ctrl_c
 
 PARTS = (*FAULTS, "calm", "idle", "many")
@@ -47,9 +47,11 @@ def main() -> int:
     options = _options()
     parts = [part for part in PARTS if not options.only or part in options.only]
     contenders, left_out = _contenders(options.system)
-    result = Result.begun(options.nodes, contenders, left_out)
-    if options.keep and options.keep.exists():
-        result = Result.kept(options.keep)
+    try:
+        result = Result.begun(options.nodes, contenders, left_out, options.keep)
+    except UsageError as error:
+        print(f"leadership: {error}", file=sys.stderr)
+        return EXIT_USAGE
     whole = True
     try:
         with any_end_is_ctrl_c():

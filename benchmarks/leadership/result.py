@@ -3,6 +3,7 @@
 import datetime
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from benchmarks.leadership.contender import FAULTS, Contender
 from benchmarks.leadership.cost import Cost
 from benchmarks.leadership.fault import Trial
 from benchmarks.table import processor
+from electorate.cli.error import UsageError
 
 BEGIN, END = "<!-- leadership -->", "<!-- end of leadership -->"
 FAULT_HEADS = {
@@ -42,15 +44,20 @@ class Result(NamedTuple):
     costs: list[tuple[str, Cost]]
 
     @classmethod
-    def begun(cls, nodes: int, contenders: list[Contender], left_out: list[str]) -> "Result":
-        """Nothing yet."""
+    def begun(
+        cls, nodes: int, contenders: Sequence[Contender], left_out: list[str], page: Path | None
+    ) -> "Result":
+        """Nothing yet, or what an earlier run wrote down before it was stopped."""
         versions = list(dict.fromkeys(each.version() for each in contenders))
-        return cls(nodes, os.getloadavg()[0], versions, left_out, {}, {}, [])
-
-    @classmethod
-    def kept(cls, page: Path) -> "Result":
-        """What an earlier run has written down before it was stopped."""
-        return msgspec.json.decode(page.read_bytes(), type=cls)
+        if page is None or not page.exists():
+            return cls(nodes, os.getloadavg()[0], versions, left_out, {}, {}, [])
+        try:
+            kept = msgspec.json.decode(page.read_bytes(), type=cls)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{page} was not written by --keep: {error}") from None
+        if (kept.nodes, kept.versions) != (nodes, versions):
+            raise UsageError(f"{page} is of {kept.nodes} nodes of {', '.join(kept.versions)}")
+        return kept
 
     def keep(self, page: Path) -> None:
         """Write it down, so that another run can go on from here."""

@@ -11,6 +11,8 @@ import pytest
 
 from benchmarks.engine import ROOT
 from benchmarks.leadership.calm import Calm
+from benchmarks.leadership.cluster import Cluster, Said
+from benchmarks.leadership.contender import DEFAULTS, FAST, TRUSTING, Seat
 from benchmarks.leadership.cost import Cost
 from benchmarks.leadership.fault import Trial
 from benchmarks.leadership.result import Result, as_markdown
@@ -72,6 +74,50 @@ def test_whoever_ends_it_early_gets_what_was_measured_and_no_process_is_left(
     assert json.loads(out)["nodes"] == 3
     wait_until(lambda: not any(map(is_running, nodes)))
     assert list(tmp_path.iterdir()) == []
+
+
+def run(*options: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*LEADERSHIP, *KILLS, *options], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+
+
+def test_a_run_goes_on_after_what_was_written_down(tmp_path: Path) -> None:
+    page = tmp_path / "measured.json"
+    ours = [DEFAULTS, FAST, TRUSTING]
+    before = Result.begun(3, ours, [], page)
+    for each in ours:
+        before.failover[each.title] = {"kill": [Trial(7.0), Trial(9.0)]}
+    before.keep(page)
+    done = run("--trials", "2", "--keep", str(page))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row["ms"] for row in json.loads(done.stdout)["failover"]] == [[7.0, 9.0]] * 3
+
+
+def test_what_was_written_down_of_something_else_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "measured.json"
+    Result.begun(4, [DEFAULTS], [], None).keep(page)
+    done = run("--keep", str(page))
+    told = f"leadership: {page} is of 4 nodes of electorate"
+    assert (done.returncode, done.stderr.startswith(told)) == (2, True)
+    page.write_text("{}", encoding="utf-8")
+    done = run("--keep", str(page))
+    told = f"leadership: {page} was not written by --keep: "
+    assert (done.returncode, done.stderr.startswith(told)) == (2, True)
+
+
+def test_whose_term_is_over_is_not_taken_for_the_leader(tmp_path: Path) -> None:
+    """An application that was stopped may say late that it holds a term, and then that it ended."""
+    seats = [Seat(name, 0, "127.0.0.1", (1, 2, 3), tmp_path) for name in "ab"]
+    running = Cluster(DEFAULTS, seats)
+    first, second = (Said(seat, "held", term, term) for term, seat in enumerate(seats, 5))
+    for said in (first, second):
+        running._said.put(said)
+    running.catch_up()
+    assert running.leader == second
+    running._said.put(Said(seats[1], "over", 7, 7))  # PySyncObj tells the number of the next.
+    running.catch_up()
+    assert running.leader == first
 
 
 def test_the_tables_tell_what_failed_and_what_was_left_out() -> None:
