@@ -73,7 +73,10 @@ def test_it_says_with_its_exit_code_if_there_was_no_agreement(tmp_path: Path) ->
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_and_all_its_nodes(tmp_path: Path, number: signal.Signals) -> None:
+    # Tests may run under nohup, which has all their processes ignore that the terminal is gone.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with up(tmp_path, "--nodes", "2", "--json") as process:
+        signal.signal(signal.SIGHUP, before)
         nodes = until_agreed(process, 2, 1).values()
         os.killpg(process.pid, number)
         out, _ = process.communicate(timeout=10)
