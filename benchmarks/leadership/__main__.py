@@ -113,8 +113,8 @@ def _measure(
             for contender in contenders:
                 if fault in contender.faults:
                     _strike(options, contender, fault, result)
-        else:
-            result.left_out.append(f"{fault}: {reason}")
+        elif (why := f"{fault}: {reason}") not in result.left_out:
+            result.left_out.append(why)
     if "calm" in parts:
         for contender in [each for each in contenders if each.title not in result.calm]:
             _progress(f"calm, {contender.title}")

@@ -179,6 +179,12 @@ async def test_who_lost_its_memory_and_was_not_told_to_join_does_not_pass_for_th
     with pytest.raises(MembersUnchanged, match=r"b@.* does not answer: start it with join=True"):
         await cluster.node("a").replace_member("b", cluster.place("b"))
     assert cluster.node("b")._engine.offices.me not in cluster.node("a")._engine.offices.alive
+    cluster.crash("b")
+    cluster.restart("b", join=True)
+    with pytest.raises(MembersUnchanged, match=r"b@.* in its folder or an empty one"):
+        await cluster.node("a").replace_member("b", cluster.place("b"))
+    await renewed(cluster, "b", by="a")
+    await all_reach_all(cluster, "abc")
 
 
 @pytest.mark.electorate(nodes=5)
