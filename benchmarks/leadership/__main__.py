@@ -126,14 +126,13 @@ def _measure(
 
 def _strike(options: argparse.Namespace, contender: Contender, fault: str, result: Result) -> None:
     row = result.failover.setdefault(contender.title, {})
-    count = min(options.trials, contender.trials_max)
-    if len(row.get(fault, [])) >= count:
+    if len(row.get(fault, [])) >= options.trials:
         return
     done = row[fault] = []
-    for trial in trials(contender, fault, options.nodes, count):
+    for trial in trials(contender, fault, options.nodes, options.trials):
         done.append(trial)
         words = trial.trouble if trial.ms is None else f"{trial.ms:.0f} ms"
-        _progress(f"{fault}, {contender.title}: {len(done)} of {count}: {words}")
+        _progress(f"{fault}, {contender.title}: {len(done)} of {options.trials}: {words}")
     _keep(options, result)
 
 

@@ -40,8 +40,6 @@ class Contender(ABC):
     """What it can be put through."""
     rest_s: float = 2.0
     """How long it needs to be whole again after a fault."""
-    trials_max: int = 1 << 30
-    """More would take too long."""
 
     @property
     @abstractmethod
