@@ -1,5 +1,6 @@
 """A node in a thread of its own, as an application holds it."""
 
+import asyncio
 import threading
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from electorate.core import Standing, Status
-from electorate.net.thread import NodeThread
+from electorate.net.thread import NodeEnded, NodeThread
 from tests.net.cluster import Cluster, running, wait_until
 
 
@@ -101,3 +102,38 @@ def test_no_thread_and_no_file_is_left_behind(tmp_path: Path) -> None:
     wait_until(lambda: threading.active_count() == threads)
     if descriptors:
         assert len(list(Path("/proc/self/fd").iterdir())) <= descriptors
+
+
+def test_what_a_loop_took_in_its_last_moment_is_given_up_when_the_node_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop takes it between its last turn and its closing, and never says anything about it."""
+    deaf = asyncio.new_event_loop()
+    with running(Cluster(tmp_path, 1)) as cluster:
+        thread = cluster.threads[1]
+        with monkeypatch.context() as its_last_moment:
+            its_last_moment.setattr(thread, "_loop", deaf)
+            asked = thread.submit(asyncio.sleep(0))
+        assert not asked.done()
+        thread.stop()
+        assert asked.cancelled()
+        with pytest.raises(NodeEnded):
+            thread.submit(asyncio.sleep(0))
+    deaf.close()
+
+
+def test_a_loop_that_is_closed_already_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the node has ended is said a moment later."""
+    closed = asyncio.new_event_loop()
+    closed.close()
+    with running(Cluster(tmp_path, 1)) as cluster:
+        thread = cluster.threads[1]
+        ending = threading.Timer(0.1, thread._loop.call_soon_threadsafe, (thread._stopping.set,))
+        ending.start()
+        with monkeypatch.context() as a_moment_later:
+            a_moment_later.setattr(thread, "_loop", closed)
+            with pytest.raises(NodeEnded, match="it was stopped"):
+                thread.submit(asyncio.sleep(0))
+        ending.join()

@@ -68,10 +68,11 @@ class ThreadEngine(Engine):
     def start(self) -> None:
         """The same for a thread that can wait."""
         self._thread.start()
-        lived = self._thread.submit(self.offices.lived.wait())
-        concurrent.futures.wait([lived])
-        if lived.cancelled():
-            self._thread.ended.wait()
+        with suppress(NodeEnded):  # What has ended it is said below.
+            lived = self._thread.submit(self.offices.lived.wait())
+            concurrent.futures.wait([lived])
+            if lived.cancelled():
+                self._thread.ended.wait()
         self.expect_running()
 
     def stop(self) -> None:

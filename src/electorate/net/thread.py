@@ -35,6 +35,7 @@ class NodeThread:
         self.on_end: Callable[[], None] = lambda: None
         """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
+        self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
         self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
 
     def start(self) -> None:
@@ -57,10 +58,17 @@ class NodeThread:
 
     def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
         """Have something awaited in the node's loop."""
-        if self.ended.is_set() or not self._ready.is_set():
-            act.close()
-            raise NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
-        return asyncio.run_coroutine_threadsafe(act, self._loop)
+        if self._ready.is_set() and not self.ended.is_set():
+            with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
+                asked = asyncio.run_coroutine_threadsafe(act, self._loop)
+                self._asked[asked] = act
+                asked.add_done_callback(self._asked.pop)
+                if self.ended.is_set():
+                    self._give_up()
+                return asked
+            self.ended.wait()
+        act.close()
+        raise NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
 
     def _run(self) -> None:
         try:
@@ -70,7 +78,14 @@ class NodeThread:
         finally:
             self._ready.set()
             self.ended.set()
+            self._give_up()
             self.on_end()
+
+    def _give_up(self) -> None:
+        """A loop may take what it is asked in its last moment, and never come to it."""
+        for asked, act in list(self._asked.items()):
+            asked.cancel()
+            act.close()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
