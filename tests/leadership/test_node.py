@@ -151,7 +151,7 @@ def test_work_that_ignores_its_cancellation_is_abandoned_and_the_office_is_not_r
                 assert first.remaining() == 0
                 await until(lambda: cluster.leads("b"))
                 await until(lambda: first.abandoned)
-                assert "term 1 of x is over, but its work goes on" in caplog.text
+                await until(lambda: "term 1 of x is over, but its work goes on" in caplog.text)
                 assert [name for name, _ in cluster.held] == ["a", "b"]
             finally:
                 freed.set()
