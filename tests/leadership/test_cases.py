@@ -37,7 +37,7 @@ def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_els
             working = asyncio.create_task(cluster.election("a").run(work, hang))
             await until(lambda: worked)
             cluster.stand("b")
-            # Who has not heard yet that somebody leads has nobody step down.
+            # Only who has heard that somebody leads can have it step down.
             await until(lambda: cluster.election("c").leader.leader == "a")
             await cluster.election("c").step_down()
             assert await cluster.led("b") == "b"

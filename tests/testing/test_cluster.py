@@ -17,6 +17,8 @@ from electorate.testing import Cluster, Stuck, TwoLeaders
 from tests.testing.worker import ELECTION, Database, idle, worker
 
 ROOT = Path(__file__).resolve().parents[2]
+AT_ONCE_S = 0.05
+"""Less than the time between two renewals, at which everything else is noticed too."""
 
 
 async def test_another_node_takes_over_from_one_that_crashed(electorate_cluster: Cluster) -> None:
@@ -81,6 +83,25 @@ async def test_the_office_can_be_handed_over(electorate_cluster: Cluster) -> Non
         await cluster.node(other).election(ELECTION).transfer(first)
 
 
+async def test_where_nobody_leads_there_is_nothing_to_hand_over(
+    electorate_cluster: Cluster,
+) -> None:
+    """It would be wrong to say that it is done: somebody may lead of whom this node is to hear."""
+    cluster = electorate_cluster
+    cluster.start(idle)
+    first = await cluster.leader(ELECTION)
+    other = next(name for name in cluster.names if name != first)
+    cluster.partition({other})
+    await cluster.calm()
+    election = cluster.node(other).election(ELECTION)
+    assert election.leader == Leader(None, None)
+    with pytest.raises(TransferFailed, match=f"as far as {other} knows: there is nothing to hand"):
+        await election.step_down()
+    with pytest.raises(TransferFailed, match=f"as far as {other} knows: there is nothing to hand"):
+        await election.transfer(other)
+    assert await cluster.leader(ELECTION) == first
+
+
 async def test_who_steps_down_or_pauses_makes_room(electorate_cluster: Cluster) -> None:
     cluster, terms = electorate_cluster, list[Term]()
     cluster.start(idle, terms)
@@ -93,6 +114,36 @@ async def test_who_steps_down_or_pauses_makes_room(electorate_cluster: Cluster) 
     assert await cluster.leader(ELECTION) != second
     await cluster.node(second).resume()
     await cluster.calm()
+
+
+async def test_who_pauses_is_out_of_office_at_once_and_stands_as_soon_as_it_goes_on(
+    electorate_cluster: Cluster,
+) -> None:
+    """Neither waits for something else to happen: where all have paused nothing ever does."""
+    cluster = electorate_cluster
+    cluster.start(idle)
+    for _ in cluster.names:
+        leader, begun = await cluster.leader(ELECTION), cluster.now
+        await cluster.node(leader).pause()
+        assert cluster.now - begun < AT_ONCE_S
+    with pytest.raises(TimeoutError, match="nobody leads"):
+        await cluster.leader(ELECTION, within_s=10)
+    for name in cluster.names:
+        await cluster.node(name).resume()
+        assert await cluster.leader(ELECTION, within_s=1) == name
+        await cluster.node(name).pause()
+
+
+async def test_a_leader_that_is_to_be_a_witness_is_out_of_office_at_once(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster, terms = electorate_cluster, list[Term]()
+    cluster.start(idle, terms)
+    first = await cluster.leader(ELECTION)
+    cluster.node(first).election(ELECTION).set_priority(0)
+    await asyncio.sleep(AT_ONCE_S)
+    assert terms[0].lost.is_set()
+    assert await cluster.leader(ELECTION) != first
 
 
 async def test_the_highest_priority_takes_over_and_a_witness_never_leads(

@@ -122,9 +122,18 @@ class Engine(ABC):
             raise TransferFailed(f"{name} cannot be reached")
         if not self.offices.stands_with(heir, office.name):
             raise TransferFailed(f"{name} does not stand: it is paused, has priority 0 or no work")
-        if office.seen.leader is None:
-            raise TransferFailed(f"nobody leads {office.name}: there is nothing to hand over")
+        self.expect_leader(office)
         return heir
+
+    def expect_leader(self, office: Seat) -> Leader:
+        """Who leads; TransferFailed if this node has heard of nobody."""
+        now = self.told(office.seen)
+        if now.leader is None:
+            raise TransferFailed(
+                f"nobody leads {office.name}, as far as {self.me.name} knows: "
+                "there is nothing to hand over"
+            )
+        return now
 
     @property
     def members(self) -> tuple[str, ...]:

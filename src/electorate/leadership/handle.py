@@ -59,9 +59,9 @@ class ElectionHandle:
             )
 
     def _has_gone(self) -> Condition:
-        """Whether the present leader is in office no longer."""
-        before = self.leader
-        return lambda now: before.leader is None or now != before
+        """Whether the present leader is in office no longer; TransferFailed if there is none."""
+        before = self._engine.expect_leader(self._office)
+        return lambda now: now != before
 
     def _ask(self, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over; nobody may hear it."""

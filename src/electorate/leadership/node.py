@@ -48,10 +48,7 @@ class Election(ElectionHandle):
         return Observed(self._engine, self._office)
 
     async def step_down(self) -> None:
-        """Have whoever leads give up its office, once its work has ended; else TransferFailed.
-
-        Nothing happens if this node has not heard of anybody who leads.
-        """
+        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
         self._expect_quorum()
         await self._order(None, self._has_gone())
 

@@ -106,6 +106,8 @@ class Office(Seat):
             self._stood = self.stands_with
             self._desk.stands(self, is_new=is_new)
             self.reconsider()
+            if not self.is_down:
+                self._look()
 
     def _finished(self, term: Term) -> None:
         if self.term is term:

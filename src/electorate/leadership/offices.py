@@ -88,7 +88,7 @@ class Offices(Guest):
         self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms, self._strain)
         self._moment = Moment(host.store, self._send)
         self._booting = Sweep(host.enter, self.office)
-        self._standing = Sweep(host.enter, Seat.stand)
+        self._standing = Sweep[Seat](host.enter, lambda office: office.stand())
         self._reconsidering = Sweep(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
         self._door.begin(host.network)

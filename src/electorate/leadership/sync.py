@@ -79,10 +79,7 @@ class Election(ElectionHandle):
             end()
 
     def step_down(self) -> None:
-        """Have whoever leads give up its office, once its work has ended; else TransferFailed.
-
-        Nothing happens if this node has not heard of anybody who leads.
-        """
+        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
         self._expect_quorum()
         self._order(None, self._has_gone())
 
