@@ -10,6 +10,7 @@ import pytest
 
 from electorate import sync
 from electorate.leadership.engine import Leader
+from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.node import Election
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
@@ -176,3 +177,33 @@ def test_threads_have_groups_too(tmp_path: Path) -> None:
 
 async def until_there_are(works: list[tuple[str, Term]]) -> None:
     await until(lambda: works)
+
+
+def test_a_hook_in_a_thread_that_fails_gives_the_group_up_and_says_why() -> None:
+    heard: list[str] = []
+
+    class Group:
+        def finished(self, term: Term) -> None:
+            heard.append("finished")
+
+        def reconciled(self, term: GroupTerm) -> None:
+            heard.append("reconciled")
+
+    def merged() -> GroupTerm:
+        heard.clear()
+        return GroupTerm(CACHE, 7, Group(), lambda: 0.0, ("a", "b"), {"b": "b"})
+
+    def fail(term: Term, others: dict[str, str]) -> None:
+        raise KeyError(*others)
+
+    def notice(term: Term, others: dict[str, str]) -> None:
+        term.end()
+        term.check()
+
+    with pytest.raises(KeyError, match="b"):
+        merged().reconcile_in_thread(fail)
+    assert heard == ["finished"]
+    assert not merged().reconcile_in_thread(notice), "the next term is waited for"
+    assert heard == ["finished"]
+    assert merged().reconcile_in_thread(lambda term, others: None)
+    assert heard == ["reconciled"]
