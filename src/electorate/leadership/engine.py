@@ -1,5 +1,6 @@
 """What every interface to a node shares: its elections, and what may be wanted of them."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
@@ -66,9 +67,16 @@ class Engine(ABC):
         """Whether there is work that has not ended, or an office that is held."""
         return self.offices.is_busy
 
-    def pause(self, paused: bool) -> None:
-        """Stand nowhere, or again where it did."""
-        self.do(self.offices.pause, paused)
+    def pause(self, paused: bool) -> threading.Event:
+        """Stand nowhere, or again where it did; what is returned is set once that is so."""
+        heard = threading.Event()
+
+        def change() -> None:
+            self.offices.pause(paused)
+            self.offices.then(heard.set)
+
+        self.do(change)
+        return heard
 
     def wait(self, office: Seat) -> "Future[Term]":
         """A term, once there is one. Whoever cancels that does not stand any more."""
@@ -204,7 +212,10 @@ class Engine(ABC):
 
     def unchanged(self, office: Seat) -> str:
         """What is wrong when nothing has come of a wish."""
-        leader = self.told(office.seen).leader or "nobody"
+        leader, me = self.told(office.seen).leader, self.me.name
+        if leader is None:
+            known = f"{me} knows of nobody who leads {office.name} after {self.patience_s:.1f} s"
+            return f"{known}: either nobody does, or {me} is cut off"
         return (
             f"{leader} leads {office.name} after {self.patience_s:.1f} s: either the work there "
             "has not ended, or the heir was not heard of by a majority"

@@ -32,6 +32,7 @@ class ElectionHandle:
         self.safety = safety
         self._engine = engine
         self._office = engine.office(name, safety)
+        self._me = engine.me.name
         self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
@@ -60,8 +61,15 @@ class ElectionHandle:
 
     def _has_gone(self) -> Condition:
         """Whether the present leader is in office no longer; TransferFailed if there is none."""
-        before = self._engine.expect_leader(self._office)
-        return lambda now: now != before
+        engine, office = self._engine, self._office
+        before = engine.expect_leader(office)
+
+        def has_gone(now: Leader) -> bool:
+            # Not to hear of it any more proves nothing: it may be this node that is cut off.
+            is_sure = now.leader is not None or before.leader == self._me
+            return now != before and (is_sure or engine.told(office.released) == before)
+
+        return has_gone
 
     def _ask(self, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over; nobody may hear it."""
@@ -80,8 +88,16 @@ class NodeHandle:
         """The names of all members."""
         return self._engine.members
 
-    @property
-    def _leads(self) -> bool:
-        """Whether it is in any office."""
-        self._engine.expect_running()
-        return any(office.is_held for office in self._engine.offices.all())
+    def _paused(self) -> Callable[[], bool]:
+        """Have it stand nowhere; whether nothing is led here any more, or it stands again."""
+        engine = self._engine
+        heard = engine.pause(True)
+
+        def is_idle() -> bool:
+            engine.expect_running()
+            if not heard.is_set():
+                return False  # It may still come into office.
+            is_held = any(office.is_held for office in engine.offices.all())
+            return not (is_held and engine.offices.paused)
+
+        return is_idle

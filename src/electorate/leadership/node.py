@@ -205,8 +205,8 @@ class Node(NodeHandle):
 
     async def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""
-        self._engine.pause(True)
-        while self._leads:
+        is_idle = self._paused()
+        while not is_idle():
             await asyncio.sleep(0.005)
 
     async def resume(self) -> None:

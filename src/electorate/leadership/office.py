@@ -68,6 +68,8 @@ class Office(Seat):
     def take(self, event: Event) -> None:
         """Take one event to its end."""
         self._go_by_list()
+        if isinstance(event, Received) and isinstance(event.message, Release):
+            self.released = Seen(event.sender, event.message.epoch)
         changes = self._instance.changes
         self._instance.take(event)
         # Many answers change nothing: a majority has answered before.
@@ -90,6 +92,8 @@ class Office(Seat):
         told = self._desk.list_for(self)
         if told is not None and told is not self._list and self._instance.state is not None:
             self._list = told
+            if self.term is not None:
+                self.term.members = self._desk.members
             self._instance.take(Asked(Adopt(told)))
             self._look()
 

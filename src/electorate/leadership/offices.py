@@ -162,6 +162,8 @@ class Offices(Guest):
     def _learn(self, told: Known) -> None:
         self.directory.learn(told)
         self._look_around()
+        if self.lived.is_set():
+            self.membership.enrol()
 
     def met(self, hello: Hello) -> None:
         """Another node has connected, and is the one that has promised what it has promised."""
@@ -243,7 +245,7 @@ class Offices(Guest):
         found = self.offices.get(name)
         if found is None:
             found = self.offices[name] = Office(name, self)
-            found.paused = self.paused or self.membership.is_over
+            found.paused = self.is_paused(found)
         if found.is_down and self.lived.is_set():
             self._boot(found)
         return found
@@ -264,8 +266,12 @@ class Offices(Guest):
         """Stand nowhere, or again where it did."""
         self.paused = paused
         for office in self.all():
-            office.paused = paused or self.membership.is_over
+            office.paused = self.is_paused(office)
         self._standing.over(self.all())
+
+    def is_paused(self, office: Seat) -> bool:
+        """Whoever is paused stands nowhere, but may still be asked to change the members."""
+        return self.membership.is_over or (self.paused and office.name != REGISTER)
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""

@@ -70,6 +70,8 @@ class Seat(ABC):
         """What anybody may know; this moment may have changed it, but has not been kept yet."""
         self.term: Term | None = None
         """The term whose work has not ended, also when it is over itself."""
+        self.released = Seen()
+        """The last term that was given up by another's own word."""
         self._seen = Seen()
         self._promised: Future[Term] | None = None
         """Who is to have the present term once that is kept."""

@@ -218,8 +218,8 @@ class Node(NodeHandle):
 
     def pause(self) -> None:
         """Stand in no election until resumed; returns once nothing is led here."""
-        self._engine.pause(True)
-        while self._leads:
+        is_idle = self._paused()
+        while not is_idle():
             time.sleep(0.005)
 
     def resume(self) -> None:

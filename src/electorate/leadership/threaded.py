@@ -59,7 +59,14 @@ class ThreadEngine(Engine):
 
     async def begin(self) -> None:
         """Start, and wait until the others were reached or proved unreachable."""
-        await asyncio.to_thread(self.start)
+        starting = asyncio.ensure_future(asyncio.to_thread(self.start))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Who has not entered does not leave: nobody else will stop it.
+            await asyncio.to_thread(self._thread.abandon)
+            await asyncio.gather(starting, return_exceptions=True)
+            raise
 
     async def end(self) -> None:
         """Stand nowhere any more, give work the time to end, and stop."""
@@ -68,19 +75,25 @@ class ThreadEngine(Engine):
     def start(self) -> None:
         """The same for a thread that can wait."""
         self._thread.start()
-        with suppress(NodeEnded):  # What has ended it is said below.
-            lived = self._thread.submit(self.offices.lived.wait())
-            concurrent.futures.wait([lived])
-            if lived.cancelled():
-                self._thread.ended.wait()
+        try:
+            with suppress(NodeEnded):  # What has ended it is said below.
+                lived = self._thread.submit(self.offices.lived.wait())
+                concurrent.futures.wait([lived])
+                if lived.cancelled():
+                    self._thread.ended.wait()
+        except KeyboardInterrupt:
+            self._thread.stop()
+            raise
         self.expect_running()
 
     def stop(self) -> None:
         """The same for a thread that can wait."""
-        with suppress(NodeStopped):
-            self.pause(True)
-            self._await_end_of_work()
-        self._thread.stop()
+        try:
+            with suppress(NodeStopped):
+                self.pause(True)
+                self._await_end_of_work()
+        finally:
+            self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
         self.offices.membership.expect_member()
@@ -92,6 +105,8 @@ class ThreadEngine(Engine):
 
     def do(self, act: Callable[..., None], *given: object) -> None:
         """Have something done in the node's thread."""
+        if not self._thread.has_begun:
+            raise NodeStopped(f"{self.me.name} is not started: enter it first, with `with`")
         if self._thread.ended.is_set():
             raise self._stopped()
         self.offices.enter(act, *given)
@@ -198,7 +213,9 @@ class ThreadEngine(Engine):
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
-                self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
+                late = concurrent.futures.TimeoutError, concurrent.futures.CancelledError
+                with suppress(NodeEnded, *late):
+                    self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return
 
     def _changed(self, standing: Standing | None) -> None:

@@ -44,7 +44,7 @@ class Taken(BadFrame):
 
 
 class Objection(BadFrame):
-    """The guest of this node does not want to hear that of the other."""
+    """The guest of this node does not want to hear that of the other, which may not know why."""
 
 
 class Caller(NamedTuple):
@@ -196,7 +196,7 @@ class Listener:
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
-            raise BadFrame("hello from a stranger: it is no member here")
+            raise Objection("hello from a stranger: it is no member here")
         if hello.to != self._me:
             raise BadFrame(
                 f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"

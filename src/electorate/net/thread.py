@@ -43,6 +43,11 @@ class NodeThread:
         self._thread.start()
         self._ready.wait()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is somebody to speak to, or was."""
+        return self._ready.is_set()
+
     def stop(self) -> None:
         """End the node in an orderly way and wait for it."""
         if not self._ready.is_set():
@@ -50,6 +55,11 @@ class NodeThread:
             return
         self.call(self._stopping.set)
         self._thread.join()
+
+    def abandon(self) -> None:
+        """End a node that another thread is about to start."""
+        self._ready.wait()
+        self.stop()
 
     def call(self, act: Callable[..., object], *given: Any) -> None:
         """Have something done in the node's thread; nothing happens once it has ended."""

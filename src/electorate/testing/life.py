@@ -135,12 +135,12 @@ class Life:
         if not self._network.stands(frame):
             return  # It came before a pause that has been noticed just now.
         node = frame.hello.node
-        if node not in self._others or self._cluster not in ("", frame.hello.cluster):
+        if self._cluster not in ("", frame.hello.cluster):
             return
         if frame.news:
             self.offices.refused(frame.news)
             return
-        if self.offices.objection(frame.hello):
+        if node not in self._others or self.offices.objection(frame.hello):
             self._network.send(self._hello(node), node, False, None, self.offices.news())
             return
         self._heard_at[node] = self.now_ms()

@@ -32,7 +32,6 @@ class House(Protocol):
     pace: Pace
     alive: frozenset[NodeId]
     host: Host
-    paused: bool
     lived: asyncio.Event
     machines: Machines
     now_ms: Callable[[], float]
@@ -40,6 +39,9 @@ class House(Protocol):
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
+
+    def is_paused(self, office: Seat) -> bool:
+        """Whether this node is not to stand there."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
@@ -76,7 +78,7 @@ class Groups:
         found = self.offices.get(name)
         if found is None:
             found = self.offices[name] = GroupOffice(name, self)
-            found.paused = self._house.paused
+            found.paused = self._house.is_paused(found)
             if self._house.lived.is_set():
                 self._boot(found)
         return found

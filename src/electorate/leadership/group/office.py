@@ -100,8 +100,17 @@ class GroupOffice(Seat):
 
     def reconsider(self) -> None:
         """Other nodes are suspect than before, or have other ranks."""
-        self._instance.rule_by(self._desk.turns(self))
+        self._rule()
         self._look()
+
+    def _rule(self) -> None:
+        """Go by the ranks known now; a group with somebody in it who is unknown now is over."""
+        turns, state = self._desk.turns(self), self._state
+        self._instance.rule_by(turns)
+        if state is not None:
+            named = {state.group[0], *state.followers, *state.found, *state.unheard}
+            if not named <= {*turns.machine.members.ids}:
+                self._go()
 
     # --- what the application wants ---
 
@@ -122,7 +131,7 @@ class GroupOffice(Seat):
                 self._alone_since_ms = self.now_ms()
             self.rank = rank
             self._desk.ranked(self)
-            self._instance.rule_by(self._desk.turns(self))
+            self._rule()
             if not rank and self._state is not None and self._state.leads:
                 self._go()
             else:

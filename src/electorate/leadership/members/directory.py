@@ -47,7 +47,8 @@ class Directory:
         self.lines = Lines(me, self.known)
         self._agreed = agreed
         self._cluster = "" if joins else identity(founders)
-        self._roll = Roster() if joins else Roster(old=self.founders, new=self.founders)
+        self.roll = Roster() if joins else Roster(old=self.founders, new=self.founders)
+        """The newest list that anybody has told of."""
         self._former: Memories = {}
         self._own = Roster()
         """The list of this node's register."""
@@ -62,7 +63,7 @@ class Directory:
             self._recall(Record.read(stored))
         self._begin_as(store.identity)
         net.introduction = self.introduction
-        self.lines.begin(self.number, net, self._roll.everybody)
+        self.lines.begin(self.number, net, self.roll.everybody)
         self._save()
         net.join(self._spoken)
 
@@ -72,7 +73,7 @@ class Directory:
         self._is_settled = bool(record.cluster)
         if not self._is_settled:
             return
-        self._cluster, self._roll, self._former = record.cluster, record.roll, record.former
+        self._cluster, self.roll, self._former = record.cluster, record.roll, record.former
         listed, lines = self._listed, {known.line for known in record.known.values()}
         for node in self.known.keys() & lines:
             del self.known[node]
@@ -123,8 +124,8 @@ class Directory:
         Of those who were only listed no more than the name is known, and who is no member itself
         may have missed that others were replaced. Nobody gets a vote by that.
         """
-        is_met = speaker in self._roll.everybody or self.memory(speaker or 0)[0]
-        return bool(is_met) and self.number in self._roll.everybody
+        is_met = speaker in self.roll.everybody or self.memory(speaker or 0)[0]
+        return bool(is_met) and self.number in self.roll.everybody
 
     # --- who comes and goes ---
 
@@ -165,19 +166,19 @@ class Directory:
         """All that another node may want to know."""
         unsure = {node for node in self.lines.newcomers.values() if not self.memory(node)[1]}
         nodes = {node: known for node, known in self.known.items() if node not in unsure}
-        return Known(self._cluster, nodes, self._roll, self._former)
+        return Known(self._cluster, nodes, self.roll, self._former)
 
     def learn(self, told: Known) -> None:
         """Another node tells whom it knows."""
         if told.cluster != self._cluster or not told.is_sound:
             return
-        before = dict(self.known), self._roll, self._former
+        before = dict(self.known), self.roll, self._former
         self._former = told.former | self._former
-        if told.roll.replaces(self._roll):
-            self._roll = told.roll
+        if told.roll.replaces(self.roll):
+            self.roll = told.roll
         for node, known in told.nodes.items():
             self._learn(node, known)
-        if (self.known, self._roll, self._former) != before:
+        if (self.known, self.roll, self._former) != before:
             self._arrange()
             self._save()
 
@@ -185,7 +186,7 @@ class Directory:
         mine = self.known.get(node)
         if mine is None:
             # Who is on no list any more, and about to be on none, is better forgotten.
-            listed = {*self._roll.everybody, *self._own.everybody}
+            listed = {*self.roll.everybody, *self._own.everybody}
             if node in listed or told.since > self._own.version[0]:
                 self.known[node] = replace(told, store=self.memory(node)[0] or told.store)
         elif told.since > mine.since:
@@ -197,8 +198,8 @@ class Directory:
     def go_by(self, roster: Roster) -> None:
         """This is the list of the register by now."""
         self._own = roster
-        if roster.replaces(self._roll):
-            self._roll = roster
+        if roster.replaces(self.roll):
+            self.roll = roster
             self._arrange()
             self._save()
 
@@ -242,7 +243,7 @@ class Directory:
         return f"{self._cluster}/{self._agreed}" if self._cluster else ""
 
     def _arrange(self) -> None:
-        self.lines.arrange(self._roll.everybody)
+        self.lines.arrange(self.roll.everybody)
 
     def settle(self) -> None:
         """Something is about to be kept that others rely on: from now on this is its cluster."""
@@ -253,5 +254,5 @@ class Directory:
     def _save(self) -> None:
         cluster = self._cluster if self._is_settled else ""
         listed = {line: str(place) for line, place in self._listed.items()}
-        record = Record(cluster, self._founders, self.known, self._roll, listed, self._former)
+        record = Record(cluster, self._founders, self.known, self.roll, listed, self._former)
         self._store.save({RECORD: msgspec.msgpack.encode(record)})

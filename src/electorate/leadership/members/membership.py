@@ -84,7 +84,11 @@ class Membership:
     def enrol(self) -> None:
         """See whether the members are others than before."""
         house, roster = self._house, self._house.register.roster
+        was_member = house.me in {*roster.new, *self._enrolled.new}
         house.directory.go_by(roster)
+        roll = house.directory.roll
+        if roll.is_newer(roster) and not roll.is_pending and house.me not in roll.new:
+            roster = roll  # It was decided while this node was away, so it is let in nowhere.
         if roster.is_pending or roster.new == self._enrolled.new:
             return
         before, self._enrolled = self._enrolled, roster
@@ -93,7 +97,7 @@ class Membership:
             log.info("the members are now %s", names)
             house.reconsider(list(house.offices))
         was_over, is_member = self.is_over, house.me in roster.new
-        self.is_over = not is_member and (was_over or (self._belongs and house.me in before.new))
+        self.is_over = not is_member and (was_over or (self._belongs and was_member))
         self._belongs = self._belongs or (is_member and bool(before.new))
         if self.is_over != was_over:
             told = "no member any more" if self.is_over else "a member again"

@@ -195,6 +195,8 @@ class Register:
     ) -> None:
         """Hold the register until the change is decided, in one term or another."""
         deadline_ms = self._deadline_ms()
+        if isinstance(request, Remove) and not self._office.is_down:
+            self._expect_majority(request)  # Without one, nobody would be elected to make it.
         while not self._is_decided(is_made):
             term = await self._elected(deadline_ms)
             try:
