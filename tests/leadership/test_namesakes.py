@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from electorate.leadership.members.acquaintance import Known
+from electorate.leadership.members.membership import Removed
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
+from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
 from electorate.net.network import IdTaken
@@ -160,12 +162,12 @@ def test_who_was_replaced_gets_no_vote_and_no_office(tmp_path: Path) -> None:
                 await until(lambda: cluster.leads("a"))
             await cluster.stop("c")
             await until(lambda: not cluster.leads("a"))
-            async with Node(before, others, tmp_path / "b", pace=PACE) as old:
-                waiting = asyncio.create_task(old.election("x", 9).terms().__anext__())
-                await asyncio.sleep(3 * PACE.lease_ms / 1000)
-                assert not cluster.leads("a"), "the vote of the old b counts"
-                assert not waiting.done(), "the old b leads"
-                waiting.cancel()
+            old = await Node(before, others, tmp_path / "b", pace=PACE).__aenter__()
+            with pytest.raises(NodeStopped):
+                await anext(old.election("x", 9).terms())
+            assert not cluster.leads("a"), "the vote of the old b counts"
+            with pytest.raises(Removed, match="b is no member any more"):
+                await old.__aexit__()
             # Who has taken its place is at home where the others have left it.
             async with Node(place, others, tmp_path / "new", pace=PACE):
                 await until(lambda: cluster.leads("a"))

@@ -80,6 +80,19 @@ def test_the_marker_says_what_the_cluster_is_like(pytester: pytest.Pytester) -> 
     both.assert_outcomes(passed=4, deselected=4)
 
 
+def test_who_chooses_the_seeds_of_a_test_has_chosen(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("electorate_seed", [7, 9])
+        async def test_it(electorate_cluster):
+            assert electorate_cluster.seed in (7, 9)
+        """
+    )
+    pytester.runpytest(*PLUGIN, "--electorate-seeds", "5").assert_outcomes(passed=2)
+
+
 def test_a_marker_that_cannot_be_understood_is_an_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

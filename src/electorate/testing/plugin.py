@@ -51,7 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of its own of every seed, if there are several."""
-    if "electorate_seed" in metafunc.fixturenames:
+    marks = metafunc.definition.iter_markers("parametrize")
+    has_its_own = any("electorate_seed" in str(mark.args[:1]) for mark in marks)
+    if "electorate_seed" in metafunc.fixturenames and not has_its_own:
         seeds = _seeds(metafunc.config, metafunc.definition)
         if len(seeds) > 1:
             metafunc.parametrize("electorate_seed", seeds, ids=map(_seed_id, seeds))
