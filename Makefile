@@ -5,6 +5,7 @@ PYTHON ?= python3
 SEEDS ?= 10000
 FRAMES ?= 100000
 ROUNDS ?= 100
+WHIMS ?= 100
 FAULTS ?= 500
 PROTOCOL ?= all
 
@@ -17,7 +18,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz failover rounds bench-checker bench-transactions bench-leadership verdicts graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +54,9 @@ mutants: setup ## break the protocols on purpose; every break must be noticed
 fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of chaos at a cluster
 	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/net/test_frame.py tests/net/test_fuzz.py
 	ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/net/test_chaos.py
+
+whims: setup ## ask at random whatever users can ask of leadership, in 2 x WHIMS=100 simulated clusters
+	$(BIN)/pytest -q -n auto tests/testing/test_whims.py --electorate-seeds $(WHIMS)
 
 failover: setup ## kill, then pause, the leader of five processes, ROUNDS=100 times
 	$(BIN)/python -m benchmarks.failover --rounds $(ROUNDS)
