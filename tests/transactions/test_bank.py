@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from electorate.bank.audit import audit
+from electorate.bank.crew import Crew, Stuck
 from electorate.bank.doom import points, step_of
 from electorate.bank.naive import show
-from electorate.bank.place import Kind, Spec
-from electorate.bank.run import Day, Plan, run
+from electorate.bank.place import ATM, Kind, Spec
+from electorate.bank.run import Day, Plan, free_addresses, run
 from electorate.bank.server import NoServer
 
 KINDS: list[object] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
@@ -105,3 +106,15 @@ def test_books_that_are_wrong_are_found_to_be(
         db.execute(forgery)
         db.commit()
     assert any(flaw in found for found in audit(spec, folder, []).flaws)
+
+
+def test_who_gives_an_order_to_a_process_that_has_failed_is_told_why(short_path: Path) -> None:
+    with Crew(short_path, [ATM]) as crew:
+        crew._processes[ATM].wait(20)  # There is no bank in that folder.
+        with pytest.raises(Stuck, match=r"(?s)atm ended with 1: .*bank\.json"):
+            crew.order(ATM, "finish")
+
+
+def test_no_two_banks_share_an_address() -> None:
+    hosts = [free_addresses(4)[0].partition(":")[0] for _ in range(20)]
+    assert len(set(hosts)) == 20 or set(hosts) == {"127.0.0.1"}

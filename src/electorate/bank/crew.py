@@ -9,9 +9,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from electorate.bank.doom import STEPS
 from electorate.bank.place import ATM
@@ -54,7 +55,8 @@ class Crew:
             process.kill()
             process.wait()
             if process.stdin is not None:
-                process.stdin.close()
+                with suppress(BrokenPipeError):  # It did not hear its last order.
+                    process.stdin.close()
         for listener in self._listeners:
             listener.join()
 
@@ -74,10 +76,13 @@ class Crew:
 
     def order(self, name: str, line: str) -> None:
         """Tell a process what to do."""
-        stdin = self._processes[name].stdin
-        assert stdin is not None
-        stdin.write(line + "\n")
-        stdin.flush()
+        process = self._processes[name]
+        assert process.stdin is not None
+        try:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            self._say_how_it_ended(name, process.wait())
 
     def doom(self, name: str, what: str, times: int) -> None:
         """Have a process die there; it is the cash machine that knows of steps."""
@@ -94,7 +99,7 @@ class Crew:
         if process.returncode is None:
             return False
         if process.returncode != -signal.SIGKILL:
-            raise Stuck(f"{name} ended with {process.returncode}: {self._last_words(name)}")
+            self._say_how_it_ended(name, process.returncode)
         return True
 
     def bury(self, name: str) -> None:
@@ -153,7 +158,11 @@ class Crew:
     def _notice_ends(self) -> None:
         for name, process in self._processes.items():
             if process.poll() is not None:
-                raise Stuck(f"{name} ended with {process.returncode}: {self._last_words(name)}")
+                self._say_how_it_ended(name, process.returncode)
+
+    def _say_how_it_ended(self, name: str, returncode: int) -> NoReturn:
+        words = (self._folder / f"{name}.log").read_text(errors="replace")[-2000:].strip()
+        raise Stuck(f"{name} ended with {returncode}: {words}")
 
     def _listen(self, name: str, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
@@ -161,6 +170,3 @@ class Crew:
             for line in output:
                 if line.endswith("\n"):
                     self._told.put((name, json.loads(line)))
-
-    def _last_words(self, name: str) -> str:
-        return (self._folder / f"{name}.log").read_text(errors="replace")[-2000:].strip()

@@ -122,15 +122,29 @@ def _await_commits(plan: Plan, crew: Crew, say: Callable[[str], None]) -> None:
 
 def free_addresses(count: int) -> list[str]:
     """Addresses on loopback, below the ports that systems hand out to whoever connects."""
-    found: list[str] = []
+    host, found = _own_host(), list[str]()
     with ExitStack() as held:
         for port in random.sample(range(20_000, 32_000), 200):
             probe = held.enter_context(socket.socket())
             try:
-                probe.bind(("127.0.0.1", port))
+                probe.bind((host, port))
             except OSError:
                 continue
-            found.append(f"127.0.0.1:{port}")
+            found.append(f"{host}:{port}")
             if len(found) == count:
                 return found
     raise OSError("no free ports on loopback")
+
+
+def _own_host() -> str:
+    """Of the many hosts that loopback has on Linux one for this bank alone; elsewhere the only one.
+
+    What is free now may be taken by another bank before the processes of this one are there.
+    """
+    host = ".".join(["127", *(str(random.randint(1, 254)) for _ in range(3))])
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return "127.0.0.1"
+    return host

@@ -63,7 +63,8 @@ class Cluster:
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
-        with suppress(NodeEnded):
+        # What has ended it is said to whoever asks something of it, and on leaving.
+        with suppress(NodeEnded, concurrent.futures.CancelledError):
             self.submit(self._counter.open()).result()
 
     def close(self) -> None:
