@@ -58,7 +58,7 @@ def is_running(name: str) -> bool:
 
 
 def test_who_is_not_started_says_so(tmp_path: Path) -> None:
-    why = "a is not started: enter it first"
+    why = "a is not started: use it inside of `with`"
     thread = sync.Node("a@127.0.0.1:7400", [], tmp_path)
     with pytest.raises(NodeStopped, match=why):
         thread.election("x")

@@ -116,7 +116,8 @@ def test_what_a_loop_took_in_its_last_moment_is_given_up_when_the_node_has_ended
             asked = thread.submit(asyncio.sleep(0))
         assert not asked.done()
         thread.stop()
-        assert asked.cancelled()
+        with pytest.raises(NodeEnded, match="it was stopped"):
+            asked.result(0)
         with pytest.raises(NodeEnded):
             thread.submit(asyncio.sleep(0))
     deaf.close()
@@ -137,3 +138,42 @@ def test_a_loop_that_is_closed_already_takes_nothing(
             with pytest.raises(NodeEnded, match="it was stopped"):
                 thread.submit(asyncio.sleep(0))
         ending.join()
+
+
+def test_who_waits_for_a_node_that_ends_is_told_so(tmp_path: Path) -> None:
+    """A loop that ends cancels what it has not done; but it was not the asker that cancelled it."""
+    with running(Cluster(tmp_path, 1)) as cluster:
+        waiting = cluster.threads[1].submit(asyncio.Event().wait())
+        cluster.threads[1].stop()
+        with pytest.raises(NodeEnded, match="it was stopped"):
+            waiting.result(0)
+
+
+def test_who_does_not_wait_any_more_has_it_cancelled(tmp_path: Path) -> None:
+    ended = threading.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with running(Cluster(tmp_path, 1)) as cluster:
+        waiting = cluster.threads[1].submit(work())
+        wait_until(lambda: cluster.agrees_on(1))
+        assert waiting.cancel()
+        assert ended.wait(5)
+
+
+def test_a_start_that_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, 1)
+    thread = NodeThread(cluster.config(1), cluster.machine, lambda _: None)
+
+    async def scene() -> None:
+        async with asyncio.timeout(0):
+            await thread.begin(thread.start)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(scene())
+    assert thread.ended.is_set()
+    NodeThread(cluster.config(1), cluster.machine, lambda _: None).stop()

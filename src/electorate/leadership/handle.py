@@ -32,7 +32,6 @@ class ElectionHandle:
         self.safety = safety
         self._engine = engine
         self._office = engine.office(name, safety)
-        self._me = engine.me.name
         self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
@@ -66,7 +65,7 @@ class ElectionHandle:
 
         def has_gone(now: Leader) -> bool:
             # Not to hear of it any more proves nothing: it may be this node that is cut off.
-            is_sure = now.leader is not None or before.leader == self._me
+            is_sure = now.leader is not None or before.leader == engine.me.name
             return now != before and (is_sure or engine.told(office.released) == before)
 
         return has_gone

@@ -59,14 +59,7 @@ class ThreadEngine(Engine):
 
     async def begin(self) -> None:
         """Start, and wait until the others were reached or proved unreachable."""
-        starting = asyncio.ensure_future(asyncio.to_thread(self.start))
-        try:
-            await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Who has not entered does not leave: nobody else will stop it.
-            await asyncio.to_thread(self._thread.abandon)
-            await asyncio.gather(starting, return_exceptions=True)
-            raise
+        await self._thread.begin(self.start)
 
     async def end(self) -> None:
         """Stand nowhere any more, give work the time to end, and stop."""
@@ -76,11 +69,9 @@ class ThreadEngine(Engine):
         """The same for a thread that can wait."""
         self._thread.start()
         try:
-            with suppress(NodeEnded):  # What has ended it is said below.
-                lived = self._thread.submit(self.offices.lived.wait())
-                concurrent.futures.wait([lived])
-                if lived.cancelled():
-                    self._thread.ended.wait()
+            self._thread.submit(self.offices.lived.wait()).result()
+        except NodeEnded:
+            self._thread.ended.wait()  # What has ended it is said below.
         except KeyboardInterrupt:
             self._thread.stop()
             raise
@@ -106,7 +97,7 @@ class ThreadEngine(Engine):
     def do(self, act: Callable[..., None], *given: object) -> None:
         """Have something done in the node's thread."""
         if not self._thread.has_begun:
-            raise NodeStopped(f"{self.me.name} is not started: enter it first, with `with`")
+            raise NodeStopped(f"{self.me.name} is not started: use it inside of `with`")
         if self._thread.ended.is_set():
             raise self._stopped()
         self.offices.enter(act, *given)
@@ -213,8 +204,7 @@ class ThreadEngine(Engine):
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
-                late = concurrent.futures.TimeoutError, concurrent.futures.CancelledError
-                with suppress(NodeEnded, *late):
+                with suppress(NodeEnded, concurrent.futures.TimeoutError):
                     self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return
 

@@ -44,7 +44,7 @@ class Taken(BadFrame):
 
 
 class Objection(BadFrame):
-    """The guest of this node does not want to hear that of the other, which may not know why."""
+    """Another node is not to be heard here, and may have missed why: it is told the news."""
 
 
 class Caller(NamedTuple):

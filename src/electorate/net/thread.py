@@ -36,6 +36,7 @@ class NodeThread:
         """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
         self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
+        """What the loop has not done yet."""
         self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
 
     def start(self) -> None:
@@ -56,8 +57,18 @@ class NodeThread:
         self.call(self._stopping.set)
         self._thread.join()
 
-    def abandon(self) -> None:
-        """End a node that another thread is about to start."""
+    async def begin(self, start: Callable[[], None]) -> None:
+        """Start in another thread; if that is cancelled, nothing is left behind."""
+        starting = asyncio.ensure_future(asyncio.to_thread(start))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Who has not entered does not leave: nobody else will stop it.
+            await asyncio.to_thread(self._abandon)
+            await asyncio.gather(starting, return_exceptions=True)
+            raise
+
+    def _abandon(self) -> None:
         self._ready.wait()
         self.stop()
 
@@ -67,7 +78,7 @@ class NodeThread:
             self._loop.call_soon_threadsafe(act, *given)
 
     def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
-        """Have something awaited in the node's loop."""
+        """Have something awaited in the node's loop; NodeEnded, here or there, if that ends."""
         if self._ready.is_set() and not self.ended.is_set():
             with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
                 asked = asyncio.run_coroutine_threadsafe(act, self._loop)
@@ -75,10 +86,30 @@ class NodeThread:
                 asked.add_done_callback(self._asked.pop)
                 if self.ended.is_set():
                     self._give_up()
-                return asked
+                return self._answer(asked)
             self.ended.wait()
         act.close()
-        raise NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
+        raise self._gone()
+
+    def _answer(self, asked: "concurrent.futures.Future[R]") -> "concurrent.futures.Future[R]":
+        """What comes of it. A loop that ends cancels all that it has not done."""
+        answer: concurrent.futures.Future[R] = concurrent.futures.Future()
+
+        def tell(asked: "concurrent.futures.Future[R]") -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            error = self._gone() if asked.cancelled() else asked.exception()
+            if error is None:
+                answer.set_result(asked.result())
+            else:
+                answer.set_exception(error)
+
+        answer.add_done_callback(lambda _: asked.cancel() if answer.cancelled() else None)
+        asked.add_done_callback(tell)
+        return answer
+
+    def _gone(self) -> NodeEnded:
+        return NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
 
     def _run(self) -> None:
         try:
@@ -101,4 +132,8 @@ class NodeThread:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self._ready.set()
-        await self.node.run(self._stopping)
+        try:
+            await self.node.run(self._stopping)
+        except Exception as error:
+            self.error = error  # All that was asked is about to be cancelled, and wants to know.
+            raise

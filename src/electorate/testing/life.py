@@ -138,7 +138,8 @@ class Life:
         if self._cluster not in ("", frame.hello.cluster):
             return
         if frame.news:
-            self.offices.refused(frame.news)
+            if node in self._others:
+                self.offices.refused(frame.news)
             return
         if node not in self._others or self.offices.objection(frame.hello):
             self._network.send(self._hello(node), node, False, None, self.offices.news())

@@ -51,12 +51,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of its own of every seed, if there are several."""
-    marks = metafunc.definition.iter_markers("parametrize")
-    has_its_own = any("electorate_seed" in str(mark.args[:1]) for mark in marks)
-    if "electorate_seed" in metafunc.fixturenames and not has_its_own:
+    if "electorate_seed" in metafunc.fixturenames and not _has_its_own_seeds(metafunc.definition):
         seeds = _seeds(metafunc.config, metafunc.definition)
         if len(seeds) > 1:
             metafunc.parametrize("electorate_seed", seeds, ids=map(_seed_id, seeds))
+
+
+def _has_its_own_seeds(test: pytest.Item) -> bool:
+    """Whether it is parametrized with seeds already."""
+    for mark in test.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        if "electorate_seed" in (
+            names.replace(" ", "").split(",") if isinstance(names, str) else names
+        ):
+            return True
+    return False
 
 
 @pytest.fixture

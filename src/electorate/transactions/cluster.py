@@ -63,8 +63,7 @@ class Cluster:
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
-        # What has ended it is said to whoever asks something of it, and on leaving.
-        with suppress(NodeEnded, concurrent.futures.CancelledError):
+        with suppress(NodeEnded):  # That is said to whoever asks something of it, and on leaving.
             self.submit(self._counter.open()).result()
 
     def close(self) -> None:
@@ -98,7 +97,7 @@ class Cluster:
         self.close()
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self.start)
+        await self._thread.begin(self.start)
         return self
 
     async def __aexit__(self, *_: object) -> None:
