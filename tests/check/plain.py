@@ -40,7 +40,14 @@ class EndlessTalk(Exception):
 class Plain:
     """Every move of one machine under one model, from the first boots."""
 
-    def __init__(self, machine: Machine[Any], model: Model, claims: Sequence[Claim] = ()) -> None:
+    def __init__(
+        self,
+        machine: Machine[Any],
+        model: Model,
+        claims: Sequence[Claim] = (),
+        *,
+        drops: bool = True,
+    ) -> None:
         self.machine, self.model, self.setting = machine, model, model.setting
         self.ids = machine.members.ids
         self.claims = claims
@@ -54,6 +61,10 @@ class Plain:
         if self.setting.graph is not None:
             self.links &= {frozenset(pair) for pair in self.setting.graph}
         self.cuts: Counter[str] = Counter()
+        self.spent: set[str] = set()
+        """The kinds of faults that happened."""
+        self.drops = drops
+        """Whether what can never matter again is forgotten: it should make no difference."""
 
     # --- links ---
 
@@ -178,9 +189,10 @@ class Plain:
             mail = Mail(me, to, message)
             gone = self.dies and place.nodes[to].state is None
             known = self.keeps and mail in place.mail
+            gone |= self.drops and self.is_lost(place, to)
             if self.joined(place, me, to) and not gone and not known:
                 place.mail.append(mail)
-        self.cuts["capacity"] += not self.fits(place)
+        self.cuts["capacity"] += not self.model.bounds.blocks and not self.fits(place)
         return self.fits(place)
 
     def fits(self, place: Place) -> bool:
@@ -188,6 +200,23 @@ class Plain:
             return True
         loads = Counter(self.lane(mail) for mail in place.mail)
         return all(load <= self.model.bounds.capacity for load in loads.values())
+
+    def is_lost(self, place: Place, me: NodeId) -> bool:
+        """Whether a node is down for good."""
+        return place.nodes[me].state is None and not place.budget["recoveries"]
+
+    def forget(self, place: Place) -> None:
+        """Let go of mail that nobody will ever get, and of notes that nobody will ever read."""
+        wanted = {sight for claim in self.claims for sight in claim.sights}
+        for me, node in place.nodes.items():
+            if self.is_lost(place, me) and Sight.STABLES not in wanted:
+                node.stable = None
+        place.mail = [
+            mail
+            for mail in place.mail
+            if not self.is_lost(place, mail.to)
+            and (place.budget["heals"] or self.joined(place, mail.sender, mail.to))
+        ]
 
     def lane(self, mail: Mail) -> Hashable:
         """The queue that a message waits in; what is kept for ever waits in none."""

@@ -7,21 +7,21 @@ from tests.check.plain_moves import Reached
 
 
 class Grade(NamedTuple):
-    liveness: Liveness
+    liveness: Liveness | None = None
     tau: int | None = None
 
 
 class PlainGoal:
     """One goal on one stable graph; `lacks` says of each place whether it misses the goal.
 
-    `endless` says whether it was cut where a run may need any number of something.
+    `hidden` says whether a bound hid some run, before the last fault or after it.
     """
 
     def __init__(
-        self, reached: Reached, lacks: list[bool], bounded: bool, endless: bool = False
+        self, reached: Reached, lacks: list[bool], bounded: bool, hidden: bool = False
     ) -> None:
         self.edges, self.cut = reached.edges, reached.cut
-        self.lacks, self.bounded, self.endless = lacks, bounded, endless
+        self.lacks, self.bounded, self.hidden = lacks, bounded, hidden
         self.every = range(len(self.edges))
         self.reach = [self._reach(place) for place in self.every]
         self.round = [self._round(place) for place in self.every]
@@ -63,8 +63,7 @@ class PlainGoal:
         for place in self.every:
             if self._runs_for_ever(place) and not self.settled(place):
                 return Grade(Liveness.PREVENTABLE)
-        passes = any(self.cut[place] and not self.settled(place) for place in self.every)
-        grade = Liveness.UNDECIDED if self.endless and passes else Liveness.LIVE
+        grade = Liveness.UNDECIDED if self.hidden else Liveness.LIVE
         return Grade(grade, self._tau() if self.bounded else None)
 
     def _tau(self) -> int:

@@ -5,6 +5,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from electorate.check import Detector
+from electorate.check.model import BUDGETS
 from electorate.claims import Claim, Kind
 from electorate.core import Asked, NodeId, Received, Request, TimedOut, Viewed
 from electorate.trace import Order, Ties
@@ -219,6 +220,8 @@ class PlainMoves(Plain):
         index: dict[Hashable, int] = {}
 
         def meet(place: Place, depth: int) -> int:
+            if self.drops:
+                self.forget(place)
             number = index.setdefault(self.frozen(place), len(index))
             if number == len(found.places):
                 found.places.append(place)
@@ -232,13 +235,28 @@ class PlainMoves(Plain):
             cuts = self.cuts.total()
             depth = found.depths[number] + 1
             moves = self.moves(place)
-            for _, after in moves:
+            for kind, after in moves:
                 self.remember(after)
+                left = after.budget.items()
+                self.spent.update(fault for fault, n in left if n < place.budget[fault])
+                self.spent.update(("lies",) if kind == "lie" else ())
             found.edges.append([(meet(after, depth), kind == "tick") for kind, after in moves])
             found.cut.append(self.cuts.total() > cuts)
             if len(found.places) > places_max:
                 return None
         return found
+
+    def says_nothing(self, *reached: Reached) -> bool:
+        """Whether nobody ever led, or no fault happened of all that might have."""
+        views = (self.standings(place) for found in reached for place in found.places)
+        led = any(
+            view is not None and view.leader == node
+            for row in views
+            for node, view in zip(self.ids, row, strict=True)
+        )
+        unreliable = self.model.detector is Detector.UNRELIABLE
+        asked = unreliable or any(getattr(self.model.budget, kind) for kind in BUDGETS)
+        return not led or (asked and not self.spent)
 
     def lacking(self, reached: Reached, claim: Claim) -> list[bool]:
         """Of each place, whether the claim is not true of it."""

@@ -14,7 +14,7 @@ from electorate.trace import Trace, is_consequence, script_of
 from tests.check.claiming import STABLES, TIMERS, fold_claim, step_claim
 from tests.check.drawn import Kept, drawn, drawn_watchers, same
 from tests.check.plain import EndlessTalk
-from tests.check.plain_goal import PlainGoal
+from tests.check.test_drawn import grade
 from tests.check.plain_moves import PlainMoves
 from tests.check.probe import NOTHING
 
@@ -101,8 +101,7 @@ def compare(seed: int) -> bool:
     verdict = check(machine, model, [NOTHING, *claims, GOAL])
     counts = (verdict.states, verdict.transitions, verdict.stable_states)
     assert counts == (len(reached.places), reached.transitions, len(calm.places)), seed
-    grade = PlainGoal(calm, plain.lacking(calm, GOAL), plain.bounded).grade()
-    assert (verdict.liveness, verdict.tau) == grade, seed
+    assert (verdict.liveness, verdict.tau) == grade(plain, GOAL, reached, calm), seed
     lengths = {v.claim: v.length for v in verdict.violations if v.claim != GOAL.name}
     nearest = {claim.name: plain.first_violation(reached, claim) for claim in claims}
     assert lengths == {name: found[0] for name, found in nearest.items() if found}, seed

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from electorate.check import Liveness, Result, Verdict, Violation, check
-from electorate.check.need import VACUOUS
+from electorate.check.judge import SAYS_NOTHING as VACUOUS
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.cli.main import parser
 from electorate.cli.model import model_of

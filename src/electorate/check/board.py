@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from electorate.check.column import Columns, Row
+from electorate.check.column import Columns, ModelError, Row
 from electorate.check.model import Budget, Model
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
 from electorate.claims import Claim
-from electorate.core import Event, Message, NodeId, Request, Standing, Turns
+from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.trace import Connections
 
 
@@ -49,11 +49,20 @@ class Board(Columns):
             lambda value: ChannelCard(value, order, age_min, age_max)
         )
         self.scenes = Scenes(self, self.locals.cards, claims)
+        sights = {sight for claim in claims for sight in claim.sights}
+        self.drops_mail = "messages" not in sights
+        """Whether messages that nobody can receive any more are dropped at once."""
+        self.drops_saved = "stables" not in sights
+        """Whether what a node has saved is dropped once it can never boot again."""
         self.recall = Recall(self.scenes, claims) if remembers else None
         self.watching = Watching(self.ids, model)
         self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
         self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
         self.empty = self.channels.code(())
+        self.gone = self.locals.code(Local(None, None))
+        """A node that has saved nothing: it was never born, or will never boot again."""
+        self.may_stand_still = False
+        """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[Standing, tuple[Request, ...]] = {}
@@ -79,7 +88,7 @@ class Board(Columns):
             for other in ups:
                 column = self.watch_column + other
                 changed[column] = self.watching.note(changed[column], place, up=True)
-        return tuple(changed)
+        return self.without_lost(changed, booting=place)
 
     def fallen(self, row: Row, place: int, down: int) -> Row:
         """The row after the node has crashed."""
@@ -97,7 +106,7 @@ class Board(Columns):
             for column, to in self.channel_columns:
                 if to == place:
                     changed[column] = self.empty
-        return tuple(changed)
+        return self.without_lost(changed)
 
     def relinked(self, row: Row, number: int, kind: str) -> Row:
         """The row after a link was cut or has healed."""
@@ -113,6 +122,33 @@ class Board(Columns):
                 changed[column] = self.watching.note(row[column], target, up=up)
         if not up and self.model.setting.connections is Connections.DIE:
             changed[self.column[one, other]] = changed[self.column[other, one]] = self.empty
+        return self.without_lost(changed)
+
+    def is_lost(self, row: Row, place: int) -> bool:
+        """Whether a node is down and can never boot again."""
+        left = self.budgets.cards[row[-1]].recoveries
+        return not left and not self.locals.cards[row[place]].up
+
+    def without_lost(self, changed: list[int], booting: int = -1) -> Row:
+        """The row without what can never matter again.
+
+        Nothing that is on its way to a node that is down for good, or over a link that is cut for
+        good, is ever received, and nothing but a boot reads what a node has saved: rows that
+        differ in these alone have the same moves, and lead to rows that again differ in these
+        alone. So no run is hidden, unless a claim looks there. Dropped at once, such things fill
+        no channel, and keep no loop from closing. `booting` is the node that is about to boot.
+        """
+        row = tuple(changed)
+        cut = self.cut_links(row) and not self.budgets.cards[row[-1]].heals
+        lost = [place != booting and self.is_lost(row, place) for place in range(self.n)]
+        if self.drops_mail and (cut or any(lost)):
+            for column, to in self.channel_columns:
+                if lost[to] or (cut and self.is_severed(row, column)):
+                    changed[column] = self.empty
+        if self.drops_saved:
+            for place in range(self.n):
+                if lost[place]:
+                    changed[place] = self.gone
         return tuple(changed)
 
     def coded(self, local: int, place: int, event: Event | None) -> Coded:
@@ -135,7 +171,25 @@ class Board(Columns):
                 ),
                 self._cut(outcome.local),
             )
+            self.may_stand_still |= self._is_pressing(value, event, outcome.local)
         return known
+
+    def _is_pressing(self, before: Local, event: Event | None, after: Local) -> bool:
+        """Whether something that time had to wait for led at once to more of the kind.
+
+        Nothing else can make time stand still: a message that was just sent is not due yet.
+        """
+        if not self.model.bounded:
+            return False
+        card = self.locals.cards[self.locals.code(after)]
+        if isinstance(event, Asked):
+            owed = self.locals.cards[self.locals.code(before)].owes
+            return event.request in owed and card.due
+        if not isinstance(event, TimedOut):
+            return False
+        was_due = {armed.timer for armed in before.timers if armed.latest == 0} - {event.timer}
+        is_due = {armed.timer for armed in after.timers if armed.latest == 0}
+        return bool(card.owes) or not is_due <= was_due
 
     def _cut(self, local: Local) -> str | None:
         """The bound that this node exceeds, if any."""
@@ -161,7 +215,10 @@ class Board(Columns):
         return tuple(Item(self.ids[place], message, 0) for message in messages)
 
     def sent(self, row: Row, place: int, sends: tuple[tuple[int, int], ...]) -> Row | None:
-        """The row with these messages on their channels; None if that exceeds their capacity."""
+        """The row with these messages on their channels; None if there is no room for them.
+
+        That is a cut, unless a full channel blocks its sender: then the move waits for room.
+        """
         if not sends:
             return row
         changed = list(row)
@@ -169,10 +226,12 @@ class Board(Columns):
         for to, items in sends:
             if not self.reach(row, place, to) or (dies and not self.locals.cards[row[to]].up):
                 continue
+            if self.drops_mail and self.is_lost(row, to):
+                continue
             column = self.column[place, to]
             code = self.append(row[column], items)
             if code is None:
-                self.cuts["capacity"] += 1
+                self.cuts["capacity"] += not self.model.bounds.blocks
                 return None
             changed[column] = code
         return tuple(changed)
@@ -184,6 +243,12 @@ class Board(Columns):
             card = self.channels.cards[channel]
             value = card.with_more(self.messages.cards[items])
             fits = card.lasting or len(value) <= self.model.bounds.capacity
+            if not fits and channel == self.empty and self.model.bounds.blocks:
+                raise ModelError(
+                    f"a turn sends {len(value)} messages to one node at once: it would wait for "
+                    f"ever for room on a channel that holds {self.model.bounds.capacity} "
+                    "(--capacity-blocks)"
+                )
             self._appended[key] = self.channels.code(value) if fits else None
         return self._appended[key]
 
@@ -232,8 +297,7 @@ class Board(Columns):
             row += tuple(self.watching.first(place, range(self.n)) for place in range(self.n))
         row += (0,) * (bool(self.model.budget.cuts) + self.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
-        unborn = self.locals.code(Local(None, None))
-        first = [self.coded(unborn, place, None) for place in range(self.n)]
+        first = [self.coded(self.gone, place, None) for place in range(self.n)]
         # All are up before anybody speaks: nobody's first words get lost.
         row = self.with_columns(row, *((place, coded.local) for place, coded in enumerate(first)))
         for place, coded in enumerate(first):
@@ -268,4 +332,4 @@ class Board(Columns):
             if value.pulse is Pulse.PAUSED:
                 changed[place] = self.resumed(value)
         changed[-1] = self.budgets.code(self.model.last_budget())
-        return tuple(changed)
+        return self.without_lost(changed)

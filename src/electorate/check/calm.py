@@ -1,6 +1,5 @@
 """The stable graph: all that can happen after the last fault, from wherever the faults led."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 
 from electorate.check.column import Row
@@ -36,8 +35,6 @@ class Calm:
         self.roots: list[int] = []
         self.cut: set[int] = set()
         """States some of whose successors lie beyond a bound."""
-        self.cut_by: Counter[str] = Counter()
-        """How often each bound cut the graph."""
         self.frontier: list[int] = []
         self._stem = stem
         self._index: dict[Row, int] = {}
@@ -53,7 +50,7 @@ class Calm:
 
     def _add(self, row: Row, parent: int, depth: int) -> int:
         place = self._index[row] = len(self.rows)
-        self.judge.sometimes_overlapped(self.judge.of(row))
+        self.judge.note_scene(self.judge.of(row))
         self.rows.append(row)
         self._parents.append(parent)
         self.depths.append(depth)
@@ -63,7 +60,6 @@ class Calm:
     def expand_frontier(self) -> None:
         """Add all successors of the states met last."""
         states, self.frontier = self.frontier, []
-        before = self.world.cuts.copy()
         for state in states:
             cuts = self.world.cuts.total()
             edges: list[tuple[int, bool]] = []
@@ -76,7 +72,6 @@ class Calm:
             if self.world.cuts.total() > cuts:
                 self.cut.add(state)
             self.graph.add(edges)
-        self.cut_by += self.world.cuts - before
 
     def row(self, state: int) -> Row:
         """The row of a state."""

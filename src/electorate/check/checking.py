@@ -11,7 +11,7 @@ from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.search import Search
-from electorate.check.telling import ENDLESS, Finding
+from electorate.check.telling import STANDSTILL, Finding
 from electorate.check.verdict import Liveness, Result, Verdict, Violation
 from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
@@ -20,6 +20,10 @@ from electorate.core import Machine
 STATES_MAX = {"python": 5_000_000, "numba": 50_000_000}
 """How many states each engine explores unless it is told otherwise: some gigabytes."""
 ENGINES = tuple(STATES_MAX)
+KEPT = (Result.HOLDS, Result.WITHIN_BOUNDS)
+
+TIME_GOES_ON = Claim("time", Kind.GOAL, "time goes on", lambda row: None)
+"""Not a claim about any row: a goal that only a standstill of time can miss."""
 
 
 class EngineMissing(Exception):
@@ -104,6 +108,9 @@ def check(
     limits = Limits(most, memory, threads, keep_going, lean)
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
+    if search.world.may_stand_still and verdict.result in KEPT and verdict.liveness is None:
+        clock = _engine(engine)(machine, model, [TIME_GOES_ON], limits._replace(lean=True))
+        return _while_time_passes(verdict, _judged(clock, report, tidy=False))
     if search.world.reduction is None or verdict.result is not Result.VIOLATED:
         return verdict
     # What breaks a claim in fewer orders does so in all of them, but perhaps in fewer moves.
@@ -112,22 +119,38 @@ def check(
     return full if full.result is Result.VIOLATED else verdict
 
 
+def _while_time_passes(verdict: Verdict, clock: Verdict) -> Verdict:
+    """The verdict on safety, given whether time goes on: what it never comes to was not seen."""
+    if clock.result is not Result.VIOLATED:
+        return verdict
+    moves = clock.violations[0].length
+    reason = f"{STANDSTILL}, after {moves} moves: what would come later was never seen"
+    kept = {name: Result.UNKNOWN for name, result in verdict.claims.items() if result in KEPT}
+    return msgspec.structs.replace(
+        verdict, result=Result.UNKNOWN, claims=verdict.claims | kept, reason=reason
+    )
+
+
 def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
     """Run a search to its end, and say what it found."""
     claims = search.claims
     results = {claim.name: Result.UNKNOWN for claim in claims}
     findings: list[Finding] = []
     reason: str | None = None
+    unspent: tuple[str, ...] = ()
     try:
         if search.run(report):
-            results |= {c.name: Result.HOLDS for c in claims if c.kind.is_safety}
+            seen = Result.WITHIN_BOUNDS if search.world.cuts else Result.HOLDS
+            results |= {claim.name: seen for claim in claims if claim.kind.is_safety}
             if any(claim.kind is Kind.GOAL for claim in claims):
                 findings = search.findings(report)
                 results |= {finding.goal: finding.result for finding in findings}
+            unspent = search.judge.unspent()
             reason = search.judge.vacuous()
             if reason is not None:
-                held = [name for name, result in results.items() if result is Result.HOLDS]
+                held = [name for name, result in results.items() if result in KEPT]
                 results |= dict.fromkeys(held, Result.UNKNOWN)
+                findings = [found for found in findings if found.result is Result.VIOLATED]
             else:
                 reason = _undecided(search, findings)
     except LimitReached as limit:
@@ -160,19 +183,23 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         cuts=dict(search.world.cuts),
         reduced=search.world.reduction is not None,
         reason=reason,
+        unspent=unspent,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
     )
 
 
 def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:
-    """Which goals were still to be reached where runs went beyond which bounds."""
+    """Which goals are not known to be reached because of which bounds."""
     goals = [finding.goal for finding in findings if finding.liveness is Liveness.UNDECIDED]
     if not goals:
         return None
-    bounds = search.world.model.bounds
-    cut_by = sorted(ENDLESS & set(search.world.cuts))
-    beyond = " or ".join(f"{name} {getattr(bounds, name)}" for name in cut_by)
-    return f"some runs go beyond {beyond} before they reach {' and '.join(goals)}"
+    cuts = search.world.cuts
+    beyond = " or ".join(bound for bound, _ in search.world.model.bounds.named(cuts))
+    raise_ = " or ".join(f"--{name}" for name in sorted(cuts))
+    return (
+        f"some runs go beyond {beyond}, and whether they reach {' and '.join(goals)} was not "
+        f"seen: raise {raise_}"
+    )
 
 
 def _overall(results: dict[str, Result], reason: str | None) -> Result:
@@ -180,4 +207,4 @@ def _overall(results: dict[str, Result], reason: str | None) -> Result:
         return Result.VIOLATED
     if reason is not None or Result.UNKNOWN in results.values():
         return Result.UNKNOWN
-    return Result.HOLDS
+    return Result.WITHIN_BOUNDS if Result.WITHIN_BOUNDS in results.values() else Result.HOLDS

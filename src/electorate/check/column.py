@@ -49,9 +49,11 @@ class Columns:
         numbers = {pair: number for number, pair in enumerate(self.links)}
         self.link = {(a, b): numbers[min(a, b), max(a, b)] for a, b in pairs}
         """The number of the link between two nodes, either way."""
-        self._link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
+        self.link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
         if model.budget.cuts:
             self._expect_cuttable()
+        if model.bounds.blocks and model.bounded:
+            raise ModelError("a node that is blocked cannot keep its time: --timing unbounded")
 
     def _expect_cuttable(self) -> None:
         if self.model.setting.order in (Order.GLOBAL, Order.SET):
@@ -75,4 +77,4 @@ class Columns:
     def is_severed(self, row: Row, column: int) -> bool:
         """Whether the link of a channel has been cut."""
         cut = self.cut_links(row)
-        return bool(cut and cut >> self._link_of_channel[column] & 1)
+        return bool(cut and cut >> self.link_of_channel[column] & 1)

@@ -1,6 +1,7 @@
 """From a path of moves to a run that people can read and the simulator can replay."""
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from electorate.check.column import Row
 from electorate.check.part import Local
@@ -37,13 +38,20 @@ def trace_of(world: World, path: Path) -> Trace:
     """The run that takes each move in its row."""
     now = 0
     steps: list[Step] = []
-    for row, move in path:
+    dropped: list[tuple[int, Lost]] = []
+    """Messages that no row holds any more, and when they will turn out to be lost."""
+    moves = list(path)
+    for (row, move), after in zip_longest(moves, [row for row, _ in moves[1:]]):
         now += move.kind == "tick"
         turns = _turns(world, row, move)
         steps.append(Step(now, _happening(world, row, move), turns))
         steps += (Step(now, lost) for lost in _severed(world, row, turns))
         if move.kind == "tick":
             steps += (Step(now, lost) for lost in _expired(world, row))
+            steps += (Step(now, lost) for due, lost in dropped if due == now)
+        if after is not None and world.model.setting.prompt and world.drops_mail:
+            left = _dropped(world, row, move, turns, after)
+            dropped += ((now + ticks, lost) for ticks, lost in left)
     return Trace(world.model.setting, tuple(steps))
 
 
@@ -120,10 +128,30 @@ def _expired(world: World, row: Row) -> Iterable[Lost]:
                 yield Lost(item.sender, node, item.message, why)
 
 
-def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:
-    """The messages that these turns send where there is no link."""
+def _dropped(
+    world: World, row: Row, move: Move, turns: tuple[TurnRecord, ...], after: Row
+) -> Iterable[tuple[int, Lost]]:
+    """The messages that are no longer kept after a move, and in how many ticks they are due."""
+    last = world.model.setting.delay_max
+    for column, to in world.channel_columns:
+        lost, severed = world.is_lost(after, to), world.is_severed(after, column)
+        if after[column] != world.empty or not (lost or severed):
+            continue
+        channel, node = world.channels.cards[row[column]], world.ids[to]
+        items = channel.aged_value(receiver_up=False) if move.kind == "tick" else channel.value
+        left = [(item.sender, item.message, last - item.age) for item in items]
+        if lost:
+            pairs = {a for (a, b), at in world.column.items() if (at, b) == (column, to)}
+            senders = {world.ids[place] for place in pairs if world.reach(row, place, to)}
+            left += [(s, m, last) for s, n, m in _sent(turns) if n == node and s in senders]
+        for sender, message, ticks in left:
+            why = f"{node} is down" if lost else f"{sender}->{node} is cut"
+            yield ticks + 1, Lost(sender, node, message, why)
+
+
+def _sent(turns: tuple[TurnRecord, ...]) -> Iterable[tuple[NodeId, NodeId, Message]]:
+    """Sender, receiver and message of all that leaves a node in these turns."""
     for turn in turns:
-        sender = world.ids.index(turn.node)
         left = None if turn.sent is None else dict(turn.sent)
         for effect in turn.effects:
             if not isinstance(effect, Send) or effect.to == turn.node:
@@ -132,10 +160,14 @@ def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[
                 left[effect.to] -= 1
                 if left[effect.to] < 0:
                     continue
-            to = world.ids.index(effect.to)
-            if not world.reach(row, sender, to):
-                why = f"{turn.node}->{effect.to} is cut"
-                yield Lost(turn.node, effect.to, effect.message, why)
+            yield turn.node, effect.to, effect.message
+
+
+def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:
+    """The messages that these turns send where there is no link."""
+    for sender, to, message in _sent(turns):
+        if not world.reach(row, world.ids.index(sender), world.ids.index(to)):
+            yield Lost(sender, to, message, f"{sender}->{to} is cut")
 
 
 def _turns(world: World, row: Row, move: Move) -> tuple[TurnRecord, ...]:

@@ -4,16 +4,47 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
+from electorate.check.model import BUDGETS, Budget
 from electorate.check.world import Move, World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status
 from electorate.core.transaction import Transaction
+from electorate.trace import Start
+
+SAYS_NOTHING = "the search says nothing"
+"""How the reason begins for which a claim that was broken nowhere is not said to hold."""
 
 ELECTED = "a leader was elected"
 DECIDED = "a transaction was decided"
 OVERLAPPED = "two elections overlapped"
 BOTH_LED = "two nodes led at once"
 TORN = "a crash hit in the middle of a broadcast"
+
+SPENDS = {
+    "crash": "crashes",
+    "recover": "recoveries",
+    "double": "doubles",
+    "lie": "lies",
+    "pause": "pauses",
+    "cut": "cuts",
+    "heal": "heals",
+    "ask": "asks",
+}
+"""The budget that a move of each kind spends. (A loss is one only where somebody was there.)"""
+REACTIONS = frozenset({"deliver", "double", "fire", "view", "lie", "ask", "answer", "recover"})
+"""The moves in which a node takes an event."""
+UNSPENT = {
+    "crashes": "nobody who may crash was up",
+    "recoveries": "nobody was down",
+    "losses": "no message was on its way to a live node",
+    "doubles": "no message was on its way to a live node",
+    "lies": "there was no failure detector to lie",
+    "pauses": "nobody was up",
+    "cuts": "there was no link to cut",
+    "heals": "no link was cut",
+    "asks": "there was nothing to ask for",
+}
+"""Why no run could spend a budget."""
 
 Failures = tuple[tuple[Claim, Witness], ...]
 
@@ -25,6 +56,8 @@ class Judgement(NamedTuple):
     lacking: Failures
     """The goals that are not reached, and what is missing."""
     overlaps: bool
+    led: bool
+    """Whether somebody leads."""
 
 
 class Judge:
@@ -41,6 +74,11 @@ class Judge:
         self.achievement = DECIDED if decides else ELECTED
         self._overlap = BOTH_LED if decides else OVERLAPPED
         self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
+        self.spent: set[str] = set()
+        """The budgets of which some run spent something."""
+        self.reacted = world.model.setting.start is Start.BOOT
+        """Whether some node took an event."""
+        self._led = False
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
@@ -59,7 +97,8 @@ class Judge:
             judged = ((c, c.judge(row, *self._remembered(c, memory))) for c in claims)
             return tuple((claim, witness) for claim, witness in judged if witness is not None)
 
-        return Judgement(failing(self._always), failing(self._goals), self._overlaps(row))
+        led = any(view.leader == node for node, view in row.live())
+        return Judgement(failing(self._always), failing(self._goals), self._overlaps(row), led)
 
     def _overlaps(self, row: Row) -> bool:
         """Whether two nodes are in an election at once; with transactions, whether two lead."""
@@ -85,14 +124,21 @@ class Judge:
             self._pairs[key] = known
         return known
 
-    def sometimes_overlapped(self, judgement: Judgement) -> None:
-        """Take down whether a scene shows two elections at once."""
+    def note_scene(self, judgement: Judgement) -> None:
+        """Take down what a scene shows to be possible."""
         self.sometimes[self._overlap] |= judgement.overlaps
+        self._led |= judgement.led
 
     def note(self, before: Codes, move: Move, after: Codes) -> None:
         """Take down what this move shows to be possible."""
-        if not self.sometimes[TORN] and move.torn is not None:
-            self.sometimes[TORN] = move.torn.partial
+        if move.torn is not None:
+            self.spent.add("crashes")
+            self.sometimes[TORN] |= move.torn.partial
+        if move.kind in SPENDS:
+            self.spent.add(SPENDS[move.kind])
+        elif move.kind == "lose" and before[-1] != after[-1]:
+            self.spent.add("losses")
+        self.reacted |= move.kind in REACTIONS
         if not self.sometimes[self.achievement]:
             cards = self._world.locals.cards
             ids = self._world.ids
@@ -103,20 +149,22 @@ class Judge:
 
     def vacuous(self) -> str | None:
         """What should have happened somewhere in this search, and never did."""
-        model = self._world.model
-        budget = model.first_budget()
-        if self.achievement == DECIDED:
-            idle = budget.asks > 0 and not self.sometimes[DECIDED]
-            return "the search says nothing: not once was a transaction decided" if idle else None
-        stirred = (
-            model.setting.start == "boot"
-            or (budget.crashes > 0 and self._world.machine.uses_views)
-            or budget.recoveries * budget.crashes > 0
-            or (budget.lies > 0 and self._world.machine.uses_views)
-        )
-        if self._world.n > 1 and stirred and not self.sometimes[ELECTED]:
-            return "the search says nothing: not once was a leader elected"
+        if not self.reacted:
+            return f"{SAYS_NOTHING}: no node ever had anything to do (--from boot, or other faults)"
+        budget = self._world.model.first_budget()
+        if budget != Budget() and not self.spent:
+            return f"{SAYS_NOTHING}: none of the faults that a run may spend could happen"
+        if self.achievement == DECIDED and not self.sometimes[DECIDED]:
+            return f"{SAYS_NOTHING}: not once was a transaction decided"
+        if self.achievement == ELECTED and not self._led:
+            return f"{SAYS_NOTHING}: not once did anybody lead"
         return None
+
+    def unspent(self) -> tuple[str, ...]:
+        """The budgets of which no run could spend anything, and why."""
+        budget = self._world.model.first_budget()
+        idle = (kind for kind in BUDGETS if getattr(budget, kind) and kind not in self.spent)
+        return tuple(f"{budget.text(kind)}: {UNSPENT[kind]}" for kind in idle)
 
 
 def lack_of(world: World, row: Codes) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from electorate.check.calm import Calm
 from electorate.check.graph import shortest_way
-from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
+from electorate.check.telling import Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness, Way, ways_of
 from electorate.claims import Claim
 
@@ -60,9 +60,8 @@ class Goal:
         )
         if bad is not None:
             return self._teller.violated(Liveness.PREVENTABLE, *bad)
-        passes = not all(self._settled[self._member[state]] for state in self._calm.cut)
-        hidden = passes and ENDLESS & set(self._calm.cut_by)
-        grade = Liveness.UNDECIDED if hidden else Liveness.LIVE
+        # Whatever a bound cut off, before the last fault or after it, may miss or lose the goal.
+        grade = Liveness.UNDECIDED if self._calm.world.cuts else Liveness.LIVE
         return self._slowest(grade) if timed else Finding(self._claim.name, grade)
 
     def _ways(self) -> tuple[Way, ...]:

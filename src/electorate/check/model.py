@@ -1,5 +1,6 @@
 """What is explored: a setting, how many faults the adversary may spend, where the search is cut."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -41,8 +42,12 @@ class Budget(Value):
 
     def texts(self) -> list[str]:
         """`crashes ≤ 1` for every kind of fault that may happen at all."""
-        shown = [(name, getattr(self, name)) for name in BUDGETS]
-        return [f"{name} ≤ {n if n < UNLIMITED else '∞'}" for name, n in shown if n]
+        return [self.text(name) for name in BUDGETS if getattr(self, name)]
+
+    def text(self, kind: str) -> str:
+        """`crashes ≤ 1`."""
+        left: int = getattr(self, kind)
+        return f"{kind} ≤ {left if left < UNLIMITED else '∞'}"
 
 
 BUDGETS = Budget.__struct_fields__
@@ -53,10 +58,16 @@ class Bounds(Value):
 
     capacity: int = 8
     """Messages on one channel."""
+    blocks: bool = False
+    """Whether a full channel blocks its sender, as Promela's do: that cuts nothing."""
     counter: int = 8
     """The largest value of a number that the machine declares to be growing."""
     firings: int = 2
     """Firings of periodic timers per node, in unbounded timing."""
+
+    def named(self, cuts: Mapping[str, int]) -> list[tuple[str, int]]:
+        """`capacity 8` for every bound that cut a search, with the number of cuts."""
+        return [(f"{name} {getattr(self, name)}", count) for name, count in sorted(cuts.items())]
 
 
 class Model(Value):
@@ -118,6 +129,8 @@ class Model(Value):
         if setting.prompt:
             texts += [f"delay {setting.delay_min}..{setting.delay_max}", f"ties {setting.ties}"]
         texts += [f"order {setting.order}", f"connections {setting.connections}"]
+        if self.bounds.blocks:
+            texts.append(f"channels of {self.bounds.capacity} that block")
         if setting.graph is not None:
             texts.append(f"links {setting.graph_text() or 'none'}")
         texts += [f"from {setting.start}"]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from electorate.check.checking import check
+from electorate.check.judge import SAYS_NOTHING
 from electorate.check.model import BUDGETS, Budget, Detector, Model
 from electorate.check.progress import Progress, Report
 from electorate.check.verdict import Liveness, Result, Verdict
@@ -43,8 +44,6 @@ ONE = {
     "asks": "ask",
 }
 INTERRUPTED = "interrupted"
-VACUOUS = "the search says nothing"
-"""How the reason begins for which a claim that was broken nowhere is not said to hold."""
 
 
 def counted(kind: str, count: int) -> str:
@@ -71,14 +70,14 @@ class Need(Value):
     @property
     def needed(self) -> bool | None:
         """Whether the fault is needed; None if that was not decided."""
-        return {Result.HOLDS: True, Result.VIOLATED: False, Result.UNKNOWN: None}[self.result]
+        return {Result.VIOLATED: False, Result.UNKNOWN: None}.get(self.result, True)
 
     def text(self, claim: str) -> str:
         """The finding in words."""
         faults = counted(self.kind, self.left)
-        if self.result is Result.HOLDS:
+        if self.needed:
             return f"needed: with {faults} {claim} holds{self.within}"
-        if self.result is Result.VIOLATED:
+        if self.needed is False:
             return f"not needed: {claim} also breaks with {faults}, in {self.moves} moves"
         if self.interrupted:
             return f"not decided ({INTERRUPTED})"
@@ -134,9 +133,9 @@ def with_less(model: Model, kind: str, left: int) -> Model:
 
 def _need(need: Need, verdict: Verdict, claim: str, model: Model) -> Need:
     result = verdict.claims[claim]
-    if result is Result.UNKNOWN and (verdict.reason or "").startswith(VACUOUS):
-        result = Result.HOLDS  # Nobody is ever elected then; but broken it is not.
-    cuts = [f"{name} {getattr(model.bounds, name)}" for name in sorted(verdict.cuts)]
+    if result is Result.UNKNOWN and (verdict.reason or "").startswith(SAYS_NOTHING):
+        result = Result.HOLDS  # Nothing that matters happens then; but broken it is not.
+    cuts = [bound for bound, _ in model.bounds.named(verdict.cuts)]
     return msgspec.structs.replace(
         need,
         result=result,

@@ -124,7 +124,7 @@ class Search:
         self.parents.append(parent)
         self.depths.append(depth)
         judgement = self.judge.of(row)
-        self.judge.sometimes_overlapped(judgement)
+        self.judge.note_scene(judgement)
         for claim, witness in judgement.broken:
             self.broken.setdefault(claim.name, (place, witness))
 

@@ -15,9 +15,6 @@ from electorate.trace import Trace
 
 STANDSTILL = "time stands still, in a loop that takes none and has no way out"
 
-ENDLESS = frozenset({"counter", "firings"})
-"""The bounds on what a run without an end may need any number of: beyond them it may go round."""
-
 Path = list[tuple[Row, Move]]
 
 

@@ -15,15 +15,25 @@ class Result(StrEnum):
     """The fate of a claim, and of the whole check."""
 
     HOLDS = "holds"
+    WITHIN_BOUNDS = "holds-within-bounds"  # no run that was seen breaks it; a bound hid others
     VIOLATED = "violated"
     UNKNOWN = "unknown"
+
+
+VERBS = {
+    Result.HOLDS: ("holds", "hold"),
+    Result.WITHIN_BOUNDS: ("holds within bounds", "hold within bounds"),
+    Result.VIOLATED: ("is violated", "are violated"),
+    Result.UNKNOWN: ("is unknown", "are unknown"),
+}
+"""What is said of one claim, and of several."""
 
 
 class Liveness(StrEnum):
     """Whether the goal is reached once nothing fails any more."""
 
     LIVE = "live"  # in every run, within τ
-    UNDECIDED = "undecided"  # in all runs but those that go beyond a bound before
+    UNDECIDED = "undecided"  # in every run that was followed to its end; a bound hid others
     PREVENTABLE = "preventable"  # bad luck can put it off for ever; good luck ends that
     STUCK = "stuck"  # some runs can never reach it again
 
@@ -85,6 +95,8 @@ class Verdict(Value):
     """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
+    unspent: tuple[str, ...] = ()
+    """The budgets of which no run could spend anything, and why."""
     ways: dict[str, tuple[Way, ...]] = {}
     """For each goal that runs can never reach again, every way in which they do not."""
 
@@ -95,9 +107,8 @@ class Verdict(Value):
             grouped.setdefault(result, []).append(claim)
         parts = []
         for result, claims in grouped.items():
-            verb = {"holds": "hold", "violated": "are violated", "unknown": "are unknown"}[result]
-            single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
-            parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
+            one, many = VERBS[result]
+            parts.append(f"{_listed(claims)} {one if len(claims) == 1 else many}")
         reduced = ["partial-order reduction"] if self.reduced else []
         constants = ", ".join([*model.constants(machine), *reduced])
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
@@ -105,13 +116,11 @@ class Verdict(Value):
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."
 
     def _cut_text(self, model: Model) -> str:
-        if not self.cuts:
-            return ""
         bounds = [
-            f"{name} {getattr(model.bounds, name)} (cut {count} times)"
-            for name, count in sorted(self.cuts.items())
+            f"{bound} (cut {count:,} time{'s' if count > 1 else ''})"
+            for bound, count in model.bounds.named(self.cuts)
         ]
-        return ", up to " + ", ".join(bounds)
+        return f", up to {', '.join(bounds)}" if bounds else ""
 
 
 def _listed(names: list[str]) -> str:

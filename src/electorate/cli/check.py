@@ -36,10 +36,12 @@ EXAMPLES = """examples:
   electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4
   electorate check examples/chang_roberts.py:ChangRoberts --from boot --json
 
-exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown"""
+exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown, or they hold
+only within bounds that cut the search (0 with --accept-bounds)"""
 
 EXIT_CODES = {
     Result.HOLDS: EXIT_DONE,
+    Result.WITHIN_BOUNDS: EXIT_UNKNOWN,
     Result.VIOLATED: EXIT_BROKEN,
     Result.UNKNOWN: EXIT_UNKNOWN,
 }
@@ -53,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument(
         "--no-needs", action="store_true", help="do not ask which faults a found run needs"
+    )
+    output.add_argument(
+        "--accept-bounds",
+        action="store_true",
+        help="exit with 0 also where claims hold only within the bounds that cut the search",
     )
     output.add_argument("--ways", action="store_true", help="list every way of getting stuck")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
@@ -109,6 +116,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         for text in finding.texts(slowest=options.slowest, ways=options.ways):
             print(text, flush=True)
+    if options.accept_bounds and verdict.result is Result.WITHIN_BOUNDS:
+        return EXIT_DONE
     return EXIT_CODES[verdict.result]
 
 

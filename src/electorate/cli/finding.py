@@ -111,6 +111,7 @@ class Finding:
             "tables": verdict.effort.tables,
             "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
+            "unspent": verdict.unspent,
             "ways": verdict.ways,
             "violations": [
                 found.as_object(script, self._needs(found)) for found, script in self._told()
@@ -169,6 +170,7 @@ class Finding:
             f"{effort.seconds:.1f} s ({rate:,.0f} transitions/s)",
             f"  {effort_text(effort)}",
             *_facts(verdict.sometimes),
+            *(f"  not exercised: {unspent}" for unspent in verdict.unspent),
         ]
 
 

@@ -62,11 +62,35 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     bounds = parser.add_argument_group("where the search is cut")
-    for name in Bounds.__struct_fields__:
-        default = getattr(Bounds(), name)
-        bounds.add_argument(
-            f"--{name}", type=_count, default=default, metavar="K", help=f"default {default}"
-        )
+    usual = Bounds()
+    capacity = bounds.add_mutually_exclusive_group()
+    capacity.add_argument(
+        "--capacity",
+        type=_count,
+        default=usual.capacity,
+        metavar="K",
+        help=f"messages on one channel; default {usual.capacity}",
+    )
+    capacity.add_argument(
+        "--capacity-blocks",
+        type=_positive,
+        metavar="K",
+        help="the same, but a full channel blocks its sender, as in Promela: that cuts nothing",
+    )
+    bounds.add_argument(
+        "--counter",
+        type=_count,
+        default=usual.counter,
+        metavar="K",
+        help=f"how far numbers that grow are followed; default {usual.counter}",
+    )
+    bounds.add_argument(
+        "--firings",
+        type=_count,
+        default=usual.firings,
+        metavar="K",
+        help=f"of periodic timers per node, without bounds on time; default {usual.firings}",
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
     )
@@ -95,6 +119,13 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) >= 1_000_000_000:
         raise argparse.ArgumentTypeError(f"must be a whole number below 10⁹, not {text}")
     return int(text)
+
+
+def _positive(text: str) -> int:
+    count = _count(text)
+    if not count:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return count
 
 
 def _ids(text: str) -> tuple[int, ...]:
@@ -152,7 +183,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
     return Model(
         setting,
         budget,
-        Bounds(**{name: getattr(options, name) for name in Bounds.__struct_fields__}),
+        _bounds(options),
         Detector.UNRELIABLE if unreliable else Detector.EVENTUALLY_PERFECT,
         options.detection,
         options.notices_restarts,
@@ -160,6 +191,12 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         not options.no_reduction,
         options.mortal,
     )
+
+
+def _bounds(options: argparse.Namespace) -> Bounds:
+    blocks = options.capacity_blocks
+    capacity = options.capacity if blocks is None else blocks
+    return Bounds(capacity, blocks is not None, options.counter, options.firings)
 
 
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:

@@ -18,10 +18,13 @@ from electorate.check.table.kernel import (
     CODES_MAX,
     CUT,
     FIRST,
+    HEALS,
+    LIES,
     LINKS,
     NODE,
     NOTE,
     PLACES_MAX,
+    RECOVERIES,
     SEVERED,
     STRIP,
     UNKNOWN,
@@ -55,7 +58,7 @@ class Book:
         self._channel_aged = Growing((2,), np.int32, UNKNOWN)
         self._watch_aged = Growing((), np.int32, UNKNOWN)
         self._watch_stirs = Growing((), np.uint8)
-        self._budget_lies = Growing((), np.uint8)
+        self._budget_left = Growing((), np.uint8)
         self._note = Growing((2 * world.n,), np.int32, UNKNOWN)
         self._strip = Growing((world.n,), np.int32, UNKNOWN)
         revives = world.machine.uses_views and world.model.budget.recoveries
@@ -88,11 +91,15 @@ class Book:
             world.links_column if world.model.budget.cuts else -1,
             world.memory_column if world.remembers else -1,
             world.empty,
+            world.gone,
             world.watching.blind,
             world.machine.uses_views,
             world.model.bounded,
             setting.ties is Ties.MESSAGES_FIRST,
             setting.connections is Connections.DIE,
+            world.drops_mail,
+            world.drops_saved,
+            world.model.bounds.blocks,
             world.reduction is not None,
             any(claim.kind is Kind.STEP for claim in world.claims),
             np.array([to for _, to in world.channel_columns] or [0], np.int64),
@@ -115,7 +122,7 @@ class Book:
             self._channel_aged.data,
             self._watch_aged.data,
             self._watch_stirs.data,
-            self._budget_lies.data,
+            self._budget_left.data,
             self._note.data,
             self._strip.data,
             self._sights.data,
@@ -212,8 +219,10 @@ class Book:
         if too_many or len(world.budgets) >= BUDGETS_MAX:
             raise TooLarge(TOO_LARGE)
         self._reserve()
-        for code in range(self._budget_lies.size, len(world.budgets)):
-            self._budget_lies.append(world.budgets.cards[code].lies > 0)
+        for code in range(self._budget_left.size, len(world.budgets)):
+            left = world.budgets.cards[code]
+            kinds = ((left.lies, LIES), (left.recoveries, RECOVERIES), (left.heals, HEALS))
+            self._budget_left.append(sum(flag for count, flag in kinds if count))
         for code in range(self._watch_stirs.size, len(world.watching.pool)):
             self._watch_stirs.append(bool(world.watching.pool.cards[code].wrong))
         for code in range(self._up.size, len(world.locals)):

@@ -5,7 +5,6 @@ others there are edges, whether they lack a goal, and the state that each was me
 found again by replaying the way to it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -48,8 +47,6 @@ class TableCalm:
         """The edges, in the order of the states."""
         self.roots: list[range] = []
         """States in which faults ended."""
-        self.cut_by: Counter[str] = Counter()
-        """How often each bound cut the graph."""
         self._cut: list[Array] = []
         self._engine = engine
         self._replay = replay
@@ -77,11 +74,25 @@ class TableCalm:
         stable[:, -1] = world.budgets.code(world.model.last_budget())
         if world.model.first_budget().pauses:
             stable[:, : world.n] = self._resumed()[rows[:, : world.n]]
+        self._forget_lost(stable)
         before = len(self)
         self._engine.make_room(self._states, len(stable))
         # Odd numbers are those of faulty states, even ones those of stable states.
         self._states.take_in(0, stable, fingerprints(stable), 2 * numbers + 1)
         self.roots.append(range(before, len(self)))
+
+    def _forget_lost(self, rows: Array) -> None:
+        """Drop what can never matter again, as `Board.without_lost` does."""
+        world = self.world
+        down = self._engine.book.tables().local_up[rows[:, : world.n]] == 0
+        for column, to in world.channel_columns if world.drops_mail else ():
+            lost = down[:, to]
+            if world.model.budget.cuts:
+                link = world.link_of_channel[column]
+                lost = lost | (rows[:, world.links_column] >> link & 1 == 1)
+            rows[lost, column] = world.empty
+        if world.drops_saved:
+            rows[:, : world.n][down] = world.gone
 
     def _resumed(self) -> Array:
         cards = list(self.world.locals.cards)
@@ -97,10 +108,8 @@ class TableCalm:
         if len(self) > min(states_max, STATES_MAX):
             raise LimitReached(f"more than {states_max:,} stable states (--states-max)")
         (level,) = self._states.next_levels()
-        before = self.world.cuts.copy()
         for at in range(0, level.size, STRETCH):
             self._stretch(level.first + at, level.rows[at : at + STRETCH], level.marks[at:])
-        self.cut_by += self.world.cuts - before
         self._depth += 1
 
     def _stretch(self, first: int, rows: Array, marks: Array) -> None:
@@ -135,7 +144,7 @@ class TableCalm:
         sights = self._engine.book.tables().sights
         for place in self._scenery.new_among(rows, sights):
             judgement = self.judge.of(tuple(map(int, rows[place])))
-            self.judge.sometimes_overlapped(judgement)
+            self.judge.note_scene(judgement)
             key = tuple((claim.name, witness.text) for claim, witness in judgement.lacking)
             code = self._codes.setdefault(key, len(self._codes))
             if code == len(self._shortfalls):

@@ -272,7 +272,7 @@ def expand_row(
             if done < 0:
                 status = MISSING
             elif done == 0:
-                tally[FIRST_CUT + 2] += 1
+                tally[FIRST_CUT + 2] += 0 if layout.blocks else 1
             else:
                 count_in(tables, origin, e, scratch, count)
                 count += 1

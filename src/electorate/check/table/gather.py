@@ -6,6 +6,7 @@ import numpy as np
 
 from electorate.check.table.kernel import (
     CHANNEL,
+    LIES,
     LINKS,
     NODE,
     NOTHING,
@@ -75,7 +76,7 @@ def gather(layout: Layout, tables: Tables, rows: Any, at: Any, lists: Any, notes
         found += 1
         if layout.uses_views and tables.local_up[rows[at, place]]:
             watch = rows[at, layout.watch + place]
-            if tables.watch_stirs[watch] or tables.budget_lies[budget]:
+            if tables.watch_stirs[watch] or tables.budget_left[budget] & LIES:
                 key = key_of(VIEW, place, rows[at, place], watch, budget)
                 got = list_of(tables, lists, found, VIEW, key, notes)
                 known &= got != UNKNOWN

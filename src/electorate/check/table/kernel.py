@@ -49,6 +49,9 @@ KIND = WHERE + 12
 BLOCKS, WAITS, AMPLE = 1, 2, 4
 """Flags of a list: time must wait for it; timers must wait for it; it alone will do."""
 
+LIES, RECOVERIES, HEALS = 1, 2, 4
+"""What a budget may have left that moves of other kinds depend on."""
+
 
 class Layout(NamedTuple):
     """What never changes during a search."""
@@ -62,11 +65,16 @@ class Layout(NamedTuple):
     memory: int
     """The column of what claims remember, or -1."""
     empty: int
+    gone: int
+    """A node that will never boot again."""
     blind: int
     uses_views: bool
     bounded: bool
     closed: bool
     dies: bool
+    drops_mail: bool
+    drops_saved: bool
+    blocks: bool
     reduces: bool
     steps: bool
     """Whether claims about two rows are judged."""
@@ -100,7 +108,8 @@ class Tables(NamedTuple):
     watch_aged: Any
     watch_stirs: Any
     """Whether a detector has anything to correct."""
-    budget_lies: Any
+    budget_left: Any
+    """Whether a budget has LIES, RECOVERIES or HEALS left."""
     note: Any
     strip: Any
     sights: Any

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from electorate.check.board import Coded
-from electorate.check.model import Budget
+from electorate.check.model import BUDGETS, Budget
 from electorate.check.part import Local, LocalCard, Pulse
 from electorate.check.table.array import Growing, WordMap
 from electorate.check.table.kernel import (
@@ -32,7 +32,9 @@ from electorate.check.table.kernel import (
 from electorate.check.world import World
 from electorate.core import Asked, Event, Received, TimedOut, Viewed
 
-ACHIEVED_FACT, TORN_FACT = 1, 2
+ACHIEVED_FACT, TORN_FACT, REACTED_FACT = 1, 2, 4
+SPENT_FACTS = {kind: 8 << place for place, kind in enumerate(BUDGETS)}
+"""What some move showed to be possible; among it which budgets could be spent."""
 CUT_KINDS = ("firings", "counter", "capacity")
 
 
@@ -100,7 +102,8 @@ class Listing:
             if card.lasting:
                 pass  # What is never handed over might as well be lost.
             elif node.up and left.losses:
-                self._add(to, budget=self._spent(left, "losses"), column=column, code=rest)
+                spent, lost = self._spent(left, "losses"), SPENT_FACTS["losses"]
+                self._add(to, budget=spent, column=column, code=rest, facts=lost)
             elif not node.up and left.recoveries:
                 self._add(to, budget=budget, column=column, code=rest)
             if not node.awake or node.expired:
@@ -109,7 +112,7 @@ class Listing:
             event = Received(item.sender, item.message)
             self._take(to, local, event, budget, column=column, code=rest)
             if left.doubles and not card.lasting:
-                self._take(to, local, event, self._spent(left, "doubles"))
+                self._take(to, local, event, budget, spends="doubles")
         if world.reduction is not None and world.reduction.is_ample(column, code, local, left):
             flags |= AMPLE
         return flags
@@ -129,18 +132,20 @@ class Listing:
         for number in range(len(self.world.links)):
             if cut >> number & 1:
                 if left.heals:
-                    self._add(0, budget=self._spent(left, "heals"), link=2 * number + 1)
+                    self._relink(2 * number + 1, left, "heals")
             elif left.cuts:
-                self._add(0, budget=self._spent(left, "cuts"), link=2 * number)
+                self._relink(2 * number, left, "cuts")
         return 0
+
+    def _relink(self, link: int, left: Budget, kind: str) -> None:
+        self._add(0, budget=self._spent(left, kind), link=link, facts=SPENT_FACTS[kind])
 
     def _node_effects(self, place: int, local: int, waits: bool, budget: int) -> int:
         world = self.world
         node, left = world.locals.cards[local], world.budgets.cards[budget]
         if not node.up:
             if left.recoveries:
-                spent = self._spent(left, "recoveries")
-                self._take(place, local, None, spent, revives=True)
+                self._take(place, local, None, budget, spends="recoveries", revives=True)
             return 0
         if node.awake:
             self._fire_effects(place, local, node, waits, budget)
@@ -148,7 +153,7 @@ class Listing:
                 self._take(place, local, Asked(request), budget)
             if left.asks and not node.expired and node.standing is not None:
                 for request in world.offers(node.standing):
-                    self._take(place, local, Asked(request), self._spent(left, "asks"))
+                    self._take(place, local, Asked(request), budget, spends="asks")
         self._fault_effects(place, node, left, budget)
         return BLOCKS if node.awake and node.due else 0
 
@@ -168,12 +173,14 @@ class Listing:
         if left.crashes and world.model.may_crash(world.ids[place]):
             assert value.state is not None
             down = world.locals.code(Local(None, value.state.stable))
-            self._add(place, budget=self._spent(left, "crashes"), down=down)
+            spent, fact = self._spent(left, "crashes"), SPENT_FACTS["crashes"]
+            self._add(place, budget=spent, down=down, facts=fact)
         if value.pulse is Pulse.PAUSED:
             self._add(place, budget=budget, local=world.resumed(value))
         elif left.pauses:
             paused = world.locals.code(value._replace(pulse=Pulse.PAUSED))
-            self._add(place, budget=self._spent(left, "pauses"), local=paused)
+            spent, fact = self._spent(left, "pauses"), SPENT_FACTS["pauses"]
+            self._add(place, budget=spent, local=paused, facts=fact)
 
     def _view_effects(self, place: int, local: int, watch: int, budget: int) -> int:
         world = self.world
@@ -185,10 +192,9 @@ class Listing:
             event = Viewed(world.watching.pool.cards[code].alive)
             self._take(place, local, event, budget, column=column, code=code)
         if left.lies:
-            spent = self._spent(left, "lies")
             for code in world.watching.lies(watch, place):
                 event = Viewed(world.watching.pool.cards[code].alive)
-                self._take(place, local, event, spent, column=column, code=code)
+                self._take(place, local, event, budget, spends="lies", column=column, code=code)
         return BLOCKS if world.watching.pool.cards[watch].overdue else 0
 
     def _take(
@@ -198,19 +204,26 @@ class Listing:
         event: Event | None,
         budget: int,
         *,
+        spends: str | None = None,
         column: int = -1,
         code: int = -1,
         revives: bool = False,
     ) -> None:
         """The effects of an event: whole, and torn by a crash in every way."""
         world = self.world
+        shows = REACTED_FACT
+        if spends is not None:
+            budget = self._spent(world.budgets.cards[budget], spends)
+            shows |= SPENT_FACTS[spends]
         coded: Coded = world.coded(local, place, event)
         if coded.cut is not None:
             self._add(place, budget=budget, cut=CUT_KINDS.index(coded.cut))
             return
         before, after = world.locals.cards[local], world.locals.cards[coded.local]
         me = world.ids[place]
-        facts = ACHIEVED_FACT if after.achieves(me) and not before.achieves(me) else 0
+        facts = shows
+        if after.achieves(me) and not before.achieves(me):
+            facts |= ACHIEVED_FACT
         changes: dict[str, Any] = {"column": column, "code": code, "revives": revives}
         self._add(
             place, budget=budget, local=coded.local, sends=coded.sends, facts=facts, **changes
@@ -219,7 +232,7 @@ class Listing:
         if left.crashes:
             spent = self._spent(left, "crashes")
             for torn, down, sends in coded.torn:
-                facts = TORN_FACT if torn.partial else 0
+                facts = shows | SPENT_FACTS["crashes"] | (TORN_FACT if torn.partial else 0)
                 self._add(place, budget=spent, down=down, sends=sends, facts=facts, **changes)
 
     def _add(

@@ -20,7 +20,7 @@ from electorate.check.table.component import (
     unsettle,
 )
 from electorate.check.table.sweep import sweep
-from electorate.check.telling import ENDLESS, Component, Finding, Teller, slowest_run
+from electorate.check.telling import Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness
 from electorate.claims import Claim
 
@@ -40,8 +40,8 @@ def judge_goal(calm: TableCalm, claim: Claim) -> Finding:
             return missed
     if not swept.complete:
         swept = sweep(calm.stretches, missing, timed=timed, sweeps_max=len(calm) + 1)
-    passes = bool(ENDLESS & set(calm.cut_by)) and bool(np.any(swept.left[calm.cut] >= 0))
-    grade = Liveness.UNDECIDED if passes else Liveness.LIVE
+    # Whatever a bound cut off, before the last fault or after it, may miss or lose the goal.
+    grade = Liveness.UNDECIDED if calm.world.cuts else Liveness.LIVE
     return _slowest(calm, claim, grade, swept.left) if timed else Finding(claim.name, grade)
 
 

@@ -15,11 +15,13 @@ from electorate.check.table.kernel import (
     CUT,
     DOWN,
     FIRST,
+    HEALS,
     LINK,
     LOCAL,
     NOTE,
     NOTHING,
     PLACE,
+    RECOVERIES,
     REVIVES,
     SEND_FROM,
     SEND_TO,
@@ -134,14 +136,39 @@ def relink(layout: Layout, tables: Tables, rows: Any, at: Any, change: Any, note
 
 
 @inlined
-def receiving(layout: Layout, tables: Tables, rows: Any, at: Any, place: Any, to: Any) -> Any:
+def forget_lost(
+    layout: Layout, tables: Tables, rows: Any, at: Any, budget: Any, boots: Any
+) -> None:
+    """Drop what can never matter again, as `Board.without_lost` does."""
+    n, left = layout.n, tables.budget_left[budget]
+    lost = not left & RECOVERIES
+    if layout.drops_mail and (lost or (layout.links >= 0 and not left & HEALS)):
+        for channel in range(layout.channels):
+            to = layout.receiver[channel]
+            gone = lost and to != boots and not tables.local_up[rows[at, to]]
+            if not gone and not left & HEALS:
+                gone = is_cut(layout, rows, at, layout.channel_link[channel])
+            if gone:
+                rows[at, n + channel] = layout.empty
+    if layout.drops_saved and lost:
+        for place in range(n):
+            if place != boots and not tables.local_up[rows[at, place]]:
+                rows[at, place] = layout.gone
+
+
+@inlined
+def receiving(
+    layout: Layout, tables: Tables, rows: Any, at: Any, place: Any, to: Any, budget: Any
+) -> Any:
     """The column that a message goes to, or -1 if it is lost at once."""
     pair = place * layout.n + to
     column = layout.column[pair]
     if column < 0 or is_cut(layout, rows, at, layout.link[pair]):
         return np.int64(-1)
-    if layout.dies and not tables.local_up[rows[at, to]]:
-        return np.int64(-1)
+    if not tables.local_up[rows[at, to]]:
+        lost = layout.drops_mail and not tables.budget_left[budget] & RECOVERIES
+        if layout.dies or lost:
+            return np.int64(-1)
     return column
 
 
@@ -150,9 +177,9 @@ def outgoing(layout: Layout, tables: Tables, e: Any, rows: Any, at: Any, notes: 
     """What an effect's messages change of the fingerprint; and 1: done, 0: cut, -1: missed."""
     delta = np.uint64(0)
     status = 1
-    place = tables.effects[e, PLACE]
+    place, budget = tables.effects[e, PLACE], tables.effects[e, BUDGET]
     for k in range(tables.effects[e, SEND_FROM], tables.effects[e, SEND_TO]):
-        column = receiving(layout, tables, rows, at, place, tables.sends[k, 0])
+        column = receiving(layout, tables, rows, at, place, tables.sends[k, 0], budget)
         if column < 0:
             continue
         items, old = tables.sends[k, 1], rows[at, column]
@@ -171,9 +198,9 @@ def outgoing(layout: Layout, tables: Tables, e: Any, rows: Any, at: Any, notes: 
 def send(layout: Layout, tables: Tables, e: Any, rows: Any, at: Any, notes: Notes) -> Any:
     """Put an effect's messages on their channels. 1: done, 0: cut, -1: missed."""
     status = 1
-    place = tables.effects[e, PLACE]
+    place, budget = tables.effects[e, PLACE], tables.effects[e, BUDGET]
     for k in range(tables.effects[e, SEND_FROM], tables.effects[e, SEND_TO]):
-        column = receiving(layout, tables, rows, at, place, tables.sends[k, 0])
+        column = receiving(layout, tables, rows, at, place, tables.sends[k, 0], budget)
         if column < 0:
             continue
         items, old = tables.sends[k, 1], rows[at, column]
@@ -197,8 +224,11 @@ def apply(
     for c in range(layout.width):
         targets[to, c] = rows[at, c]
     place = effects[e, PLACE]
-    if effects[e, REVIVES] and not revive(layout, tables, targets, to, place, notes):
-        return -1
+    budget = effects[e, BUDGET]
+    if effects[e, REVIVES]:
+        if not revive(layout, tables, targets, to, place, notes):
+            return -1
+        forget_lost(layout, tables, targets, to, budget, place)
     if effects[e, COLUMN] >= 0:
         targets[to, effects[e, COLUMN]] = effects[e, CODE]
     status = send(layout, tables, e, targets, to, notes)
@@ -211,7 +241,9 @@ def apply(
         return -1
     if link >= 0 and not relink(layout, tables, targets, to, link, notes):
         return -1
-    targets[to, layout.width - 1] = effects[e, BUDGET]
+    targets[to, layout.width - 1] = budget
+    if down >= 0 or link >= 0:
+        forget_lost(layout, tables, targets, to, budget, -1)
     return 1
 
 

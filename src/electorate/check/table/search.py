@@ -19,7 +19,12 @@ from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.engine import Engine
-from electorate.check.table.listing import ACHIEVED_FACT, TORN_FACT
+from electorate.check.table.listing import (
+    ACHIEVED_FACT,
+    REACTED_FACT,
+    SPENT_FACTS,
+    TORN_FACT,
+)
 from electorate.check.table.liveness import judge_goal
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.visited import HALF, NUMBERS_MAX, Level, Visited
@@ -170,6 +175,7 @@ class TableSearch:
         return numbers * self._owners + owner
 
     def _begin(self) -> None:
+        self._engine.book.keep_up()  # The rows that runs begin with have parts that are new to it.
         room = self._visited.room_after(len(self._origins))
         self._visited.grow(room, self._engine.each_owner)
         for row in self._origins:
@@ -208,7 +214,7 @@ class TableSearch:
         for owner, share in enumerate(shares):
             for place in self._scenery.new_among(share.rows, sights):
                 judgement = self.judge.of(tuple(map(int, share.rows[place])))
-                self.judge.sometimes_overlapped(judgement)
+                self.judge.note_scene(judgement)
                 number = (share.first + place) * self._owners + owner
                 for claim, witness in judgement.broken:
                     self.broken.setdefault(claim.name, (number, witness))
@@ -217,6 +223,8 @@ class TableSearch:
     def _note(self, facts: int) -> None:
         self.judge.sometimes[self.judge.achievement] |= bool(facts & ACHIEVED_FACT)
         self.judge.sometimes[TORN] |= bool(facts & TORN_FACT)
+        self.judge.reacted |= bool(facts & REACTED_FACT)
+        self.judge.spent.update(kind for kind, fact in SPENT_FACTS.items() if facts & fact)
 
     def _step(self, number: int, before: Row, after: Row) -> None:
         """Judge the claims about two rows that follow one another."""
