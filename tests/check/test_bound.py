@@ -6,7 +6,7 @@ import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Model, Result, check
 from electorate.claims import CLAIMS
-from electorate.core import Growth, Machine
+from electorate.core import Machine
 from electorate.trace import Clock, Setting, Start
 from tests.check.claim import everybody_follows
 from tests.check.diary import Diary
@@ -64,7 +64,7 @@ def test_with_bounds_periodic_timers_fire_for_ever() -> None:
 
 
 class Counting(Diary):
-    growing = {"count": Growth.EQUALITY}
+    growing = ("count",)
 
 
 @pytest.mark.parametrize("clock", list(Clock))

@@ -21,7 +21,6 @@ from electorate.claims.mandate import holders
 from electorate.core import (
     Asked,
     Event,
-    Growth,
     Machine,
     Members,
     NodeId,
@@ -123,12 +122,7 @@ class Pair(Machine[PairState]):
     stable_type = PairStable
     rules_type = PairRules
     rules: PairRules
-    growing = {
-        "register.stable.promise.epoch": Growth.ORDER,
-        "claims": Growth.ORDER,
-        "register.round": Growth.EQUALITY,
-        "office.round": Growth.EQUALITY,
-    }
+    growing = ("register.stable.promise.epoch", "claims", "register.round", "office.round")
     wishes: ClassVar[Mapping[NodeId, tuple[Request, ...]]] = {}
     begins: ClassVar[Mapping[NodeId, Roster]]
     """The list of members that each begins with."""

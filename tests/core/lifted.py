@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from electorate.core import (
     Asked,
     Event,
-    Growth,
     Lift,
     Machine,
     Members,
@@ -68,7 +67,7 @@ class Tenure(Machine[TenureState]):
     messages = (Claim,)
     requests = (Resign,)
     timers = (Timer("lease"), Timer("beat", periodic=True))
-    growing = {"stable.number": Growth.ORDER}
+    growing = ("stable.number",)
 
     def boot(self, me: NodeId, stable: TenureStable | None) -> Result[TenureState]:
         kept = TenureStable((stable or TenureStable()).number + 1)

@@ -11,7 +11,6 @@ from electorate.claims import CLAIMS
 from electorate.core import (
     Asked,
     CancelTimer,
-    Growth,
     Machine,
     Members,
     NodeId,
@@ -207,7 +206,7 @@ def test_declarations_are_joined() -> None:
     machine = over_tenure()
     names = {timer.name: timer.periodic for timer in machine.timers}
     assert names == {"patience": False, "inner.lease": False, "inner.beat": True}
-    assert machine.growing == {"inner.stable.number": Growth.ORDER}
+    assert machine.growing == ("inner.stable.number",)
     assert over_bully().uses_views
     assert [kind.__name__ for kind in machine.messages] == ["Nudge", "inner.message"]
     assert [kind.__name__ for kind in machine.requests] == ["Rest", "inner.request"]

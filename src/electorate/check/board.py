@@ -12,12 +12,14 @@ from typing import NamedTuple
 from electorate.check.column import Columns, ModelError, Row
 from electorate.check.model import Budget, Model
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
+from electorate.check.renaming import NUMBERS_MAX, Renaming, verify
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
-from electorate.claims import Claim
+from electorate.claims import Claim, Kind
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
-from electorate.trace import Connections
+from electorate.core.growing import declared_families, numbers_in
+from electorate.trace import Connections, Order
 
 
 class Coded(NamedTuple):
@@ -61,12 +63,26 @@ class Board(Columns):
         self.empty = self.channels.code(())
         self.gone = self.locals.code(Local(None, None))
         """A node that has saved nothing: it was never born, or will never boot again."""
+        self._has_numbers = bool(declared_families(self.machine))
         self.may_stand_still = False
         """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[Standing, tuple[Request, ...]] = {}
         self._growing = [attrgetter(name) for name in self.machine.growing]
+        self.renaming = self._renaming()
+        self.raw_rows: dict[Row, Row] = {}
+        """The rows that runs begin with, by what they are once their numbers are renamed."""
+
+    def _renaming(self) -> Renaming | None:
+        """How numbers are renamed, if there are any and no claim compares those of two rows."""
+        setting, claims = self.model.setting, self.claims
+        forgetful = all(c.fold is None and c.kind is not Kind.STEP for c in claims)
+        wanted = self.model.renames and forgetful and setting.order is not Order.SET
+        declared = declared_families(self.machine) if wanted else set()
+        if not declared or self.model.bounds.counter >= NUMBERS_MAX:
+            return None
+        return Renaming(self, self.locals, self.channels, sorted(declared, key=repr))
 
     def _local_card(self, value: Local) -> LocalCard:
         if value.state is None:
@@ -157,10 +173,7 @@ class Board(Columns):
         known = self._outcomes.get(key)
         if known is None:
             value = self.locals.cards[local].value
-            if event is None:
-                outcome = self.turning.boot(self.ids[place], value.stable)
-            else:
-                outcome = self.turning.step(value, event)
+            outcome = self._outcome(value, place, event)
             known = self._outcomes[key] = Coded(
                 outcome,
                 self.locals.code(outcome.local),
@@ -173,6 +186,19 @@ class Board(Columns):
             )
             self.may_stand_still |= self._is_pressing(value, event, outcome.local)
         return known
+
+    def _outcome(self, value: Local, place: int, event: Event | None) -> Outcome:
+        """What an event, or a boot, does to a node."""
+        me = self.ids[place]
+        outcome = self._taken(value, me, event)
+        if self.renaming is not None and (event is not None or value.stable is not None):
+            verify(value, event, outcome, lambda other, said: self._taken(other, me, said))
+        return outcome
+
+    def _taken(self, value: Local, me: NodeId, event: Event | None) -> Outcome:
+        if event is None:
+            return self.turning.boot(me, value.stable)
+        return self.turning.step(value, event)
 
     def _is_pressing(self, before: Local, event: Event | None, after: Local) -> bool:
         """Whether something that time had to wait for led at once to more of the kind.
@@ -197,7 +223,27 @@ class Board(Columns):
         if local.firings > bounds.firings:
             return "firings"
         grown = any(number(local.state) > bounds.counter for number in self._growing)
+        if self.renaming is None:
+            grown = grown or self._largest(local) > bounds.counter
         return "counter" if grown else None
+
+    def _largest(self, local: Local) -> int:
+        """The largest number at a node of those that the machine's types declare."""
+        assert local.state is not None
+        if not self._has_numbers:
+            return 0
+        found = numbers_in(local.state, local.state.me).values()
+        return max((max(numbers) for numbers in found), default=0)
+
+    def is_too_far(self, row: Row) -> bool:
+        """Whether some node holds a number beyond the bound, though all have been renamed."""
+        assert self.renaming is not None
+        counter = self.model.bounds.counter
+        return any(self.renaming.largest(code) > counter for code in row[: self.n])
+
+    def renamed(self, row: Row) -> Row:
+        """The row with its numbers renamed, where they are."""
+        return row if self.renaming is None else self.renaming.normal(row)
 
     def offers(self, standing: Standing) -> tuple[Request, ...]:
         """What the application may ask of a node with this standing."""
@@ -310,7 +356,9 @@ class Board(Columns):
     def at_first(self, row: Row) -> Row:
         """The row as one where a run begins: claims have seen nothing before it."""
         if self.recall is None:
-            return row
+            renamed = self.renamed(row)
+            self.raw_rows.setdefault(renamed, row)
+            return renamed
         return self.with_columns(row, (self.memory_column, self.recall.first(row)))
 
     def remembered(self, row: Row) -> Row:
@@ -325,6 +373,10 @@ class Board(Columns):
         return self.locals.code(value._replace(pulse=pulse))
 
     def stabilised(self, row: Row) -> Row:
+        """The row from which nothing fails any more, with its numbers renamed."""
+        return self.renamed(self.calmed(row))
+
+    def calmed(self, row: Row) -> Row:
         """The row from which nothing fails any more: no budget is left, everybody is resumed."""
         changed = list(row)
         for place in range(self.n):

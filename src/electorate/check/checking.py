@@ -10,6 +10,7 @@ from electorate.check.judge import Judge
 from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.renaming import NotAsDeclared
 from electorate.check.search import Search
 from electorate.check.telling import STANDSTILL, Finding
 from electorate.check.verdict import Liveness, Result, Verdict, Violation
@@ -106,6 +107,32 @@ def check(
     """
     most = STATES_MAX[engine] if states_max is None else states_max
     limits = Limits(most, memory, threads, keep_going, lean)
+
+    def judged(claims: Sequence[Claim]) -> Verdict:
+        try:
+            return _checked(machine, model, claims, limits, report, engine, tidy=tidy)
+        except NotAsDeclared:
+            plain = msgspec.structs.replace(model, renames=False)
+            return _checked(machine, plain, claims, limits, report, engine, tidy=tidy)
+
+    plain_goals = [c for c in claims if c.kind is Kind.GOAL and c.fold is None]
+    others = [claim for claim in claims if claim not in plain_goals]
+    if not any(claim.fold or claim.kind is Kind.STEP for claim in others):
+        return judged(claims)
+    # What others remember of a run would only keep its loops from closing.
+    return _together(claims, [judged(each) for each in (others, plain_goals) if each])
+
+
+def _checked(
+    machine: Machine[Any],
+    model: Model,
+    claims: Sequence[Claim],
+    limits: Limits,
+    report: Report,
+    engine: str,
+    *,
+    tidy: bool,
+) -> Verdict:
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
     if search.world.may_stand_still and verdict.result in KEPT and verdict.liveness is None:
@@ -117,6 +144,32 @@ def check(
     every = msgspec.structs.replace(model, reduced=False)
     full = _judged(_engine(engine)(machine, every, claims, limits), report, tidy)
     return full if full.result is Result.VIOLATED else verdict
+
+
+def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict on claims that were judged in searches of their own; the first is the largest."""
+    first, last = verdicts[0], verdicts[-1]
+    if first is last:
+        return first
+    results = first.claims | last.claims
+    reason = first.reason or last.reason
+    cuts = first.cuts | last.cuts
+    worst = max(verdicts, key=lambda v: list(Liveness).index(v.liveness) if v.liveness else -1)
+    return msgspec.structs.replace(
+        first,
+        result=_overall(results, reason),
+        claims={claim.name: results[claim.name] for claim in claims},
+        liveness=worst.liveness,
+        tau=worst.tau,
+        slowest=worst.slowest,
+        slowest_from=worst.slowest_from,
+        violations=(*first.violations, *last.violations),
+        stable_states=last.stable_states,
+        calls=first.calls + last.calls,
+        cuts={name: max(v.cuts.get(name, 0) for v in verdicts) for name in cuts},
+        reason=reason,
+        ways=first.ways | last.ways,
+    )
 
 
 def _while_time_passes(verdict: Verdict, clock: Verdict) -> Verdict:
@@ -184,6 +237,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         reduced=search.world.reduction is not None,
         reason=reason,
         unspent=unspent,
+        renamed=search.world.renaming is not None,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
     )
 

@@ -1,6 +1,6 @@
 """From a path of moves to a run that people can read and the simulator can replay."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from electorate.check.column import Row
@@ -31,7 +31,45 @@ from electorate.trace import (
     TurnRecord,
 )
 
-Path = Iterable[tuple[Row, Move]]
+Path = Sequence[tuple[Row, Move]]
+
+
+def raw_rows(world: World, path: Path) -> list[Row]:
+    """The rows that the moves of a path are made in, with the numbers that they really hold."""
+    if world.renaming is None:
+        return [row for row, _ in path]
+    rows: list[Row] = []
+    for place, (row, _) in enumerate(path):
+        rows.append(
+            _raw_row(world, rows[-1], path[place - 1][1], row) if rows else _first(world, row)
+        )
+    return rows
+
+
+def _first(world: World, row: Row) -> Row:
+    return world.raw_rows.get(row, row)
+
+
+def _raw_row(world: World, before: Row, move: Move, renamed: Row) -> Row:
+    """What a move makes of a row with its real numbers; `renamed` is the outcome as it is known."""
+    after = raw_after(world, before, move)
+    if after is None:
+        return _first(world, renamed)  # What leads to where runs begin need not be a move.
+    return after if after[-1] == renamed[-1] else world.calmed(after)
+
+
+def raw_after(world: World, before: Row, move: Move) -> Row | None:
+    """The same for a row that nothing is known of; None if it allows no such move."""
+    cuts = world.cuts.copy()
+    found = world.moves(before)
+    world.cuts = cuts  # To look again is no new cut.
+    return next((after for other, after in found if _same(other, move)), None)
+
+
+def _same(one: Move, other: Move) -> bool:
+    """Whether two moves are the same but for the numbers in them."""
+    tears = [torn and (torn.sent, torn.turn) for torn in (one.torn, other.torn)]
+    return one[:3] == other[:3] and tears[0] == tears[1]
 
 
 def trace_of(world: World, path: Path) -> Trace:
@@ -40,8 +78,9 @@ def trace_of(world: World, path: Path) -> Trace:
     steps: list[Step] = []
     dropped: list[tuple[int, Lost]] = []
     """Messages that no row holds any more, and when they will turn out to be lost."""
-    moves = list(path)
-    for (row, move), after in zip_longest(moves, [row for row, _ in moves[1:]]):
+    moves = [move for _, move in path]
+    rows = raw_rows(world, path)
+    for row, move, after in zip_longest(rows, moves, rows[1:]):
         now += move.kind == "tick"
         turns = _turns(world, row, move)
         steps.append(Step(now, _happening(world, row, move), turns))

@@ -86,6 +86,8 @@ class Model(Value):
     """Whether only one order is explored of deliveries that commute (check/reduction.py)."""
     mortal: tuple[NodeId, ...] | None = None
     """The nodes that may crash; None if all may."""
+    renames: bool = True
+    """Whether numbers that never stop growing are renamed (check/renaming.py)."""
 
     @property
     def bounded(self) -> bool:

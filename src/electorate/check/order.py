@@ -11,11 +11,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from electorate.check.column import Row
-from electorate.check.explain import trace_of
+from electorate.check.explain import raw_rows, trace_of
 from electorate.check.judge import Judge
 from electorate.check.start import Beginning
 from electorate.check.verdict import Violation
-from electorate.check.world import Move, World
+from electorate.check.world import TICK, Move, World
 from electorate.claims import Witness
 
 STATES_MAX = 200_000
@@ -84,8 +84,8 @@ def ordered_violation(
     except KeyboardInterrupt:
         pass  # Whoever cannot wait for a tidier run gets the one that was found.
     world.cuts = cuts  # To look again is no new cut.
-    before = run.path[-1][0] if depth else None
-    witness = witness_of(before, run.end)
+    *_, before, end = [None, *raw_rows(world, [*run.path, (run.end, TICK)])]
+    witness = witness_of(before if depth else None, end)
     assert witness is not None
     trace = trace_of(world, run.path)
     switches = switches_of(world, run)

@@ -60,6 +60,8 @@ class Local(NamedTuple):
     pulse: Pulse = Pulse.AWAKE
     firings: int = 0
     """Periodic timers that have fired; counted in unbounded timing only."""
+    me: NodeId | None = None
+    """Whose it is, where it is down and has saved something."""
 
     def aged(self) -> "Local":
         """The node one tick later."""

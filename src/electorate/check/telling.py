@@ -5,11 +5,11 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, SupportsIndex
 
 from electorate.check.column import Row
-from electorate.check.explain import trace_of
+from electorate.check.explain import raw_rows, trace_of
 from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
 from electorate.check.verdict import Liveness, Result, Violation, Way
-from electorate.check.world import Move, World
+from electorate.check.world import TICK, Move, World
 from electorate.claims import Claim, Witness
 from electorate.trace import Trace
 
@@ -95,7 +95,10 @@ class Teller:
 
     def lack(self, state: int) -> Witness | None:
         """What a state lacks of the goal."""
-        lacking = self._calm.judge.of(self._calm.row(state)).lacking
+        return self._lack_in(self._calm.row(state))
+
+    def _lack_in(self, row: Row) -> Witness | None:
+        lacking = self._calm.judge.of(row).lacking
         return next((witness for claim, witness in lacking if claim is self._claim), None)
 
     def violated(self, liveness: Liveness, component: Component, entry: int) -> Finding:
@@ -103,19 +106,27 @@ class Teller:
         path, states = self._calm.stem(entry)
         moves = [*path, *moves_along(self._calm, states)]
         loop_after: int | None = None
-        witness = self.lack(entry)
+        missed = len(moves)
+        stands_still = False
         if component.lacking or not component.exits:
             rest = self._round(entry, component) if component.cyclic else []
             loop_after = len(moves) if component.cyclic else None
-            if self._calm.world.model.bounded and not (component.exits or component.ticking):
-                witness = Witness((), STANDSTILL)
+            bounded = self._calm.world.model.bounded
+            stands_still = bounded and not (component.exits or component.ticking)
         else:
             # The goal is held here for any time, and then lost without a fault.
             rest = self._way(entry, lambda state: bool(self._lacks[state]), anything)
-            witness = self.lack(rest[-1])
-        assert witness is not None
-        trace = trace_of(self._calm.world, [*moves, *moves_along(self._calm, rest)])
-        violation = Violation(self._claim.name, witness, trace, faults_end(moves), loop_after)
+            missed += len(rest) - 1
+        moves += moves_along(self._calm, rest)
+        witness = Witness((), STANDSTILL)
+        if not stands_still:
+            last = self._calm.row(rest[-1] if rest else entry)
+            missing = self._lack_in(raw_rows(self._calm.world, [*moves, (last, TICK)])[missed])
+            assert missing is not None
+            witness = missing
+        trace = trace_of(self._calm.world, moves)
+        ends = faults_end(moves[:missed])
+        violation = Violation(self._claim.name, witness, trace, ends, loop_after)
         return Finding(self._claim.name, liveness, violation=violation)
 
     def _inside(self, state: int) -> Callable[[int], bool]:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from electorate.check.model import Model
-from electorate.check.part import Armed, Local, Pulse
+from electorate.check.part import Armed, Local
 from electorate.core import (
     CancelTimer,
     Event,
@@ -119,7 +119,7 @@ class Turning:
         if not (self._model.budget.crashes and self._model.may_crash(me)):
             return
         wanted = _sends_of(turn, me)
-        down = Local(None, turn.state.stable, (), Pulse.AWAKE)
+        down = Local(None, turn.state.stable, me=me)
         receivers = sorted(wanted)
         whole = tuple(len(wanted[to]) for to in receivers)
         if self._model.atomic_turns:

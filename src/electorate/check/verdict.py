@@ -95,6 +95,8 @@ class Verdict(Value):
     """Whether only one order was explored of deliveries that commute."""
     reason: str | None
     """Why the verdict is unknown."""
+    renamed: bool = False
+    """Whether numbers that grow for ever were renamed in every row (check/renaming.py)."""
     unspent: tuple[str, ...] = ()
     """The budgets of which no run could spend anything, and why."""
     ways: dict[str, tuple[Way, ...]] = {}
@@ -109,8 +111,8 @@ class Verdict(Value):
         for result, claims in grouped.items():
             one, many = VERBS[result]
             parts.append(f"{_listed(claims)} {one if len(claims) == 1 else many}")
-        reduced = ["partial-order reduction"] if self.reduced else []
-        constants = ", ".join([*model.constants(machine), *reduced])
+        ways = (("partial-order reduction", self.reduced), ("numbers renamed", self.renamed))
+        constants = ", ".join([*model.constants(machine), *(way for way, used in ways if used)])
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
         under = f", under the rules {rules}" if rules else ""
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."

@@ -36,10 +36,25 @@ class World(Board):
         super().__init__(turns, model, claims)
         setting = model.setting
         reduces = model.reduced and may_reduce(self.machine, setting.clock, setting.order, claims)
+        reduces = reduces and self.renaming is None
         self.reduction = Reduction(self) if reduces else None
 
     def successors(self, row: Row) -> list[Successor]:
         """Every move that is to be explored from this row, with the row it leads to."""
+        found = self._reduced(row)
+        if self.renaming is None:
+            return found
+        kept: list[Successor] = []
+        for move, after in found:
+            renamed = self.renaming.normal(after)
+            if self.is_too_far(renamed):
+                self.cuts["counter"] += 1
+            else:
+                kept.append((move, renamed))
+        return kept
+
+    def _reduced(self, row: Row) -> list[Successor]:
+        """All moves, or one that will do alone; numbers are not renamed yet."""
         if self.reduction is not None:
             alone = self._ample(self.reduction, row)
             if alone is not None:
@@ -210,7 +225,7 @@ class World(Board):
             if budget.crashes and self.model.may_crash(self.ids[place]):
                 state = node.value.state
                 assert state is not None
-                down = self.locals.code(Local(None, state.stable))
+                down = self.locals.code(Local(None, state.stable, me=state.me))
                 moves.append((Move("crash", place), self.fallen(row, place, down)))
             if node.value.pulse is Pulse.PAUSED:
                 resumed = self.with_columns(row, (place, self.resumed(node.value)))

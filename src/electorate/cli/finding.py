@@ -88,6 +88,7 @@ class Finding:
             "drift": setting.drift,
             "graph": setting.graph,
             "reduced": verdict.reduced,
+            "renamed": verdict.renamed,
             "detection": model.detection_ticks if self.machine.uses_views else None,
             "budgets": budget_object(model),
             "bounds": {n: getattr(model.bounds, n) for n in model.bounds.__struct_fields__},

@@ -113,6 +113,11 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="explore every order of deliveries that commute, too",
     )
+    parser.add_argument(
+        "--no-renaming",
+        action="store_true",
+        help="leave numbers that grow for ever as they are, and cut the search at --counter",
+    )
 
 
 def _count(text: str) -> int:
@@ -190,6 +195,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         options.atomic_turns,
         not options.no_reduction,
         options.mortal,
+        not options.no_renaming,
     )
 
 

@@ -5,8 +5,9 @@ from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Want
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.foremost import Foremost
+from electorate.core.growing import Ordinal, Serial
 from electorate.core.lift import Lift
-from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
+from electorate.core.machine import Assumption, Machine, Result, Timer
 from electorate.core.member import Members, Strongest
 from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
@@ -26,13 +27,13 @@ __all__ = [
     "Effect",
     "Event",
     "Foremost",
-    "Growth",
     "Lift",
     "Machine",
     "Members",
     "Message",
     "Name",
     "NodeId",
+    "Ordinal",
     "Over",
     "OverRules",
     "P",
@@ -42,6 +43,7 @@ __all__ = [
     "Result",
     "Rules",
     "Send",
+    "Serial",
     "SetTimer",
     "Span",
     "Stable",

@@ -49,8 +49,7 @@ class Lift:
         outer.requests = (*outer.requests, *self.requests)
         outer.timers = (*outer.timers, *self.timers)
         outer.uses_views = outer.uses_views or self.inner.uses_views
-        inner_growing = {f"{self.name}.{name}": kind for name, kind in self.inner.growing.items()}
-        outer.growing = {**outer.growing, **inner_growing}
+        outer.growing = (*outer.growing, *(self._outside(name) for name in self.inner.growing))
         state_type: Any = outer.state_type
         stable_type: Any = outer.stable_type
         outer.state_type = state_type[self.inner.state_type, self.inner.stable_type]

@@ -48,13 +48,6 @@ class Assumption(StrEnum):
     ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
 
 
-class Growth(StrEnum):
-    """How a number that never stops growing is compared; the checker cuts at it (`--counter`)."""
-
-    EQUALITY = "equality"
-    ORDER = "order"
-
-
 class Machine(ABC, Generic[S]):
     """A protocol, configured for its members, its timing and its rules; shared by all nodes."""
 
@@ -75,7 +68,9 @@ class Machine(ABC, Generic[S]):
     assumptions: tuple[Assumption, ...] = ()
     form_assumptions: Mapping[str, tuple[Assumption, ...]] = {}
     """What a form other than the sound one has to assume besides."""
-    growing: Mapping[str, Growth] = {}
+    growing: tuple[str, ...] = ()
+    """Numbers in the state that never stop growing: a search is cut where they do (`--counter`).
+    Those whose types say how they are compared (core/growing.py) need not be named here."""
     extra_nodes: int = 0
     """Nodes besides those that `--nodes` counts: a coordinator that takes no part itself."""
     strongest: Strongest = "lowest"

@@ -19,7 +19,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -191,7 +190,7 @@ class BullyRpc(Machine[BullyRpcState]):
         Assumption.NO_PARTITION,
     )
     form_assumptions = {"printed": (Assumption.NO_RECOVERY,)}
-    growing = {"task": Growth.ORDER}
+    growing = ("task",)
     strongest = "lowest"
 
     rules: BullyRpcRules

@@ -18,7 +18,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -176,7 +175,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
     )
     # The code of the slides keeps neither, not even without a fault.
     form_promises = {"printed": ()}
-    growing = {"task": Growth.ORDER}
+    growing = ("task",)
     strongest = "highest"
 
     rules: BullyTextbookRules

@@ -6,7 +6,7 @@ Needs: of two neighbours that a live node sits between, one does not suspect it.
 ring closes without it, and two lead: tests/golden/chang_roberts/two_wrong_suspicions.txt.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -26,6 +25,7 @@ from electorate.core import (
     Result,
     Rules,
     Send,
+    Serial,
     SetTimer,
     Span,
     Stable,
@@ -43,7 +43,7 @@ class Election(Message):
     """This node votes for itself: pass the vote on, unless you have a better one."""
 
     candidate: NodeId
-    ballot: int
+    ballot: Annotated[int, Serial("candidate")]
     """Which of its votes this is."""
 
 
@@ -51,7 +51,7 @@ class Elected(Message):
     """The vote of this node has come home, so it leads: pass it on."""
 
     winner: NodeId
-    ballot: int
+    ballot: Annotated[int, Serial("winner")]
 
 
 class Elect(Request):
@@ -86,7 +86,7 @@ class ChangRobertsRules(Rules):
 class ChangRobertsStable(Stable):
     """What survives a crash."""
 
-    ballot: int = 0
+    ballot: Annotated[int, Serial()] = 0
     """The number of my latest vote."""
 
 
@@ -130,7 +130,6 @@ class ChangRoberts(Machine[ChangRobertsState]):
         "slide": (Assumption.NO_CRASH, Assumption.NO_LOSS),
         "code": (Assumption.NO_CRASH, Assumption.NO_LOSS, Assumption.FIFO),
     }
-    growing = {"stable.ballot": Growth.EQUALITY}
     strongest = "highest"
 
     rules: ChangRobertsRules

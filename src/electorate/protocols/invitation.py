@@ -9,7 +9,7 @@ linked; otherwise more than one may remain: tests/golden/invitation/not_transiti
 """
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -28,6 +27,7 @@ from electorate.core import (
     Result,
     Rules,
     Send,
+    Serial,
     SetTimer,
     Span,
     Stable,
@@ -39,7 +39,7 @@ from electorate.core import (
     Timer,
 )
 
-Group = tuple[int, int]
+Group = tuple[NodeId, Annotated[int, Serial(of=0)]]
 """The number of a group: the node that formed it and leads it, and how many it has formed."""
 Tasks = frozenset[int]
 """What a group works on. Groups that merge join their tasks, and do none of them twice."""
@@ -173,7 +173,7 @@ class InvitationRules(Rules):
 class InvitationStable(Stable):
     """How many groups this node has formed, so that no two get the same number."""
 
-    counter: int = 0
+    counter: Annotated[int, Serial()] = 0
 
 
 class InvitationState(State):
@@ -223,7 +223,6 @@ class Invitation(Machine[InvitationState]):
     form_assumptions = {
         "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE),
     }
-    growing = {"stable.counter": Growth.EQUALITY}
     strongest = "lowest"
 
     rules: InvitationRules

@@ -8,7 +8,7 @@ survives a crash: tests/golden/park/without_durable.txt.
 """
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -17,10 +17,10 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
+    Ordinal,
     Received,
     Result,
     Rules,
@@ -38,37 +38,39 @@ from electorate.core import (
     Viewed,
 )
 
+Round = Annotated[int, Ordinal()]
+
 
 class Propose(Message):
     """Let me lead: promise me this round."""
 
-    round: int
+    round: Round
 
 
 class Accept(Message):
     """This round is yours: until I hear more I follow nobody."""
 
-    round: int
+    round: Round
 
 
 class Reject(Message):
     """Your round is too low: I have promised that one to somebody."""
 
-    round: int
-    promised: int
+    round: Round
+    promised: Round
 
 
 class Commit(Message):
     """Everybody in this view has promised me this round: I lead."""
 
-    round: int
+    round: Round
     view: frozenset[NodeId]
 
 
 class Abort(Message):
     """Nothing came of this round: forget that I proposed it."""
 
-    round: int
+    round: Round
 
 
 class Wanted(Message):
@@ -84,7 +86,7 @@ class Wait(StrEnum):
 class Bid(Value):
     """A round that somebody proposed. Who is stronger wins among equal rounds."""
 
-    round: int = 0
+    round: Round = 0
     by: NodeId | None = None
 
 
@@ -137,7 +139,7 @@ class ParkState(State):
     leader: NodeId | None = None
     group: frozenset[NodeId] = frozenset()
     """The view in which my leader was elected."""
-    round: int = 0
+    round: Round = 0
     """The last round that I proposed, or was rejected for."""
     attempt: frozenset[NodeId] | None = None
     """The view that I want to lead; None while I am not trying."""
@@ -157,14 +159,15 @@ class Park(Machine[ParkState]):
     uses_views = True
     promises = ("P1", "P2")
     assumptions = (Assumption.BOUNDED_DELAY,)
-    growing = {"round": Growth.ORDER, "stable.promised.round": Growth.ORDER}
     strongest = "lowest"
 
     rules: ParkRules
 
     def boot(self, me: NodeId, stable: ParkStable | None) -> Result[ParkState]:
         kept = stable if stable is not None and self.rules.durable == "yes" else ParkStable()
-        return ParkState(me, kept, frozenset({me})), [self._wait(self.rules.patience)]
+        last = kept.promised.round if self.rules.number == "above" else 0
+        alone = ParkState(me, kept, frozenset({me}), round=last)
+        return alone, [self._wait(self.rules.patience)]
 
     def step(self, s: ParkState, event: Event) -> Result[ParkState]:
         match event:

@@ -7,7 +7,7 @@ Needs: nobody crashes, nothing is lost, and no detector is ever wrong. Otherwise
 nobody, for ever: tests/golden/park_printed/wrong_suspicion.txt. What one would run is in park.py.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -15,10 +15,10 @@ from electorate.core import (
     Assumption,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
+    Ordinal,
     Received,
     Result,
     Rules,
@@ -30,37 +30,39 @@ from electorate.core import (
     Viewed,
 )
 
+Round = Annotated[int, Ordinal()]
+
 
 class Propose(Message):
     """I propose this leader."""
 
     leader: NodeId
-    round: int
+    round: Round
 
 
 class Accept(Message):
     """I agree to what you proposed in this round."""
 
-    round: int
+    round: Round
 
 
 class Reject(Message):
     """I do not agree to what you proposed in this round."""
 
-    round: int
+    round: Round
 
 
 class Commit(Message):
     """All have agreed: take this node for your leader."""
 
     leader: NodeId
-    round: int
+    round: Round
 
 
 class Abort(Message):
     """Somebody has not agreed."""
 
-    round: int
+    round: Round
 
 
 class ParkPrintedRules(Rules):
@@ -91,12 +93,12 @@ class ParkPrintedState(State):
     leader: NodeId | None = None
     led: bool = False
     """LeaderStatus."""
-    round: int = 0
+    round: Round = 0
     ack: frozenset[NodeId] = frozenset()
     prop: bool = False
     """A proposal has not been answered yet."""
     new_leader: NodeId | None = None
-    round_in: int = 0
+    round_in: Round = 0
     proposer: NodeId | None = None
     """The q of the procedure that answers, which is not bound there."""
 
@@ -119,7 +121,6 @@ class ParkPrinted(Machine[ParkPrintedState]):
         ("sound", "printed"),
         (Assumption.ACCURATE_DETECTOR, Assumption.NO_CRASH, Assumption.NO_LOSS),
     )
-    growing = {"round": Growth.ORDER, "round_in": Growth.ORDER}
     strongest = "lowest"
 
     rules: ParkPrintedRules

@@ -7,7 +7,7 @@ Needs: of two neighbours that a live node sits between, one does not suspect it.
 ring closes without it, and two lead: tests/golden/ring_attribute/two_wrong_suspicions.txt.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -17,7 +17,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -27,6 +26,7 @@ from electorate.core import (
     Result,
     Rules,
     Send,
+    Serial,
     SetTimer,
     Span,
     Stable,
@@ -45,7 +45,7 @@ class Run(Value):
     """One election: who initiated it, and which of its runs it is."""
 
     initiator: NodeId
-    number: int
+    number: Annotated[int, Serial("initiator")]
 
 
 class Election(Message):
@@ -98,7 +98,7 @@ class RingAttributeRules(Rules):
 class RingAttributeStable(Stable):
     """What survives a crash."""
 
-    number: int = 0
+    number: Annotated[int, Serial()] = 0
     """How many runs I have initiated."""
 
 
@@ -150,7 +150,6 @@ class RingAttribute(Machine[RingAttributeState]):
         Assumption.ACCURATE_DETECTOR,
     )
     form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
-    growing = {"stable.number": Growth.EQUALITY}
     strongest = "highest"
 
     rules: RingAttributeRules

@@ -6,7 +6,7 @@ Needs: of two neighbours that a live node sits between, one does not suspect it.
 ring closes without it, and two lead: tests/golden/ring_list/two_wrong_suspicions.txt.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Machine,
     Message,
     NodeId,
@@ -26,6 +25,7 @@ from electorate.core import (
     Result,
     Rules,
     Send,
+    Serial,
     SetTimer,
     Span,
     Stable,
@@ -44,7 +44,7 @@ class Round(Value):
     """One election: who called it, and which of its elections it is."""
 
     caller: NodeId
-    number: int
+    number: Annotated[int, Serial("caller")]
 
 
 class Election(Message):
@@ -91,7 +91,7 @@ class RingListRules(Rules):
 class RingListStable(Stable):
     """What survives a crash."""
 
-    number: int = 0
+    number: Annotated[int, Serial()] = 0
     """How many elections I have called."""
 
 
@@ -128,7 +128,6 @@ class RingList(Machine[RingListState]):
         Assumption.ACCURATE_DETECTOR,
     )
     form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
-    growing = {"stable.number": Growth.EQUALITY}
     strongest = "highest"
 
     rules: RingListRules

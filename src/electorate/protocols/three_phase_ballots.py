@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from electorate.core import (
     Effect,
     Event,
-    Growth,
     Message,
     NodeId,
     Received,
@@ -149,7 +148,7 @@ class ThreePhaseBallots(Transaction):
         *(PreCommit, PreAbort, Ack, Poll, Report, Refuse),
     )
     promises: tuple[str, ...] = ("C1", "C2", "C3", "C5", "C7")
-    growing = {"elected": Growth.ORDER}
+    growing = ("elected",)
 
     rules: BallotRules
 

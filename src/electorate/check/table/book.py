@@ -6,6 +6,7 @@ import numpy as np
 
 from electorate.check.column import ModelError, Row
 from electorate.check.progress import LimitReached
+from electorate.check.renaming import Masks, Renaming
 from electorate.check.table.array import Growing, WordMap
 from electorate.check.table.kernel import (
     AGE_CHANNEL,
@@ -35,6 +36,7 @@ from electorate.check.table.kernel import (
     wide_key_of,
 )
 from electorate.check.table.listing import Listing
+from electorate.check.table.rename import CHANNEL_PART, LOCAL_PART, rename_key
 from electorate.check.world import World
 from electorate.claims import Kind
 from electorate.trace import Connections, Ties
@@ -65,6 +67,12 @@ class Book:
         if len(world.channel_columns) > PLACES_MAX or (revives and world.n > 2 * CODE_BITS):
             raise ModelError(TOO_LARGE)
         self._sights = Growing((), np.int32)
+        families = () if world.renaming is None else world.renaming.families
+        self._local_numbers = Growing((len(families),), np.uint64)
+        self._local_counts = Growing((), np.uint8)
+        self._local_far = Growing((), np.uint8)
+        self._channel_numbers = Growing((len(families),), np.uint64)
+        self._renames = WordMap()
         self._memories = WordMap()
         self._pairs = WordMap()
         self.filled = 0
@@ -102,12 +110,20 @@ class Book:
             world.model.bounds.blocks,
             world.reduction is not None,
             any(claim.kind is Kind.STEP for claim in world.claims),
+            0 if world.renaming is None else len(world.renaming.families),
+            self._family_owners(),
             np.array([to for _, to in world.channel_columns] or [0], np.int64),
             column,
             link,
             channel_link,
             np.array(world.links or [(0, 0)], np.int64),
         )
+
+    def _family_owners(self) -> np.ndarray[Any, Any]:
+        """The place of the node whose numbers each family is, -1 for none."""
+        renaming, ids = self.world.renaming, self.world.ids
+        owners = [f.owner for f in renaming.families] if renaming is not None else [None]
+        return np.array([-1 if owner is None else ids.index(owner) for owner in owners], np.int64)
 
     def tables(self) -> Tables:
         """The tables as they are now."""
@@ -128,6 +144,11 @@ class Book:
             self._sights.data,
             self._memories.slots,
             self._pairs.slots,
+            self._local_numbers.data,
+            self._local_counts.data,
+            self._local_far.data,
+            self._channel_numbers.data,
+            self._renames.slots,
         )
 
     @property
@@ -138,8 +159,8 @@ class Book:
     @property
     def bytes(self) -> int:
         """What the tables take."""
-        growing = (self._channel_aged, self._strip)
-        maps = (self._appends, self._memories, self._pairs)
+        growing = [self._channel_aged, self._strip, self._local_numbers, self._channel_numbers]
+        maps = (self._appends, self._memories, self._pairs, self._renames)
         own = sum(g.data.nbytes for g in growing) + sum(m.slots.nbytes for m in maps)
         return self._listing.bytes + own
 
@@ -157,6 +178,19 @@ class Book:
         if key not in self._memories:
             memory = world.recall.after(row[world.memory_column], world.scenes.key(row))
             self._memories.set(key, memory)
+
+    def fill_renames(self, mark: int, row: Row) -> None:
+        """Work out what the parts of a row become if they are renamed as its mark says."""
+        world, renaming = self.world, self.world.renaming
+        assert renaming is not None
+        needed = renaming.needed(row)
+        parts = [(LOCAL_PART, code, renaming.local) for code in row[: world.n]]
+        columns = [column for column, _ in world.channel_columns]
+        parts += [(CHANNEL_PART, row[column], renaming.channel) for column in columns]
+        for kind, code, renamed in parts:
+            key = int(rename_key(np.uint64(mark), kind, code))
+            if key not in self._renames:
+                self._renames.set(key, renamed(code, needed))
 
     def is_judged(self, key: int) -> bool:
         """Whether a step between two scenes has been judged; from now on it has."""
@@ -228,3 +262,21 @@ class Book:
         for code in range(self._up.size, len(world.locals)):
             self._up.append(world.locals.cards[code].up)
             self._sights.append(world.scenes.sight(code))
+        if world.renaming is not None:
+            self._keep_up_with_numbers(world.renaming)
+
+    def _keep_up_with_numbers(self, renaming: Renaming) -> None:
+        world, counter = self.world, self.world.model.bounds.counter
+        for code in range(self._local_counts.size, len(world.locals)):
+            self._local_numbers.append(_bits(renaming.of_local(code), len(renaming.families)))
+            self._local_counts.append(renaming.can_count(code))
+            self._local_far.append(renaming.largest(code) > counter)
+        for code in range(self._channel_numbers.size, len(world.channels)):
+            masks = renaming.of_channel(code)
+            self._channel_numbers.append(_bits(masks, len(renaming.families)))
+
+
+def _bits(masks: Masks, families: int) -> list[int]:
+    """For each family its numbers as bits."""
+    known = dict(masks)
+    return [known.get(family, 0) for family in range(families)]

@@ -75,6 +75,7 @@ class TableCalm:
         if world.model.first_budget().pauses:
             stable[:, : world.n] = self._resumed()[rows[:, : world.n]]
         self._forget_lost(stable)
+        self._engine.rename_all(stable)
         before = len(self)
         self._engine.make_room(self._states, len(stable))
         # Odd numbers are those of faulty states, even ones those of stable states.

@@ -18,8 +18,9 @@ from electorate.check.table.expand import (
     Sink,
     expand,
 )
-from electorate.check.table.kernel import MEMORY, STEP, Layout, Notes, fingerprint
+from electorate.check.table.kernel import MEMORY, RENAME, STEP, Layout, Notes, fingerprint
 from electorate.check.table.listing import CUT_KINDS
+from electorate.check.table.rename import rename_all
 from electorate.check.table.visited import Visited
 from electorate.check.world import World
 
@@ -198,11 +199,24 @@ class Engine:
         for place in range(int(notes.count[0])):
             kind, key, at, _ = map(int, notes.missed[place])
             after = tuple(map(int, notes.rows[place]))
-            if kind == MEMORY:
+            if kind == RENAME:
+                self.book.fill_renames(key & WORD, after)
+            elif kind == MEMORY:
                 self.book.fill_memory(key & WORD, after)
             elif kind == STEP and not self.book.is_judged(key & WORD) and self.on_step:
                 before = tuple(map(int, origin.rows[at]))
                 self.on_step(int(origin.numbers[at]), before, after)
+
+    def rename_all(self, rows: np.ndarray[Any, Any]) -> None:
+        """Rename the numbers in rows that did not come about by a move."""
+        notes, first = self._workers[0].notes, 0
+        while self.layout.families and first < len(rows):
+            first = rename_all(self.layout, self.book.tables(), rows, first, notes)
+            for place in range(int(notes.count[0])):
+                row = tuple(map(int, notes.rows[place]))
+                self.book.fill_renames(int(notes.missed[place, 1]) & WORD, row)
+            notes.count[0] = 0
+            self.book.keep_up()
 
     def offered(self, owner: int) -> Iterator[tuple[Any, Any, Any, Any]]:
         """What the workers hold for one owner: rows, fingerprints, sources and ticks."""

@@ -32,6 +32,7 @@ from electorate.check.table.kernel import (
 )
 from electorate.check.table.move import apply, outgoing, tick, write_down
 from electorate.check.table.prefetch import prefetch
+from electorate.check.table.rename import rename
 from electorate.check.table.slot import first_slot, is_seen
 
 MISSES_PER_ROW = 256
@@ -134,14 +135,16 @@ def work_out(
     count: Any,
     notes: Notes,
 ) -> Any:
-    """Work out a successor. 1: done, 0: a bound cuts it, -1: something was missed."""
+    """Work out a successor. 1: done, -1: something was missed, 0 and 2: a bound cuts it."""
     looks_back = layout.memory >= 0 or layout.steps
-    if tables.effects[e, IS_SIMPLE] and not looks_back:
+    if tables.effects[e, IS_SIMPLE] and not looks_back and not layout.families:
         delta, status = outgoing(layout, tables, e, origin.rows, at, notes)
         scratch.marks[count] = origin.marks[at] ^ tables.deltas[e] ^ delta
         scratch.effects[count] = e
         return status
     status = apply(layout, tables, e, origin.rows, at, scratch.rows, count, notes)
+    if status == 1 and layout.families:
+        status = rename(layout, tables, scratch.rows, count, notes)
     if status == 1 and looks_back:
         known = look_back(layout, tables, origin.rows, at, scratch.rows, count, notes)
         status = 1 if known else -1
@@ -213,6 +216,8 @@ def let_time_pass(
 ) -> Any:
     """Work out the successor by a tick; says whether everything about it was known."""
     known = tick(layout, tables, origin.rows, at, scratch.rows, count, notes)
+    if known and layout.families:
+        known = rename(layout, tables, scratch.rows, count, notes) == 1
     if known and (layout.memory >= 0 or layout.steps):
         known = look_back(layout, tables, origin.rows, at, scratch.rows, count, notes)
     mark = origin.marks[at]
@@ -273,6 +278,8 @@ def expand_row(
                 status = MISSING
             elif done == 0:
                 tally[FIRST_CUT + 2] += 0 if layout.blocks else 1
+            elif done == 2:
+                tally[FIRST_CUT + 1] += 1
             else:
                 count_in(tables, origin, e, scratch, count)
                 count += 1

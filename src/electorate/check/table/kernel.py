@@ -37,7 +37,8 @@ CUT = np.uint64(1 << 32)
     STRIP,
     MEMORY,
     STEP,
-) = range(14)
+    RENAME,
+) = range(15)
 """The kinds of look-ups; the first five find lists of effects."""
 
 CODE_BITS, BUDGET_BITS = 19, 10
@@ -78,6 +79,10 @@ class Layout(NamedTuple):
     reduces: bool
     steps: bool
     """Whether claims about two rows are judged."""
+    families: int
+    """How many families of numbers are renamed; 0 if none is."""
+    family_owner: Any
+    """The place of the node whose numbers a family is, -1 if they are compared by size."""
     receiver: Any
     """For each channel, the place of its receiver."""
     column: Any
@@ -118,6 +123,15 @@ class Tables(NamedTuple):
     """A hash table: for a memory and a scene the memory afterwards."""
     pairs: Any
     """A hash table of pairs of scenes that have been judged."""
+    local_numbers: Any
+    """The numbers of each family that a node holds, as bits."""
+    local_counts: Any
+    """Whether a node may ever make another number."""
+    local_far: Any
+    """Whether a node holds a number beyond the bound."""
+    channel_numbers: Any
+    renames: Any
+    """A hash table: for a part, and what is renamed in its row, the part with its new numbers."""
 
 
 class Notes(NamedTuple):

@@ -18,7 +18,6 @@ from electorate.core import (
     CancelTimer,
     Effect,
     Event,
-    Growth,
     Message,
     NodeId,
     Received,
@@ -86,7 +85,7 @@ class Mandate(Electing):
     promises_over = ("M5", "M6", "M7")
     assumptions = (Assumption.BOUNDED_CLOCKS,)
     assumptions_over = (Assumption.BOUNDED_DELAY,)
-    growing = {"stable.promise.epoch": Growth.ORDER, "round": Growth.EQUALITY}
+    growing = ("stable.promise.epoch", "round")
 
     def boot(self, me: NodeId, stable: Any) -> Result[AnyState]:
         inner, effects = self.lift.boot(me, stable)
