@@ -77,8 +77,8 @@ class Board(Columns):
     def _renaming(self) -> Renaming | None:
         """How numbers are renamed, if there are any and no claim compares those of two rows."""
         setting, claims = self.model.setting, self.claims
-        forgetful = all(c.fold is None and c.kind is not Kind.STEP for c in claims)
-        wanted = self.model.renames and forgetful and setting.order is not Order.SET
+        compared = any(claim.looks_back for claim in claims)
+        wanted = self.model.renames and not compared and setting.order is not Order.SET
         declared = declared_families(self.machine) if wanted else set()
         if not declared or self.model.bounds.counter >= NUMBERS_MAX:
             return None

@@ -115,12 +115,12 @@ def check(
             plain = msgspec.structs.replace(model, renames=False)
             return _checked(machine, plain, claims, limits, report, engine, tidy=tidy)
 
-    plain_goals = [c for c in claims if c.kind is Kind.GOAL and c.fold is None]
-    others = [claim for claim in claims if claim not in plain_goals]
-    if not any(claim.fold or claim.kind is Kind.STEP for claim in others):
+    looking_back = [claim for claim in claims if claim.looks_back]
+    plain = [claim for claim in claims if not claim.looks_back]
+    if not (looking_back and plain):
         return judged(claims)
-    # What others remember of a run would only keep its loops from closing.
-    return _together(claims, [judged(each) for each in (others, plain_goals) if each])
+    # What some claims remember of a run must not keep its loops from closing for the others.
+    return _together(claims, [judged(looking_back), judged(plain)])
 
 
 def _checked(
@@ -148,9 +148,7 @@ def _checked(
 
 def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
     """One verdict on claims that were judged in searches of their own; the first is the largest."""
-    first, last = verdicts[0], verdicts[-1]
-    if first is last:
-        return first
+    first, last = verdicts
     results = first.claims | last.claims
     reason = first.reason or last.reason
     cuts = first.cuts | last.cuts
@@ -164,7 +162,7 @@ def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
         slowest=worst.slowest,
         slowest_from=worst.slowest_from,
         violations=(*first.violations, *last.violations),
-        stable_states=last.stable_states,
+        stable_states=max(first.stable_states, last.stable_states),
         calls=first.calls + last.calls,
         cuts={name: max(v.cuts.get(name, 0) for v in verdicts) for name in cuts},
         reason=reason,

@@ -104,6 +104,11 @@ class Claim(NamedTuple):
     fold: Fold | None = None
     sights: frozenset[Sight] = frozenset()
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether it goes by more of a run than one row."""
+        return self.fold is not None or self.kind is Kind.STEP
+
 
 class Following:
     """Holds one run against one claim, row by row."""
