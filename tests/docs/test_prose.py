@@ -1,6 +1,7 @@
 """Commands and options that pages name without running them: none is misspelled."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -98,13 +99,25 @@ def test_every_option_in_the_text_exists() -> None:
     assert unknown == []
 
 
+def typed() -> Iterator[list[str]]:
+    """The words of every command of every block."""
+    for page in pages():
+        for block in blocks(page):
+            yield from (command.words for command in block.commands)
+
+
+def test_every_program_in_a_block_exists_and_has_the_options_that_it_is_given() -> None:
+    for words in typed():
+        if words[:2] == ["python", "-m"]:
+            folder = ROOT.joinpath(*words[2].split("."))
+            files = [folder.with_suffix(".py"), *folder.glob("*.py")]
+            source = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+            assert "__main__" in source or (folder / "__main__.py").is_file(), words
+            for word in words[3:]:
+                assert not word.startswith("--") or f'"{word}"' in source, words
+
+
 def test_every_target_that_is_made_exists() -> None:
-    made = {
-        words[1]
-        for page in pages()
-        for block in blocks(page)
-        for words in (command.words for command in block.commands)
-        if words[0] == "make"
-    }
+    made = {words[1] for words in typed() if words[0] == "make"}
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     assert made <= {*targets}
