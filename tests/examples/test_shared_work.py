@@ -1,8 +1,5 @@
 """Shared work in the examples: nothing is lost, little is done twice, nobody works out of turn."""
 
-import re
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from itertools import combinations
 from typing import Any
@@ -28,7 +25,6 @@ from examples.shared_work.protocol import (
 )
 from examples.shared_work.run import IDS, SIDES, real, simulated
 from examples.shared_work.story import story_of
-from tests.script import ROOT
 
 ITEMS = frozenset(range(1, 37))
 PRIMES = 503
@@ -66,23 +62,6 @@ def drawn(seed: int, faults: Faults) -> Trace:
     scenario = Scenario(ids=IDS, start=Start.BOOT, faults=faults, claims=("A2",))
     bench = Bench(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
     return bench.run(seed, record=True).trace
-
-
-def shown_in(page: str) -> str:
-    """What a page says that the program prints."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found = re.search(r"\$ python -m examples\.shared_work\n(.*?)```", text, re.DOTALL)
-    assert found
-    return found[1]
-
-
-def test_the_program_prints_what_the_pages_show() -> None:
-    program = [sys.executable, "-m", "examples.shared_work"]
-    printed = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert printed == shown_in("docs/shared_work.md")
-    parts = shown_in("README.md").strip("\n").split("…\n")
-    assert all(part in printed for part in parts)
-    assert len(parts) > 2
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from electorate.claims import CLAIMS, Kind
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
 from tests.verdicts.ask import UNSHOWN, Answer, is_broken, is_kept
@@ -187,8 +188,17 @@ def _findings(table: Table) -> str:
         for finding in page.findings:
             found = table[plan.row(finding.row)]
             fates = ", ".join(f"{claim} {_cell(claim, found)}" for claim in finding.claims)
-            lines.append([finding.says, f"`{_short(finding.row)}`", fates])
+            lines.append([finding.says, f"`{command(finding)}`", fates])
     return _table(["finding", "`electorate check …`", "says"], lines)
+
+
+def command(finding: plan.Finding) -> str:
+    """What to type to see a finding, and nothing else that the form may also promise or break."""
+    words = [_short(finding.row), *(f"--claim {claim}" for claim in finding.claims)]
+    if len(finding.claims) > 1 and any(CLAIMS[c].kind is Kind.GOAL for c in finding.claims):
+        # Otherwise the search ends with the first claim that breaks, and no goal is judged.
+        words.append("--keep-going")
+    return " ".join(words)
 
 
 def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:

@@ -4,10 +4,12 @@ Small rows are checked again by the reference explorer, which shares no search w
 wrote the table. `make verdicts` checks all rows again.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from electorate.claims import CLAIMS, Kind
 from electorate.core import Assumption, Machine
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import page, plan, table
@@ -130,6 +132,21 @@ def test_every_finding_is_about_something_that_breaks() -> None:
         for finding in asked.findings:
             fates = TABLE[plan.row(finding.row)].claims
             assert any(is_broken(fates[claim]) for claim in finding.claims), finding
+
+
+def test_the_command_of_a_finding_judges_all_its_claims() -> None:
+    for asked in plan.pages().values():
+        for finding in asked.findings:
+            words = page.command(finding).split()
+            claims = [word for before, word in pairwise(words) if before == "--claim"]
+            assert claims == [*finding.claims], finding
+            goals = [claim for claim in claims if CLAIMS[claim].kind is Kind.GOAL]
+            assert ("--keep-going" in words) == (len(claims) > 1 and bool(goals)), finding
+
+
+def test_forms_that_are_never_normal_begin_at_boot() -> None:
+    for row in ASKED:
+        assert row.split()[0] not in plan.NEVER_NORMAL or "--from boot" in row, row
 
 
 @pytest.mark.parametrize("protocol", [n for n in REGISTRY if plan.page_of(n) in plan.pages()])
