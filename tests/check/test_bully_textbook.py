@@ -10,6 +10,7 @@ from electorate.trace import Clock, Start, Ties
 from tests.check.verdict import Breaks, Holds, Question, answered
 
 SOUND, PRINTED = "bully-textbook", "bully-textbook-as-printed"
+LETTER = "bully-textbook-to-the-letter"
 
 ONE_BACK = Budget(crashes=1, recoveries=1)
 TWO_BACK = Budget(crashes=2, recoveries=2)
@@ -80,10 +81,11 @@ def test_with_both_orders_of_a_tie_the_timers_have_to_be_longer(
 # --- the printed code, in rounds: a message takes exactly T, and all start at once ---
 
 
-def in_rounds(claim: str, nodes: int, crashes: int, *rules: str) -> Holds | Breaks:
-    question = Question(
-        PRINTED, claim, Budget(crashes=crashes), rules, nodes, delay_min=1, start=Start.BOOT
-    )
+def in_rounds(
+    claim: str, nodes: int, crashes: int, *rules: str, name: str = PRINTED, recoveries: int = 0
+) -> Holds | Breaks:
+    budget = Budget(crashes=crashes, recoveries=recoveries)
+    question = Question(name, claim, budget, rules, nodes, delay_min=1, start=Start.BOOT)
     return answered(question)
 
 
@@ -106,7 +108,7 @@ def test_with_the_deadline_mended_it_is_right_without_a_fault(claim: str, answer
     assert in_rounds("A2", 4, 0, "asking=2T") == Holds(139, 3)
 
 
-def test_with_the_deadline_mended_one_crash_breaks_it() -> None:
+def test_with_the_deadline_mended_one_crash_breaks_it_if_a_detector_calls_it_again() -> None:
     assert in_rounds("A1", 3, 1, "asking=2T") == Breaks(9)
     assert in_rounds("S2", 3, 1, "asking=2T") == Breaks(15)
     assert in_rounds("A2", 3, 1, "asking=2T") == Breaks(20, STUCK)
@@ -128,3 +130,49 @@ def test_each_of_these_repairs_is_needed() -> None:
     assert in_rounds("A2", 4, 1, *all_but("silenced")) == Breaks(25, STUCK)
     assert in_rounds("S2", 4, 2, *all_but("again")) == Breaks(18)
     assert in_rounds("S2", 4, 2, *all_but("decided")) == Breaks(22)
+
+
+# --- the same code to the letter: no detector calls it again once it has returned ---
+
+
+def to_the_letter(claim: str, nodes: int, crashes: int, *rules: str) -> Holds | Breaks:
+    return in_rounds(claim, nodes, crashes, *rules, name=LETTER)
+
+
+@pytest.mark.parametrize(("nodes", "moves", "stuck"), [(2, 9, 12), (3, 14, 18)])
+def test_without_a_fault_it_makes_no_difference_that_there_is_no_detector(
+    nodes: int, moves: int, stuck: int
+) -> None:
+    for name in (PRINTED, LETTER):
+        assert in_rounds("S2", nodes, 0, name=name) == Breaks(moves)
+        assert in_rounds("A2", nodes, 0, name=name) == Breaks(stuck, STUCK)
+
+
+def test_to_the_letter_with_the_deadline_mended_three_nodes_have_one_leader() -> None:
+    """Fails if a node that has returned is called again: then it breaks in 15 moves."""
+    assert to_the_letter("S2", 3, 1, "asking=2T") == Holds(135)
+    assert to_the_letter("S2", 3, 2, "asking=2T") == Holds(278)
+    assert to_the_letter("S2", 3, 1, "asking=2T", "detector=used") == Breaks(15)
+
+
+def test_to_the_letter_with_the_deadline_mended_four_nodes_have_two_leaders() -> None:
+    assert to_the_letter("S2", 4, 0, "asking=2T") == Holds(139)
+    assert to_the_letter("S2", 4, 1, "asking=2T") == Breaks(18)
+    assert to_the_letter("S2", 4, 2, "asking=2T") == Breaks(15)
+
+
+@pytest.mark.parametrize(("nodes", "states"), [(3, 300), (4, 3880), (5, 104_094)])
+def test_to_the_letter_two_repairs_keep_one_leader(nodes: int, states: int) -> None:
+    """That who has decided goes on listening matters only if a detector calls it again."""
+    assert to_the_letter("S2", nodes, 2, "asking=2T", "again=ask") == Holds(states)
+
+
+def test_to_the_letter_a_crash_leaves_somebody_with_a_dead_leader_for_ever() -> None:
+    assert to_the_letter("A1", 3, 1, *MENDED) == Breaks(9)
+    assert to_the_letter("A2", 2, 1, *MENDED) == Breaks(6, STUCK)
+
+
+def test_to_the_letter_an_id_that_reappears_is_a_second_leader() -> None:
+    """Slide "Properties Bully": safety is broken if process ids reappear."""
+    reappears = in_rounds("S2", 2, 1, "asking=2T", "again=ask", name=LETTER, recoveries=1)
+    assert reappears == Breaks(10)

@@ -50,8 +50,12 @@ class Kept(NamedTuple):
 
 LESS = {
     "bully-textbook-as-printed": Kept((), ("A1", "A2"), {"nodes": 2}),
+    "bully-textbook-to-the-letter": Kept((), ("A1", "A2"), {"nodes": 2}),
     "park-literal": Kept(("P1",), ("P2",), {"nodes": 2}),
     "ring-attribute-as-printed": Kept(("A1", "S2"), ("A2",), {"nodes": 3, "asks": 1}),
+    "ring-attribute-to-the-letter": Kept(
+        ("A1", "S2"), ("A2",), {"nodes": 2, "attributes": (80, 5)}
+    ),
 }
 
 
@@ -81,9 +85,9 @@ def test_as_printed_groups_may_miss_each_other_for_ever_once_a_link_is_healed() 
     assert printed.liveness is Liveness.PREVENTABLE
 
 
+@pytest.mark.parametrize("name", ["bully-textbook-as-printed", "bully-textbook-to-the-letter"])
 @pytest.mark.parametrize("nodes", [2, 3])
-def test_all_that_the_code_of_a_lecture_keeps_is_that_elections_end(nodes: int) -> None:
-    name = "bully-textbook-as-printed"
+def test_all_that_the_code_of_a_lecture_keeps_is_that_elections_end(nodes: int, name: str) -> None:
     for claim in ("A1", "A2", "A3", "S1", "S2", "S3"):
         assert judged(name, (claim,), nodes).result is Result.VIOLATED
     assert judged(name, ("L1",), nodes).result is Result.HOLDS

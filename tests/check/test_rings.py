@@ -211,6 +211,15 @@ PRINTED = [
     Printed("ring-attribute-as-printed", {"asks": 1}, {"A2": 3}),
     Printed("ring-attribute-as-printed", {"crashes": 1}, {"A2": 6}),
     Printed("ring-attribute-as-printed", {"lies": 1}, {"A2": 4}),
+    Printed("ring-attribute-to-the-letter", {"start": Start.BOOT}, {}),
+    Printed("ring-attribute-to-the-letter", {"asks": 1}, {"A2": 3}),
+    Printed("ring-attribute-to-the-letter", {"crashes": 1}, {"A2": 6}),
+    Printed("ring-attribute-to-the-letter", {"lies": 1}, {"A2": 4}),
+    Printed(
+        "ring-attribute-to-the-letter",
+        {"start": Start.BOOT, "nodes": 2, "attributes": (80, 5)},
+        {"A2": 4},
+    ),
 ]
 
 
@@ -232,6 +241,29 @@ def test_as_printed_the_attributes_need_both_a_scope_and_a_lifetime() -> None:
     ):
         verdict = judged(name, "A2", asks=asks, rules=rules, strongest="lowest")
         assert verdict.liveness is liveness, rules
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4])
+def test_to_the_letter_all_may_start_only_if_the_highest_id_has_the_best_attribute(
+    nodes: int,
+) -> None:
+    """Otherwise nobody is elected in any run, and the checker calls no claim kept."""
+    name = "ring-attribute-to-the-letter"
+    for attributes in permutations(range(nodes)):
+        given: dict[str, Any] = {"nodes": nodes, "attributes": attributes, "start": Start.BOOT}
+        elects = attributes[-1] == max(attributes)
+        assert judged(name, "A1", **given).result is (Result.HOLDS if elects else Result.UNKNOWN)
+        assert judged(name, "A2", **given).result is (Result.HOLDS if elects else Result.VIOLATED)
+        assert holds(judged("ring-attribute-as-printed", "A2", **given))
+
+
+@pytest.mark.parametrize("rule", ["initiators=rank", "first=begun", "forwarded=run"])
+def test_with_any_of_these_read_otherwise_one_of_two_nodes_is_elected(rule: str) -> None:
+    """To the letter nobody is: node 2 has the higher id, and node 1 the better attribute."""
+    given: dict[str, Any] = {"nodes": 2, "attributes": (80, 5), "start": Start.BOOT}
+    name = "ring-attribute-to-the-letter"
+    assert judged(name, "A2", **given).liveness is Liveness.STUCK
+    assert judged(name, "A2", rules=(rule,), **given).liveness is Liveness.LIVE
 
 
 @pytest.mark.parametrize("name", RINGS)

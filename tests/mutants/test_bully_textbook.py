@@ -14,7 +14,7 @@ TEXTBOOK = "bully-textbook"
 ONE_BACK = Budget(crashes=1, recoveries=1)
 TWO_BACK = Budget(crashes=2, recoveries=2)
 TORN = Budget(crashes=2, recoveries=1)
-PREVENTABLE = Liveness.PREVENTABLE
+STUCK, PREVENTABLE = Liveness.STUCK, Liveness.PREVENTABLE
 
 AT_ONCE = ("office=at-once",)
 DELAYED = ("office=delayed", "coordinator=strongest")
@@ -37,6 +37,7 @@ KILLED = [
     (Question(TEXTBOOK, "A1", TWO_BACK, ("again=wait",)), Breaks(22)),
     (Question(TEXTBOOK, "A1", Budget(crashes=1), ("decided=returns",)), Breaks(6)),
     (Question(TEXTBOOK, "A1", Budget(lies=1), ("asked=visible",)), Breaks(6)),
+    (Question(TEXTBOOK, "A2", Budget(crashes=1), ("detector=none",)), Breaks(2, STUCK)),
     (Question(TEXTBOOK, "A1", Budget(crashes=1, lies=1), ("asking=2T-1",)), Breaks(18)),
     (
         Question(TEXTBOOK, "A2", rules=("announcing=2T-1",), start=Start.BOOT),

@@ -73,6 +73,15 @@ KILLED = [
         "lowest",
     ),
     Mutant("ring-attribute", ("cache=ever", "numbers=none"), Budget(asks=1), "A2", 6, STUCK),
+    Mutant(
+        "ring-attribute",
+        ("remembers=received", "numbers=none"),
+        Budget(),
+        "A2",
+        29,
+        PREVENTABLE,
+        start=Start.BOOT,
+    ),
     Mutant("ring-attribute", ("accept=anyone",), RECOVERY, "A1", 10),
     Mutant("ring-attribute", ("numbers=none",), RECOVERY, "A1", 10),
     Mutant("ring-attribute", ("sender=anyone",), Budget(lies=1), "A1", 3),
@@ -89,6 +98,11 @@ KILLED = [
 SURVIVE = {
     ("chang-roberts", "lower=replace"): "it costs messages: tests/costs/test_mutant.py",
     ("ring-attribute", "forwarded=election"): "patience starts the run that goes through",
+    ("ring-attribute", "initiators=id"): "any order will do, if it is the same for all",
+    (
+        "ring-attribute",
+        "first=forwarded",
+    ): "a run never comes back to its initiator with a worse node",
     ("ring-attribute", "watchers=predecessor"): "one failure that falls outside of elections is "
     "noticed by a predecessor that is up",
 }

@@ -1,19 +1,24 @@
 """The example of the ring of attributes: six processes named by their attribute.
 
-I. Gupta, "Ring Leader Election": slides "Worst-Case Analysis" and "Best Case?".
+I. Gupta, "Ring Leader Election": slides "Worst-Case Analysis", "Best Case?" and "Multiple
+Initiators?".
 """
+
+from itertools import combinations
 
 import pytest
 
 from electorate.costs.play import Play, Tally
 from electorate.costs.variant import Variant
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import started
+from electorate.protocols.ring_attribute import Elect
+from electorate.simulate import settle, started
 from electorate.trace import Setting, Start
 
 GUPTA = (3, 32, 5, 80, 6, 12)
 N = len(GUPTA)
-NAMES = ("ring-attribute", "ring-attribute-as-printed")
+LETTER = "ring-attribute-to-the-letter"
+NAMES = ("ring-attribute", "ring-attribute-as-printed", LETTER)
 
 
 def cost(name: str, initiator: int) -> Tally:
@@ -45,3 +50,38 @@ def test_best_case_the_initiator_is_the_would_be_leader(name: str) -> None:
     """N80 initiates: 2N messages and 2N message times."""
     tally = cost(name, 80)
     assert tally.kinds.total() == tally.time == 2 * N
+
+
+def elects(name: str, initiators: tuple[int, ...], *rules: str) -> bool:
+    """Whether all follow N80 in the end, if these initiate the very first election at once."""
+    setting = Setting(
+        name,
+        tuple(range(1, N + 1)),
+        ("newcomers=wait", *rules),
+        strongest="highest",
+        start=Start.BOOT,
+        attributes=GUPTA,
+    )
+    cluster, _ = started(setting, setting.machine(*REGISTRY[name]))
+    for each in initiators:
+        cluster.ask(GUPTA.index(each) + 1, Elect())
+    settle(cluster)
+    [leader] = {node.local.standing.leader for node in cluster.nodes.values() if node.local}
+    assert leader in (None, GUPTA.index(80) + 1)
+    return leader is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "pairs"),
+    [
+        ("ring-attribute", (), 15),
+        ("ring-attribute-as-printed", (), 10),
+        (LETTER, ("initiators=rank",), 10),
+        (LETTER, (), 7),
+    ],
+)
+def test_with_two_initiators_at_once_so_many_of_the_15_pairs_elect(
+    name: str, rules: tuple[str, ...], pairs: int
+) -> None:
+    """The slide has one run complete, whoever initiates. `rank` takes N80's name for its id."""
+    assert sum(elects(name, pair, *rules) for pair in combinations(GUPTA, 2)) == pairs

@@ -15,6 +15,7 @@ import msgspec
 
 from electorate.core import Value
 from electorate.protocols.registry import REGISTRY
+from electorate.trace import Setting
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
@@ -87,6 +88,7 @@ UNFINISHED: dict[str, tuple[str, ...]] = {
     "bully-rpc": ("no fault", "a crash and a recovery", "a loss"),
     "bully-textbook": ("a crash and a recovery", "a wrong suspicion", "a loss"),
     "bully-textbook-as-printed": ("a crash", "a crash and a recovery", "a wrong suspicion"),
+    "bully-textbook-to-the-letter": ("a crash and a recovery",),
     "invitation": ("no fault", "a crash", "a crash and a recovery", "a loss"),
     "invitation-as-printed": ("no fault", "a crash", "a crash and a recovery", "a loss"),
     "park-literal": ("a crash and a recovery",),
@@ -101,7 +103,7 @@ UNFINISHED: dict[str, tuple[str, ...]] = {
 FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "--from")
 """The options that a row begins with; the others follow by name."""
 
-NEVER_NORMAL = ("bully-textbook-as-printed", "park-literal")
+NEVER_NORMAL = ("bully-textbook-as-printed", "bully-textbook-to-the-letter", "park-literal")
 """Forms whose fault-free run does not reach what they promise: they can only be tried from boot."""
 UNMOVED = {"park": "a wrong suspicion"}
 """Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
@@ -269,12 +271,17 @@ def suite_of(protocol: str) -> Suite:
     return COMMITS if REGISTRY[protocol].machine.begins_by else ELECTIONS
 
 
+def uses_views(protocol: str) -> bool:
+    """Whether a protocol listens to a detector: one of its forms may, and another not."""
+    return bool(Setting(protocol, (1, 2, 3)).machine(*REGISTRY[protocol]).uses_views)
+
+
 def situations(protocol: str) -> Iterator[Situation]:
     """Everything that a protocol is put through."""
     suite = suite_of(protocol)
     for timing, sizes in suite.nodes.items():
         for faults in suite.situations:
-            if faults == "a wrong suspicion" and not REGISTRY[protocol].machine.uses_views:
+            if faults == "a wrong suspicion" and not uses_views(protocol):
                 continue
             for nodes in sizes:
                 each = Situation(protocol, timing, faults, nodes)

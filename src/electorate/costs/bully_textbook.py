@@ -89,7 +89,7 @@ CASES = (
             "messages": "(N-1)(N+3)",
             "time": "4T",
         },
-        forms=("printed",),
+        forms=("printed", "letter"),
         start=Start.BOOT,
     ),
 )

@@ -2,7 +2,8 @@
 
 I. Gupta, "Ring Leader Election": slides "Worst-Case Analysis" (the initiator is the successor of
 the would-be leader: 3N-1), "Best Case?" (it is the would-be leader itself: 2N) and "Multiple
-Initiators?". As printed, only the very first election is certain to end.
+Initiators?". As printed and to the letter, only the very first election is certain to end, and
+that only with one initiator.
 """
 
 from electorate.costs.ring import IN_ANY_ORDER, all_start, any_initiators, one_initiator
@@ -21,7 +22,15 @@ CASES = (
     one_initiator(
         "the first election, d hops before the best node",
         ONE_INITIATOR,
-        forms=("printed",),
+        forms=("printed", "letter"),
+        rules=("newcomers=wait",),
+        start=Start.BOOT,
+    ),
+    # Everybody has sent a message of its own, so nobody puts itself into that of another.
+    all_start(
+        "the first election, all start, ids and ranks rise together",
+        {"Election": "2N-1", "Elected": "N", "messages": "3N-1", "time": "2NT"},
+        forms=("letter",),
         rules=("newcomers=wait",),
         start=Start.BOOT,
     ),

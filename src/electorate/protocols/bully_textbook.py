@@ -1,8 +1,9 @@
 """Bully as textbooks tell it: ask everybody stronger, and if nobody answers, say that you lead.
 
 Source: M. Albano, "Leader Election", lecture 7.2 of Distributed Systems, Aalborg University,
-2022, slides and code "Bully Algorithm"; the acknowledgements and the task's state as in
-"Coordinator Election", lecture notes of Carnegie Mellon University.
+2022, slides and code "Bully Algorithm" (form `letter`; called again by a detector, `printed`);
+the acknowledgements and the task's state as in "Coordinator Election", lecture notes of Carnegie
+Mellon University.
 Needs: a message is handled within T of being sent, and before a timer that ends at that very
 moment. Otherwise two nodes can lead: tests/golden/bully_textbook/late_answer.txt.
 """
@@ -19,6 +20,7 @@ from electorate.core import (
     Effect,
     Event,
     Machine,
+    Members,
     Message,
     NodeId,
     P,
@@ -36,6 +38,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Timing,
     Viewed,
 )
 
@@ -118,6 +121,8 @@ class BullyTextbookRules(Rules):
     """What follows if the one that answered falls silent: ask again, or just wait once more."""
     decided: Literal["listens", "returns"] = "listens"
     """Whether a node that knows its leader still takes part, or takes no message any more."""
+    detector: Literal["used", "none"] = "used"
+    """Whether a node hears of crashes; one that does not keeps a dead leader for ever."""
     asking: Span = 2 * T + 2 * P
     silenced: Span = 3 * T + 3 * P
     announcing: Span = 2 * T + 2 * P
@@ -125,6 +130,23 @@ class BullyTextbookRules(Rules):
     fetching: Span = 2 * T + 2 * P
     delay: Span = T + P
     """How long the office is delayed, if it is."""
+
+
+PRINTED = BullyTextbookRules(
+    office="at-once",
+    accept="anyone",
+    start="elect",
+    resumes="own",
+    unrivalled="wait",
+    answer="decides",
+    audience="everybody",
+    hears="anything",
+    again="wait",
+    decided="returns",
+    asking=T,
+    silenced=T,
+)
+"""The code of the slides, and a detector that calls it again when the leader is gone."""
 
 
 class BullyTextbookState(State):
@@ -150,20 +172,9 @@ class BullyTextbook(Machine[BullyTextbookState]):
     uses_views = True
     forms = {
         "sound": BullyTextbookRules(),
-        "printed": BullyTextbookRules(
-            office="at-once",
-            accept="anyone",
-            start="elect",
-            resumes="own",
-            unrivalled="wait",
-            answer="decides",
-            audience="everybody",
-            hears="anything",
-            again="wait",
-            decided="returns",
-            asking=T,
-            silenced=T,
-        ),
+        "printed": PRINTED,
+        # The code and nothing else: once it has returned, nothing calls it again.
+        "letter": replace(PRINTED, detector="none"),
     }
     promises = ("A1", "A2")
     assumptions = (
@@ -174,11 +185,17 @@ class BullyTextbook(Machine[BullyTextbookState]):
         Assumption.NO_PARTITION,
     )
     # The code of the slides keeps neither, not even without a fault.
-    form_promises = {"printed": ()}
+    form_promises = {"printed": (), "letter": ()}
     growing = ("task",)
     strongest = "highest"
 
     rules: BullyTextbookRules
+
+    def __init__(
+        self, members: Members, timing: Timing, rules: BullyTextbookRules | None = None
+    ) -> None:
+        super().__init__(members, timing, rules)
+        self.uses_views = self.rules.detector == "used"
 
     def boot(self, me: NodeId, stable: Stable | None) -> Result[BullyTextbookState]:
         alive = frozenset(self.members.ids)
@@ -204,7 +221,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         match event, s.phase:
             case Received(), Phase.NORMAL if self.rules.decided == "returns":
                 return s, []
-            case Viewed(alive), _:
+            case Viewed(alive), _ if self.rules.detector == "used":
                 return self._watch(replace(s, alive=alive))
 
             case Received(j, Election() | Coordinator()), _ if self.members.is_stronger(s.me, j):

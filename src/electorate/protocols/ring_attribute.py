@@ -1,8 +1,8 @@
 """The ring of attributes: a message goes round and takes the best attribute that it meets.
 
 Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election": slides "The Ring
-Election Protocol" and "Multiple Initiators?" (form `printed`), and "Fixing for Failures" (the
-rules `watchers`, `orphans` and `patience`).
+Election Protocol" and "Multiple Initiators?" (forms `letter` and, read kindly, `printed`), and
+"Fixing for Failures" (the rules `watchers`, `orphans` and `patience`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
 ring closes without it, and two lead: tests/golden/ring_attribute/two_wrong_suspicions.txt.
 """
@@ -77,6 +77,13 @@ class RingAttributeRules(Rules):
     """For how long a node that has forwarded a message does not put itself in another."""
     cache: Literal["election", "ever"] = "election"
     """For how long a node suppresses the runs of initiators that are weaker than one it heard."""
+    initiators: Literal["rank", "id"] = "rank"
+    """Which of two initiators is the weaker one: that of lower rank, or that of the lower id."""
+    remembers: Literal["own", "received"] = "own"
+    """Whether a node counts among the initiators once it begins a run, or once a message of that
+    run has come back to it."""
+    first: Literal["begun", "forwarded"] = "begun"
+    """Whether the message with which a node begins a run counts as one that it has forwarded."""
     accept: Literal["passed", "anyone"] = "passed"
     """Which end of a run counts: that of the message which I passed on last, or any."""
     numbers: Literal["kept", "none"] = "kept"
@@ -109,15 +116,28 @@ class RingAttributeState(State):
     passed: Election | None = None
     """What I passed on last; None if no run is under way."""
     forwarded: bool = False
-    """Whether I have passed on the message of another node."""
+    """Whether I have passed on the message of another node, or my own where that counts."""
     cache: NodeId | None = None
-    """The strongest initiator that I have heard of."""
+    """The strongest initiator that I have heard of, or the highest if ids are compared."""
     leader: NodeId | None = None
     alive: frozenset[NodeId] = frozenset()
 
 
+PRINTED = RingAttributeRules(
+    forwarded="ever",
+    cache="ever",
+    accept="anyone",
+    numbers="none",
+    sender="anyone",
+    orphans="pass",
+    appearing="ignore",
+    patience=0 * T,
+)
+"""The slides, with one order for everything: initiators are compared as candidates are."""
+
+
 class RingAttribute(Machine[RingAttributeState]):
-    """Ranks are attributes first, ids second; initiators are compared by rank too."""
+    """Ranks are attributes first, ids second; initiators are compared by rank too, or by id."""
 
     state_type = RingAttributeState
     stable_type = RingAttributeStable
@@ -128,20 +148,12 @@ class RingAttribute(Machine[RingAttributeState]):
     uses_views = True
     forms = {
         "sound": RingAttributeRules(),
-        "printed": RingAttributeRules(
-            forwarded="ever",
-            cache="ever",
-            accept="anyone",
-            numbers="none",
-            sender="anyone",
-            orphans="pass",
-            appearing="ignore",
-            patience=0 * T,
-        ),
+        "printed": PRINTED,
+        "letter": replace(PRINTED, initiators="id", remembers="received", first="forwarded"),
     }
     promises = ("A1", "A2", "S2")
-    # As printed, only the first election is sure to end.
-    form_promises = {"printed": ("A1", "S2")}
+    # As printed only the first election is sure to end, and to the letter not even that.
+    form_promises = {"printed": ("A1", "S2"), "letter": ("A1", "S2")}
     assumptions = (
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
@@ -149,7 +161,9 @@ class RingAttribute(Machine[RingAttributeState]):
         Assumption.NO_PARTITION,
         Assumption.ACCURATE_DETECTOR,
     )
-    form_assumptions = {"printed": (Assumption.NO_CRASH, Assumption.NO_LOSS)}
+    form_assumptions = dict.fromkeys(
+        ("printed", "letter"), (Assumption.NO_CRASH, Assumption.NO_LOSS)
+    )
     strongest = "highest"
 
     rules: RingAttributeRules
@@ -199,8 +213,11 @@ class RingAttribute(Machine[RingAttributeState]):
         if self.rules.numbers == "kept":
             s = replace(s, stable=RingAttributeStable(s.stable.number + 1))
         heard = s.cache if self.rules.cache == "ever" else None
-        cache = s.me if heard is None else self.members.strongest_of((heard, s.me))
-        return self._pass(replace(s, cache=cache), Election(Run(s.me, s.stable.number), s.me))
+        if self.rules.remembers == "own" and (heard is None or self._suppresses(s.me, heard)):
+            heard = s.me
+        forwarded = s.forwarded or self.rules.first == "forwarded"
+        begun = replace(s, cache=heard, forwarded=forwarded)
+        return self._pass(begun, Election(Run(s.me, s.stable.number), s.me))
 
     def _forward(self, s: RingAttributeState, found: Election) -> Result[RingAttributeState]:
         """Let another node's run go on."""
@@ -261,11 +278,17 @@ class RingAttribute(Machine[RingAttributeState]):
         """Whether a message from j about i may count at all."""
         if not {i, j, run.initiator} <= {*self.members.ids} or self._is_orphan(s, i):
             return False
-        if s.cache is not None and self.members.is_stronger(s.cache, run.initiator):
+        if s.cache is not None and self._suppresses(s.cache, run.initiator):
             return False
         # Unlike the paper, both ends of a hop must agree that nobody alive is between them.
         before_me = j in s.alive and self.members.after(j, s.alive) == s.me
         return before_me or self.rules.sender == "anyone"
+
+    def _suppresses(self, one: NodeId, other: NodeId) -> bool:
+        """Whether the messages of the initiator `other` give way to those of `one`."""
+        if self.rules.initiators == "id":
+            return one > other
+        return self.members.is_stronger(one, other)
 
     def _is_orphan(self, s: RingAttributeState, i: NodeId) -> bool:
         return self.rules.orphans == "drop" and i not in s.alive
