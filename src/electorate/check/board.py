@@ -16,7 +16,7 @@ from electorate.check.renaming import NUMBERS_MAX, Renaming, verify
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
 from electorate.trace import Connections, Order
