@@ -2,9 +2,12 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from electorate.check import checking
 
 # The plug-in is tested by use, whether or not the package that is installed has it already.
 pytest_plugins = ["pytester", "electorate.testing.plugin"]
@@ -30,6 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the golden files to say what the code does now; then read the diff",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reference_engine() -> Iterator[None]:
+    """Checks that name no engine use the reference: small ones are over before numba has begun."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "default_engine", lambda: "python")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -158,7 +158,7 @@ class Plain:
         for number, (state, effects) in enumerate(turns):
             out = [send for send in sends(effects) if send[0] != me]
             last = number == len(turns) - 1
-            for kept in self.prefixes(out):
+            for kept in [out] if self.model.atomic_turns else self.prefixes(out):
                 if last and len(kept) == len(out):
                     continue
                 torn = place.copy()
@@ -170,7 +170,7 @@ class Plain:
 
     def prefixes(self, out: Sends) -> list[Sends]:
         """What may have left: of the messages to each node the first few."""
-        if self.model.atomic_turns:
+        if self.model.atomic_sends:
             return [[], out] if out else [[]]
         many = Counter(to for to, _ in out)
         found = []

@@ -54,8 +54,8 @@ def test_a_crash_before_the_turn_saves_nothing() -> None:
     assert {probe.node(row, 1).stable for row in crashes} == {Saved(), Saved(("s",))}
 
 
-def test_with_atomic_turns_all_messages_of_a_turn_leave_or_none() -> None:
-    probe = Probe(BROADCAST, nodes=3, crashes=1, atomic_turns=True)
+def test_with_atomic_sends_all_messages_of_a_turn_leave_or_none() -> None:
+    probe = Probe(BROADCAST, nodes=3, crashes=1, atomic_sends=True)
     ends = heard(probe, 2, 3)
     alive = {end for end in ends if None not in end}
     assert alive == {((), ()), ((A, C), (B,))}
@@ -78,7 +78,7 @@ def test_a_message_torn_out_of_its_turn_is_still_fifo() -> None:
 @pytest.mark.parametrize("atomic", [False, True])
 def test_a_crash_may_hit_the_first_turn_of_a_new_life(atomic: bool) -> None:
     orders = {"1 again": "save s; send 2 a; send 3 b"}
-    probe = Probe(orders, nodes=3, crashes=2, recoveries=1, atomic_turns=atomic)
+    probe = Probe(orders, nodes=3, crashes=2, recoveries=1, atomic_sends=atomic)
     torn = [t for t in probe.moves() if t.move.torn and t.move.kind == "recover"]
     counts = {taken.move.torn.sent for taken in torn if taken.move.torn}
     none = ((2, 0), (3, 0))
@@ -125,8 +125,8 @@ def test_what_a_node_told_itself_is_gone_after_a_crash() -> None:
     assert diaries == {("again",)}
 
 
-def test_with_atomic_turns_each_turn_of_a_step_is_atomic_by_itself() -> None:
-    probe = Probe(MEMORY, crashes=1, atomic_turns=True)
+def test_with_atomic_sends_each_turn_of_a_step_is_atomic_by_itself() -> None:
+    probe = Probe(MEMORY, crashes=1, atomic_sends=True)
     assert probe.diaries(2) == {(), (A,), (A, B), (A, B, C)}
     # Nothing of the first turn, all of it, and the save of the second.
     assert len([taken for taken in probe.moves() if taken.move.torn]) == 3

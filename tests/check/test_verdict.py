@@ -94,7 +94,7 @@ def test_sometimes_facts_are_seen_where_they_happen() -> None:
     assert all(verdict.sometimes.values())
     calm = Probe(orders, nodes=3).check(nobody_follows(3))
     assert [*calm.sometimes.values()] == [True, True, False]
-    atomic = Probe(orders, nodes=3, crashes=1, atomic_turns=True).check(nobody_follows(3))
+    atomic = Probe(orders, nodes=3, crashes=1, atomic_sends=True).check(nobody_follows(3))
     assert [*atomic.sometimes.values()] == [True, True, False]
 
 

@@ -61,7 +61,7 @@ def answered(question: Question) -> Holds | Breaks:
         start=question.start,
     )
     model = Model(
-        setting, question.budget, detection=question.detection, atomic_turns=question.atomic
+        setting, question.budget, detection=question.detection, atomic_sends=question.atomic
     )
     machine = setting.machine(*entry)
     verdict = check(machine, model, [CLAIMS[question.claim]], engine="numba")

@@ -7,7 +7,7 @@ once and looked up ever after.
 from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from electorate.check.column import Columns, ModelError, Row
 from electorate.check.model import Budget, Model
@@ -71,6 +71,8 @@ class Board(Columns):
         self._offers: dict[Standing, tuple[Request, ...]] = {}
         self._growing = [attrgetter(name) for name in self.machine.growing]
         self.renaming = self._renaming()
+        self.beginnings: dict[Row, tuple[tuple[Row, Any], ...]] = {}
+        """The rows that runs begin with, and the moves that lead to each; set by the search."""
         self.raw_rows: dict[Row, Row] = {}
         """The rows that runs begin with, by what they are once their numbers are renamed."""
 

@@ -27,8 +27,11 @@ def handed_over(world: World, limits: Limits) -> int | None:
 class Calm:
     """States without budget, their edges, and for each a shortest way there."""
 
-    def __init__(self, world: World, judge: Judge, stem: Callable[[int], Path]) -> None:
+    def __init__(
+        self, world: World, judge: Judge, stem: Callable[[int], Path], *, tells_ways: bool = False
+    ) -> None:
         self.world = world
+        self.tells_ways = tells_ways
         self.judge = judge
         self.rows: list[Row] = []
         self.graph = Graph()

@@ -91,22 +91,25 @@ def check(
     claims: Sequence[Claim],
     states_max: int | None = None,
     report: Report = lambda progress: None,
-    engine: str = "python",
+    engine: str | None = None,
     memory: int | None = None,
     threads: int | None = None,
     *,
+    ways: bool = False,
     tidy: bool = True,
     keep_going: bool = False,
     lean: bool = False,
 ) -> Verdict:
     """Judge the claims on every run that the model allows.
 
-    `tidy` has the run that is easiest to follow looked for among the shortest; `keep_going` has
-    everything explored, even when every claim that can break has; `lean` has goals
-    judged without seeing twice whatever follows the last fault.
+    The engine is the fastest that is installed unless one is named. `ways` has a run found for
+    every way of getting stuck; `tidy` has the run that is easiest to follow looked for among the
+    shortest; `keep_going` has everything explored, even when every claim that can break has;
+    `lean` has goals judged without seeing twice whatever follows the last fault.
     """
+    engine = engine or default_engine()
     most = STATES_MAX[engine] if states_max is None else states_max
-    limits = Limits(most, memory, threads, keep_going, lean)
+    limits = Limits(most, memory, threads, keep_going, ways, lean)
 
     def judged(claims: Sequence[Claim]) -> Verdict:
         try:
@@ -161,6 +164,7 @@ def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
         tau=worst.tau,
         slowest=worst.slowest,
         slowest_from=worst.slowest_from,
+        slowest_begins=worst.slowest_begins,
         violations=(*first.violations, *last.violations),
         stable_states=max(first.stable_states, last.stable_states),
         calls=first.calls + last.calls,
@@ -223,6 +227,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         tau=worst and worst.tau,
         slowest=worst and worst.slowest,
         slowest_from=worst and worst.slowest_from,
+        slowest_begins=worst and worst.slowest_begins,
         violations=(*search.violations(tidy=tidy), *missed),
         states=search.states,
         transitions=search.transitions,

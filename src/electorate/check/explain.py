@@ -46,6 +46,15 @@ def raw_rows(world: World, path: Path) -> list[Row]:
     return rows
 
 
+def begins_after(world: World, path: Path) -> int:
+    """How many moves of a path only lead to where its run begins."""
+    for place in range(len(path) - 1, -1, -1):
+        before = world.beginnings.get(path[place][0])
+        if before is not None and list(before) == list(path[:place]):
+            return place
+    return 0
+
+
 def _first(world: World, row: Row) -> Row:
     return world.raw_rows.get(row, row)
 

@@ -13,5 +13,7 @@ class Limits(NamedTuple):
     """For engines that can use several; None means all there are."""
     keep_going: bool = False
     """Whether to explore everything even when every claim that can break has."""
+    tells_ways: bool = False
+    """Whether to find a run for every way in which a goal is missed for ever."""
     lean: bool = False
     """Whether to see no state twice where only goals are asked for."""

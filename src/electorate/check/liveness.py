@@ -9,7 +9,7 @@ from collections.abc import Callable
 from electorate.check.calm import Calm
 from electorate.check.graph import shortest_way
 from electorate.check.telling import Component, Finding, Teller, slowest_run
-from electorate.check.verdict import Liveness, Way, ways_of
+from electorate.check.verdict import Liveness, Way
 from electorate.claims import Claim
 
 
@@ -66,14 +66,14 @@ class Goal:
 
     def _ways(self) -> tuple[Way, ...]:
         """In what ways runs get stuck, and how far the nearest of each is away."""
-        nearest: dict[str, int] = {}
+        nearest: dict[str, tuple[int, int]] = {}
         for component in self._components:
             for state in component.states if not component.exits else ():
                 witness = self._teller.lack(state)
                 if witness is not None:
-                    depth = self._calm.depths[state]
-                    nearest[witness.text] = min(depth, nearest.get(witness.text, depth))
-        return ways_of(nearest)
+                    found = (self._calm.depths[state], state)
+                    nearest[witness.text] = min(found, nearest.get(witness.text, found))
+        return self._teller.ways(nearest, told=self._calm.tells_ways)
 
     def _is_settled(self, component: Component) -> bool:
         return self._settled[self._member[next(iter(component.states))]]

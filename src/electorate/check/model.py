@@ -81,11 +81,14 @@ class Model(Value):
     """A wrong suspicion or trust is corrected within so many ticks; None means 2T."""
     notices_restarts: bool = False
     atomic_turns: bool = False
-    """Whether a crash keeps all or none of a turn's messages, instead of any prefixes."""
+    """Whether a crash keeps all of a turn, what it saves and what it sends, or nothing of it."""
     reduced: bool = False
     """Whether only one order is explored of deliveries that commute (check/reduction.py)."""
     mortal: tuple[NodeId, ...] | None = None
     """The nodes that may crash; None if all may."""
+    atomic_sends: bool = False
+    """Whether a crash keeps all or none of a turn's messages, instead of any prefixes; it may still
+    come between saving and sending."""
     renames: bool = True
     """Whether numbers that never stop growing are renamed (check/renaming.py)."""
 
@@ -147,6 +150,8 @@ class Model(Value):
             texts.append(f"detector {kind}{within}{restarts}")
         if self.atomic_turns:
             texts.append("atomic turns")
+        elif self.atomic_sends:
+            texts.append("atomic sends")
         if self.mortal is not None:
             texts.append(f"only {', '.join(map(str, self.mortal)) or 'nobody'} may crash")
         return texts + (self.budget.texts() or ["no faults"])

@@ -92,7 +92,7 @@ def needs(
     claim: Claim,
     spent: Budget,
     states: int,
-    engine: str = "python",
+    engine: str | None = None,
     report: Report = lambda progress: None,
 ) -> Iterator[Need]:
     """For every kind of fault that a run spent: does the claim break with one of them less?

@@ -89,7 +89,10 @@ def ordered_violation(
     assert witness is not None
     trace = trace_of(world, run.path)
     switches = switches_of(world, run)
-    return Ordered(claim, witness, trace, switches=switches, fewest=best is not None)
+    begins = len(run.path) - depth
+    return Ordered(
+        claim, witness, trace, begins_after=begins, switches=switches, fewest=best is not None
+    )
 
 
 def _run_along(world: World, starts: Iterable[Beginning], path: Path) -> Run:

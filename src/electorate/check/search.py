@@ -62,6 +62,7 @@ class Search:
         always = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
+            self.world.beginnings.setdefault(beginning.row, beginning.path)
             self._meet(beginning.row, None, 0)
         level, first = 0, 0
         stable = handed_over(self.world, self._limits)
@@ -179,7 +180,8 @@ class Search:
 
     def calm(self, report: Report) -> Calm:
         """Everything that can follow once nothing fails any more."""
-        calm = Calm(self.world, self.judge, self._path_to_calm)
+        tells = self._limits.tells_ways
+        calm = Calm(self.world, self.judge, self._path_to_calm, tells_ways=tells)
         roots: list[list[int]] = [[] for _ in range(self.depths[-1] + 1)]
         for place, depth in enumerate(self.depths):
             roots[depth].append(place)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, SupportsIndex
 
 from electorate.check.column import Row
-from electorate.check.explain import raw_rows, trace_of
+from electorate.check.explain import begins_after, raw_rows, trace_of
 from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
 from electorate.check.verdict import Liveness, Result, Violation, Way
@@ -34,6 +34,7 @@ class Finding(NamedTuple):
     tau: int | None = None
     slowest: Trace | None = None
     slowest_from: int | None = None
+    slowest_begins: int | None = None
     violation: Violation | None = None
     ways: tuple[Way, ...] = ()
 
@@ -125,9 +126,29 @@ class Teller:
             assert missing is not None
             witness = missing
         trace = trace_of(self._calm.world, moves)
-        ends = faults_end(moves[:missed])
-        violation = Violation(self._claim.name, witness, trace, ends, loop_after)
+        begins = begins_after(self._calm.world, moves)
+        ends = max(faults_end(moves[:missed]), begins)
+        violation = Violation(self._claim.name, witness, trace, ends, loop_after, begins)
         return Finding(self._claim.name, liveness, violation=violation)
+
+    def ways(self, nearest: dict[str, tuple[int, int]], *, told: bool) -> tuple[Way, ...]:
+        """The ways of getting stuck, the nearest first; given for each its depth and a state."""
+        ordered = sorted(nearest.items(), key=lambda way: (way[1][0], way[0]))
+        return tuple(
+            Way(text, depth, self._run_to(state) if told else None)
+            for text, (depth, state) in ordered
+        )
+
+    def _run_to(self, state: int) -> Violation:
+        """A shortest run to a state from which the goal is never reached."""
+        world = self._calm.world
+        path, states = self._calm.stem(state)
+        moves = [*path, *moves_along(self._calm, states)]
+        witness = self._lack_in(raw_rows(world, [*moves, (self._calm.row(state), TICK)])[-1])
+        assert witness is not None
+        begins = begins_after(world, moves)
+        ends = max(faults_end(moves), begins)
+        return Violation(self._claim.name, witness, trace_of(world, moves), ends, None, begins)
 
     def _inside(self, state: int) -> Callable[[int], bool]:
         mine = self._member[state]
@@ -167,8 +188,8 @@ def slowest_run(
     """A goal that is reached: the run along these states, from where faults end, takes longest."""
     path, before = calm.stem(states[0])
     moves = [*path, *moves_along(calm, before), *moves_along(calm, states)]
-    trace = trace_of(calm.world, moves)
-    return Finding(claim.name, grade, tau, trace, faults_end(moves))
+    trace, begins = trace_of(calm.world, moves), begins_after(calm.world, moves)
+    return Finding(claim.name, grade, tau, trace, max(faults_end(moves), begins), begins)
 
 
 def moves_along(calm: StableGraph, states: list[int]) -> Path:

@@ -122,8 +122,10 @@ class Turning:
         down = Local(None, turn.state.stable, me=me)
         receivers = sorted(wanted)
         whole = tuple(len(wanted[to]) for to in receivers)
+        none = tuple(0 for _ in receivers)
         if self._model.atomic_turns:
-            none = tuple(0 for _ in receivers)
+            choices = [] if last else [whole]
+        elif self._model.atomic_sends:
             choices = [none] if last or none == whole else [none, whole]
         else:
             choices = list(product(*(range(len(wanted[to]) + 1) for to in receivers)))

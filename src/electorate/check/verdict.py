@@ -1,6 +1,5 @@
 """What a check found, with every bound it depends on."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -48,11 +47,14 @@ class Violation(Value):
     """For a goal that is not reached: the number of moves after which nothing fails any more."""
     loop_after: int | None = None
     """The number of moves after which the rest of the run can be repeated for ever."""
+    begins_after: int = 0
+    """How many moves of the trace only lead to where the run begins. The two numbers above are of
+    moves of the trace, too; everywhere else moves are counted from where a run begins."""
 
     @property
     def length(self) -> int:
-        """How many moves the run takes."""
-        return sum(not is_consequence(step) for step in self.trace.steps)
+        """How many moves the run takes from where it begins."""
+        return sum(not is_consequence(step) for step in self.trace.steps) - self.begins_after
 
 
 class Way(Value):
@@ -60,12 +62,9 @@ class Way(Value):
 
     text: str
     moves: int
-
-
-def ways_of(nearest: Mapping[str, int]) -> tuple[Way, ...]:
-    """The nearest first."""
-    ways = (Way(text, moves) for text, moves in nearest.items())
-    return tuple(sorted(ways, key=lambda way: (way.moves, way.text)))
+    """Those that resume who is paused when the faults end are not counted."""
+    run: Violation | None = None
+    """How it comes to that, if that was asked for."""
 
 
 class Verdict(Value):
@@ -80,6 +79,8 @@ class Verdict(Value):
     """The run that takes τ ticks to the goal after the last fault."""
     slowest_from: int | None
     """The number of moves in it after which nothing fails any more."""
+    slowest_begins: int | None
+    """How many moves of it only lead to where it begins."""
     violations: tuple[Violation, ...]
     states: int
     transitions: int

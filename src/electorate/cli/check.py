@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 0 also where claims hold only within the bounds that cut the search",
     )
-    output.add_argument("--ways", action="store_true", help="list every way of getting stuck")
+    output.add_argument(
+        "--ways", action="store_true", help="show a run for every way of getting stuck"
+    )
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
     output.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
     add_svg_argument(output)
@@ -87,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
                 engine,
                 options.memory,
                 options.threads,
+                ways=options.ways,
                 keep_going=options.keep_going,
                 lean=True,
             )

@@ -37,8 +37,8 @@ class Counterexample:
         self._machine = machine
 
     @cached_property
-    def story(self) -> list[tuple[str, bool]]:
-        """The lines of the story; a sentence about steps is True, a remark False."""
+    def story(self) -> list[tuple[str, str]]:
+        """The lines of the story, each with the numbers of the moves that it tells, if any."""
         trace = self.violation.trace
         cluster, boots = started(trace.setting, self._machine)
         steps = (*boots, *trace.steps)
@@ -48,13 +48,19 @@ class Counterexample:
             if moves is not None:
                 place = len(boots) + _steps_of(trace, moves)
                 remarks.setdefault(place, []).append(remark)
-        lines: list[tuple[str, bool]] = []
+        first = len(boots) + _steps_of(trace, self.violation.begins_after)
+        remarks.setdefault(first, [])
+        lines: list[tuple[str, str]] = []
         if trace.setting.start is Start.NORMAL:
-            lines.append((opening_of(dict(cluster.row().live())), False))
+            lines.append((opening_of(dict(cluster.row().live())), ""))
+        done = 0
         for sentence in self._sentences(Trace(trace.setting, steps), len(boots), remarks):
-            lines += ((remark, False) for remark in remarks.get(sentence.first, ()))
-            lines.append((sentence.text, True))
-        return lines + [(remark, False) for remark in remarks[len(steps)]]
+            lines += ((remark, "") for remark in remarks.get(sentence.first, ()))
+            told = steps[max(first, sentence.first) : sentence.end]
+            moves = sum(not is_consequence(step) for step in told)
+            lines.append((sentence.text, _numbers(done, moves)))
+            done += moves
+        return lines + [(remark, "") for remark in remarks[len(steps)]]
 
     def _sentences(self, told: Trace, boots: int, apart: Collection[int]) -> Iterator[Sentence]:
         """The sentences of the run. What a loop goes round for is told by its second round."""
@@ -76,12 +82,14 @@ class Counterexample:
         """How long the run is, what happens in it, and who breaks the claim."""
         yield from wrap(self._length(), width)
         yield "What happens:"
-        number = 0
-        for text, numbered in self.story:
-            number += numbered
-            mark = f"{number:>4}. " if numbered else "   "
-            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 6)
+        yield from self.told(width)
         yield from wrap(self._witness(), width)
+
+    def told(self, width: int) -> Iterator[str]:
+        """What happens, each sentence with the numbers of its moves."""
+        for text, numbers in self.story:
+            mark = f"{numbers:>5}. " if numbers else "   "
+            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 7)
 
     def _length(self) -> str:
         violation = self.violation
@@ -99,6 +107,10 @@ class Counterexample:
         if violation.fewest:
             return f"{text} It switches {times} between nodes; no run as short does so less often."
         return f"{text} It switches {times} between nodes; not all runs as short were compared."
+
+    def _moves(self, moves: int | None) -> int | None:
+        """A number of moves of the trace, counted from where the run begins."""
+        return None if moves is None else moves - self.violation.begins_after
 
     def _witness(self) -> str:
         claim, witness = self.violation.claim, self.violation.witness
@@ -131,9 +143,9 @@ class Counterexample:
             "claim": violation.claim,
             "nodes": violation.witness.nodes,
             "witness": violation.witness.text,
-            "steps": violation.length,
-            "calm_after": violation.calm_after,
-            "loop_after": violation.loop_after,
+            "moves": violation.length,
+            "calm_after": self._moves(violation.calm_after),
+            "loop_after": self._moves(violation.loop_after),
             "switches": ordered and ordered.switches,
             "fewest_switches": ordered and ordered.fewest,
             "story": [text for text, _ in self.story],
@@ -151,6 +163,13 @@ class Counterexample:
             },
             "script": script,
         }
+
+
+def _numbers(done: int, moves: int) -> str:
+    """What the next so many moves are numbered: `3`, or `4–6`."""
+    if not moves:
+        return ""
+    return f"{done + 1}" if moves == 1 else f"{done + 1}–{done + moves}"
 
 
 def _steps_of(trace: Trace, moves: int) -> int:

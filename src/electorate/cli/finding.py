@@ -9,7 +9,7 @@ from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
 from electorate.check.memory import text_of
 from electorate.check.need import Need
 from electorate.check.progress import Effort
-from electorate.check.verdict import budget_object
+from electorate.check.verdict import Way, budget_object
 from electorate.claims import CLAIMS
 from electorate.cli.counterexample import Counterexample
 from electorate.cli.retell import retold
@@ -61,9 +61,11 @@ class Finding:
         """The comment above a run: what it shows, and what it is a run of."""
         texts = [f"{violation.claim} is violated: {violation.witness.text}."]
         if violation.calm_after is not None:
-            texts.append(f"Nothing fails any more after step {violation.calm_after}.")
+            calm = violation.calm_after - violation.begins_after
+            texts.append(f"Nothing fails any more after move {calm}.")
         if violation.loop_after is not None:
-            texts.append(f"All after step {violation.loop_after} can be repeated for ever.")
+            loop = violation.loop_after - violation.begins_after
+            texts.append(f"All after move {loop} can be repeated for ever.")
         texts.append(self.verdict.sentence(self.name, self.machine, self.model))
         return [line for text in texts for line in wrap(text, LINE_MAX)]
 
@@ -113,7 +115,7 @@ class Finding:
             "hit_rate": verdict.effort.hit_rate,
             "sometimes": verdict.sometimes,
             "unspent": verdict.unspent,
-            "ways": verdict.ways,
+            "ways": {goal: list(map(self._way, ways)) for goal, ways in verdict.ways.items()},
             "violations": [
                 found.as_object(script, self._needs(found)) for found, script in self._told()
             ],
@@ -138,7 +140,8 @@ class Finding:
             yield "\n".join(["", *found.head(LINE_MAX)])
             yield "\n".join([*found.costs(self._needs(found)), "", script.rstrip()])
         if slowest and verdict.slowest is not None:
-            head = [f"The slowest run: after step {verdict.slowest_from} nothing fails any more."]
+            calm = (verdict.slowest_from or 0) - (verdict.slowest_begins or 0)
+            head = [f"The slowest run: after move {calm} nothing fails any more."]
             yield "\n" + retold(verdict.slowest, head, " ".join(verdict.claims)).rstrip()
 
     def _ways(self) -> Iterator[str]:
@@ -146,7 +149,17 @@ class Finding:
         for goal, ways in self.verdict.ways.items():
             yield f"\n{goal} gets stuck in {len(ways)} way{'s' if len(ways) > 1 else ''}:"
             for way in ways:
-                yield f"  after {way.moves} moves: {way.text}"
+                assert way.run is not None
+                found = Counterexample(way.run, self.machine, self.model)
+                yield f"\nafter {way.run.length} moves: {way.text}"
+                yield "\n".join(found.told(LINE_MAX))
+
+    def _way(self, way: Way) -> dict[str, Any]:
+        """A way of getting stuck as plain data."""
+        if way.run is None:
+            return {"text": way.text, "moves": way.moves}
+        script = retold(way.run.trace, self._head(way.run), way.run.claim)
+        return {"text": way.text, "moves": way.run.length, "script": script}
 
     def _tau_text(self) -> str:
         tau = self.verdict.tau

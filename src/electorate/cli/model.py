@@ -49,7 +49,16 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
     budgets.add_argument(
         "--mortal", type=_ids, metavar="IDS", help="only these may crash: 4, or 1,2,3; default all"
     )
-    budgets.add_argument("--atomic-turns", action="store_true", help="a crash tears no turn apart")
+    budgets.add_argument(
+        "--atomic-turns",
+        action="store_true",
+        help="a crash leaves a turn whole, what it saves and what it sends, or undone",
+    )
+    budgets.add_argument(
+        "--atomic-sends",
+        action="store_true",
+        help="a crash leaves all messages of a turn or none, but may come after it has saved",
+    )
     detectors = parser.add_argument_group("failure detectors")
     detectors.add_argument(
         "--detector",
@@ -195,6 +204,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         options.atomic_turns,
         not options.no_reduction,
         options.mortal,
+        options.atomic_sends,
         not options.no_renaming,
     )
 

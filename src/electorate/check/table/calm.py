@@ -19,7 +19,6 @@ from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.stretch import Stretch, edges_of, mapped, sorted_edges
 from electorate.check.table.visited import HALF, Visited
-from electorate.check.verdict import Way, ways_of
 from electorate.check.world import Move, World
 from electorate.claims import Claim
 
@@ -40,8 +39,11 @@ class TableCalm:
         judge: Judge,
         engine: Engine,
         replay: Callable[[int], tuple[Path, Row]],
+        *,
+        tells_ways: bool = False,
     ) -> None:
         self.world = world
+        self.tells_ways = tells_ways
         self.judge = judge
         self.stretches: list[Stretch] = []
         """The edges, in the order of the states."""
@@ -182,15 +184,17 @@ class TableCalm:
         """For each code of what a state lacks whether that is the goal."""
         return np.array([claim.name in each for each in self._shortfalls], np.bool_)
 
-    def ways(self, claim: Claim, states: Array) -> tuple[Way, ...]:
-        """In what ways these states, in order, lack the goal, and how far the nearest is away."""
-        nearest: dict[str, int] = {}
+    def ways(self, claim: Claim, states: Array) -> dict[str, tuple[int, int]]:
+        """In what ways these states, in order, lack the goal, how far the nearest is, and which."""
+        nearest: dict[str, tuple[int, int]] = {}
         for stretch in self.stretches:
             ends = (stretch.first, stretch.first + len(stretch.lacks))
             here = states[slice(*np.searchsorted(states, ends))] - stretch.first
-            for code in map(int, np.unique(stretch.lacks[here])):
-                nearest.setdefault(self._shortfalls[code][claim.name], stretch.depth)
-        return ways_of(nearest)
+            codes, firsts = np.unique(stretch.lacks[here], return_index=True)
+            for code, place in zip(map(int, codes), firsts, strict=True):
+                found = (stretch.depth, stretch.first + int(here[place]))
+                nearest.setdefault(self._shortfalls[code][claim.name], found)
+        return nearest
 
     def close(self) -> None:
         """Let the workers go."""

@@ -96,7 +96,8 @@ class Missed:
         if stuck is not None:
             finding = self._teller.violated(Liveness.STUCK, *stuck)
             lost = np.flatnonzero(ends[self._member] & self._lacks)
-            return finding._replace(ways=self._calm.ways(self._claim, lost))
+            nearest = self._calm.ways(self._claim, lost)
+            return finding._replace(ways=self._teller.ways(nearest, told=self._calm.tells_ways))
         round_ = flags & (TICKING if timed else CYCLIC) != 0
         bad = self._nearest(round_ & (flags & UNSETTLED != 0))
         return None if bad is None else self._teller.violated(Liveness.PREVENTABLE, *bad)

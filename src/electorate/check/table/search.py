@@ -83,6 +83,7 @@ class TableSearch:
                 self.judge,
                 Engine(self.world, workers, self._memory, self._engine.book, owners=1),
                 self._calm_replay,
+                tells_ways=limits.tells_ways,
             )
         self._engine.warm_up(self._visited)
         self._began = time.perf_counter()
@@ -114,6 +115,7 @@ class TableSearch:
         always = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
+            self.world.beginnings.setdefault(beginning.row, beginning.path)
         self._begin()
         level = 0
         while True:
