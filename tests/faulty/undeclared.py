@@ -4,6 +4,7 @@ from typing import Any
 
 from electorate.core import (
     Event,
+    Growth,
     Machine,
     Message,
     NodeId,
@@ -33,6 +34,18 @@ class Quiet(Machine[Any]):
 
     def view(self, s: State) -> Standing:
         return Standing(Status.ELECTION)
+
+
+class GrowsUnseen(Quiet):
+    growing = {"round": Growth.ORDER}
+
+
+class GrowsInText(Quiet):
+    growing = {"stable": Growth.ORDER}
+
+
+class TellsInText(Quiet):
+    tells = ("groups",)  # type: ignore[assignment]
 
 
 class ForgetsComma(Quiet):

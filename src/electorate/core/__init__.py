@@ -6,7 +6,7 @@ from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.foremost import Foremost
 from electorate.core.lift import Lift
-from electorate.core.machine import Assumption, Growth, Machine, Result, Timer
+from electorate.core.machine import Assumption, Growth, Machine, Result, Timer, Topic
 from electorate.core.member import Members, Strongest
 from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
@@ -54,6 +54,7 @@ __all__ = [
     "TimedOut",
     "Timer",
     "Timing",
+    "Topic",
     "Turn",
     "Turns",
     "Value",

@@ -34,6 +34,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Topic,
     Value,
     Viewed,
 )
@@ -157,6 +158,7 @@ class Park(Machine[ParkState]):
     uses_views = True
     promises = ("P1", "P2")
     assumptions = (Assumption.BOUNDED_DELAY,)
+    tells = frozenset({Topic.VIEWS})
     growing = {"round": Growth.ORDER, "stable.promised.round": Growth.ORDER}
     strongest = "lowest"
 

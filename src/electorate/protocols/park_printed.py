@@ -27,6 +27,7 @@ from electorate.core import (
     Standing,
     State,
     Status,
+    Topic,
     Viewed,
 )
 
@@ -119,6 +120,7 @@ class ParkPrinted(Machine[ParkPrintedState]):
         ("sound", "printed"),
         (Assumption.ACCURATE_DETECTOR, Assumption.NO_CRASH, Assumption.NO_LOSS),
     )
+    tells = frozenset({Topic.VIEWS})
     growing = {"round": Growth.ORDER, "round_in": Growth.ORDER}
     strongest = "lowest"
 
