@@ -170,3 +170,16 @@ def test_the_examples_are_of_every_kind() -> None:
     names = ("NORMAL_NODES_FOLLOW_SOMEBODY", "NOBODY_SWITCHES_AT_WORK", "SILENCE_IN_THE_END")
     assert {claim_named(f"{OWN}:{name}").kind for name in names} == set(Kind)
     assert claim_named(f"{OWN}:NOBODY_LEADS_TWICE").fold is not None
+
+
+def test_both_engines_show_whole_states(electorate: Run, tmp_path: Path) -> None:
+    found = "Witness((s.me,), 'probes') for s in row.states if s and s.phase == 'probing'"
+    sights = "sights=frozenset({Sight.STATES})"
+    judge = f"lambda row: next(({found}), None)"
+    text = f"MINE = Claim('mine', Kind.ALWAYS, '', {judge}, {sights})"
+    name = in_file(tmp_path, f"{text}\n")
+    words = ["check", "bully", "--crashes", "1", "--no-needs", "--claim", name, "--json"]
+    ended = [electorate(*words, "--engine", engine) for engine in ("python", "numba")]
+    assert [ran.code for ran in ended] == [1, 1]
+    steps = [ran.object["violations"][0]["steps"] for ran in ended]
+    assert steps[0] == steps[1] > 1
