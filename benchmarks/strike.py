@@ -12,6 +12,7 @@ from electorate.claims import CLAIMS, Claim, Following, Kind, Row
 from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
 from electorate.core import Members
+from electorate.trace import Setting
 
 
 class Goal(NamedTuple):
@@ -24,8 +25,10 @@ class Goal(NamedTuple):
     def of(cls, name: str, nodes: int) -> "Goal":
         """The goals of this protocol in its form; without any, that all follow one leader."""
         protocol = find(name)
-        protocol.verify_that_it_begins_by_itself()
-        members = Members.of(range(1, nodes + 1), protocol.kind.strongest)
+        ids = tuple(range(1, nodes + 1))
+        setting = Setting(protocol.spelled(), ids, strongest=protocol.kind.strongest)
+        protocol.verify_that_it_begins_by_itself(protocol.machine(setting))
+        members = setting.members()
         promised = [CLAIMS[each] for each in protocol.kind.promised(protocol.form)]
         goals = tuple(claim for claim in promised if claim.kind is Kind.GOAL)
         return cls(members, goals or (CLAIMS["A2"],))

@@ -34,6 +34,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Topic,
     Value,
 )
 from electorate.core.over import OverRules
@@ -125,6 +126,7 @@ class SharedWork(Over[Local]):
     inner_kind = Invitation
     messages = (Report, Order)
     timers = tuple(Timer(wait) for wait in Wait)
+    tells = frozenset({Topic.GROUPS})
     promises = ("A3", "A2")
     assumptions = (Assumption.BOUNDED_DELAY, Assumption.CLOSED_BOUNDS, Assumption.NO_PARTITION)
 

@@ -17,6 +17,6 @@ def asked(line: str, engine: str = "numba", states_max: int = 20_000_000) -> Ver
     options = parser.parse_args(shlex.split(line))
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
-    claims = check._claims(options.claim, protocol, model.setting.start)
     machine = protocol.machine(model.setting)
+    claims = check._claims(options.claim, protocol, machine, model.setting.start)
     return judged(machine, model, claims, states_max, engine=engine, tidy=False)

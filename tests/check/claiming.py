@@ -9,6 +9,7 @@ from electorate.core import NodeId
 from tests.check.probe import Probe
 
 STABLES, TIMERS = frozenset({Sight.STABLES}), frozenset({Sight.TIMERS})
+STATES, MESSAGES = frozenset({Sight.STATES}), frozenset({Sight.MESSAGES})
 
 
 def leaders(row: Row) -> dict[NodeId, NodeId | None]:

@@ -18,6 +18,7 @@ from electorate.core import (
     Effect,
     Event,
     Machine,
+    Message,
     NodeId,
     Received,
     SetTimer,
@@ -26,6 +27,7 @@ from electorate.core import (
     State,
     TimedOut,
     Viewed,
+    text_of,
 )
 from electorate.trace import Clock, Connections, Order
 from tests.check.place import Link, Mail, Node, Opinion, Place, Sends, Turns, sends
@@ -316,6 +318,17 @@ class Plain:
             frozenset(pair for pair in pairs if not self.joined(place, *pair)),
             stables if Sight.STABLES in wanted else (),
             timers if Sight.TIMERS in wanted else (),
+            tuple(node.state for node in nodes) if Sight.STATES in wanted else (),
+            self.on_the_way(place) if Sight.MESSAGES in wanted else (),
+        )
+
+    def on_the_way(self, place: Place) -> tuple[tuple[NodeId, NodeId, Message], ...]:
+        """All messages by receiver and sender: in the order of sending, if channels keep that."""
+        sent = [(m.sender, m.to, m.message) for m in place.mail]
+        if self.setting.order in (Order.BAG, Order.SET):
+            sent.sort(key=lambda each: text_of(each[2]))
+        return tuple(
+            each for to in self.ids for me in self.ids for each in sent if each[:2] == (me, to)
         )
 
     def remember(self, place: Place) -> None:

@@ -21,7 +21,14 @@ from tests.check.diary import Diary, DiaryState, Orders, diary_of
 from tests.check.snapshot import Snapshot, of_cluster, of_row
 
 NOTHING = Claim("nothing", Kind.ALWAYS, "nothing is claimed", lambda row: None)
-MODEL_FIELDS = ("detector", "detection", "notices_restarts", "atomic_turns", "atomic_sends", "mortal")
+MODEL_FIELDS = (
+    "detector",
+    "detection",
+    "notices_restarts",
+    "atomic_turns",
+    "atomic_sends",
+    "mortal",
+)
 
 Diaries = tuple[tuple[str, ...], ...]
 

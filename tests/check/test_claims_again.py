@@ -11,7 +11,7 @@ from electorate.core import Machine, NodeId, ProtocolError, Stable, Status
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Trace, is_consequence, script_of
-from tests.check.claiming import STABLES, TIMERS, fold_claim, step_claim
+from tests.check.claiming import MESSAGES, STABLES, STATES, TIMERS, fold_claim, step_claim
 from tests.check.drawn import Kept, drawn, drawn_watchers, same
 from tests.check.plain import EndlessTalk
 from tests.check.plain_moves import PlainMoves
@@ -30,6 +30,21 @@ def elects(row: Row) -> frozenset[NodeId]:
 
 def saved_mode(stable: Stable | None) -> int | None:
     return stable.mode if isinstance(stable, Kept) else None
+
+
+def changes_unseen(before: Row, after: Row) -> bool:
+    """Whether a state changes that looks the same to the application."""
+    nodes = zip(before.standings, after.standings, before.states, after.states, strict=True)
+    return any(old != new for seen, sees, old, new in nodes if seen == sees and seen and sees)
+
+
+def crowded(row: Row) -> list[object]:
+    """The messages in the first channel that holds two, in their order."""
+    for channel in sorted({sent[:2] for sent in row.messages}):
+        words = [message for *way, message in row.messages if tuple(way) == channel]
+        if len(words) > 1:
+            return [channel, *words]
+    return []
 
 
 DRAWN = [
@@ -61,6 +76,25 @@ DRAWN = [
         Fold((), lambda m, row: tuple(sorted({*m, *(tuple(sorted(t)) for t in row.timers)}))[-3:]),
         lambda row, m: len(m) > 2,
         sights=TIMERS,
+    ),
+    step_claim("nobody-changes-unseen", lambda a, b: changes_unseen(a, b), STATES),
+    step_claim(
+        "words-are-taken-from-one-channel",
+        lambda a, b: len({sent[:2] for sent in set(a.messages) - set(b.messages)}) > 1,
+        MESSAGES,
+    ),
+    fold_claim(
+        "few-words-are-ever-said",
+        Fold(frozenset(), lambda m, row: m | set(row.messages)),
+        lambda row, m: len(m) > 2,
+        sights=MESSAGES,
+    ),
+    Claim(
+        "no-two-words-wait-in-one-channel",
+        Kind.ALWAYS,
+        "a channel holds one message at most",
+        lambda row: Witness((), str(crowded(row))) if crowded(row) else None,
+        sights=MESSAGES,
     ),
     Claim(
         "timers-apart",
@@ -114,7 +148,7 @@ def test_who_follows_the_told_run_finds_the_claim_broken_at_its_end_and_not_befo
     for seed in range(90):
         machine, model = drawn_watchers(seed) if seed % 2 else drawn(seed)
         try:
-            verdict = check(machine, model, [*DRAWN, NOTHING], 600)
+            verdict = check(machine, model, [*DRAWN, NOTHING], 600, engine="python")
         except (ProtocolError, StartError):
             continue
         for violation in verdict.violations:

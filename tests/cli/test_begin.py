@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from electorate.cli.protocol import find
 from electorate.core import Members, ProtocolError, Request, Timing, Turns
 from electorate.protocols.bully import Bully
 from electorate.protocols.registry import REGISTRY
+from electorate.trace import Setting
 from tests.cli.run import Run
 
 COMMITS = ["two-phase", "three-phase", "three-phase-as-printed", "three-phase-ballots"]
@@ -38,26 +40,48 @@ def test_up_and_node_say_who_would_begin_a_transaction(
     assert not data.exists()
 
 
+def test_up_says_what_a_mandate_without_an_election_waits_for(electorate: Run) -> None:
+    ran = electorate("up", "--protocol", "mandate")
+    assert ran.code == 2
+    assert "asks for Name, and nobody can here: run it over an election" in one_line(ran.err)
+
+
+@pytest.mark.parametrize("name", ["two-phase", "mandate"])
 @pytest.mark.parametrize("command", ["check", "simulate"])
-def test_promises_are_not_said_to_hold_where_nothing_happens(electorate: Run, command: str) -> None:
-    ran = electorate(command, "two-phase", "--nodes", "2")
+def test_promises_are_not_said_to_hold_where_nothing_happens(
+    electorate: Run, command: str, name: str
+) -> None:
+    ran = electorate(command, name, "--nodes", "2")
     assert (ran.code, ran.out) == (2, "")
     assert "give --asks 1 or more" in one_line(ran.err)
 
 
+def test_a_mandate_begins_by_itself_over_an_election_or_with_a_leader_to_begin_with() -> None:
+    waits = find("mandate").machine(Setting("mandate", (1, 2, 3)))
+    assert waits.begins_by
+    told = Setting("mandate", (1, 2, 3), rules=("inner.first=1",))
+    assert not find("mandate").machine(told).begins_by
+    over = Setting("mandate-over-bully", (1, 2, 3))
+    assert not find("mandate-over-bully").machine(over).begins_by
+
+
 @pytest.mark.parametrize("more", [["--asks", "1"], ["--claim", "C1"]])
-@pytest.mark.parametrize("command", ["check", "simulate"])
-def test_whoever_asks_or_names_a_claim_is_answered(
-    electorate: Run, command: str, more: list[str]
-) -> None:
-    engine = ["--engine", "python"] if command == "check" else []
-    assert electorate(command, "two-phase", "--nodes", "2", *engine, *more).code == 0
+def test_whoever_asks_or_names_a_claim_is_answered(electorate: Run, more: list[str]) -> None:
+    words = ["two-phase", "--nodes", "2", "--engine", "python", *more]
+    assert electorate("check", *words).code != 2
+
+
+@pytest.mark.parametrize("name", ["two-phase", "three-phase", "mandate"])
+def test_the_first_to_ask_in_a_simulation_lets_it_begin(electorate: Run, name: str) -> None:
+    ran = electorate("simulate", name, "--asks", "1", "--seeds", "40", "--json")
+    assert (ran.code, ran.object["verdict"]) == (0, "holds")
 
 
 def test_an_ask_in_a_scenario_counts(electorate: Run, tmp_path: Path) -> None:
     scenario = tmp_path / "ask.toml"
     scenario.write_text("nodes = 3\n[faults]\nasks = 2\n", encoding="utf-8")
-    assert electorate("simulate", "two-phase", "--scenario", str(scenario)).code == 0
+    ran = electorate("simulate", "two-phase", "--scenario", str(scenario), "--seeds", "30")
+    assert ran.code == 0
 
 
 class Start(Request):

@@ -84,6 +84,7 @@ IN_DECLARATIONS: list[tuple[type[Machine[Any]], str]] = [
     (undeclared.HasDictState, "state_type is <class 'dict'>, which is not a kind of State"),
     (undeclared.HasOtherRules, "rules is Rules(), not a SpecialRules"),
     (undeclared.ForgetsConstructor, "its constructor does not call that of Machine"),
+    (undeclared.TellsInText, "tells is ('groups',), not a set of Topics"),
 ]
 
 
@@ -235,3 +236,16 @@ def test_a_view_that_cannot_be_believed_is_a_breach_in_every_sample(
     state = turns.boot(2, None).state
     with pytest.raises(ProtocolError):
         turns.view(state)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (undeclared.GrowsUnseen, "growing names 'round', which the state lacks"),
+        (undeclared.GrowsInText, "growing names 'stable', which is Stable() and no whole number"),
+    ],
+)
+def test_a_growing_number_is_in_the_state(kind: type[Machine[Any]], problem: str) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        turns_of(kind).boot(2, None)
+    assert problem in str(caught.value)

@@ -35,6 +35,18 @@ class Quiet(Machine[Any]):
         return Standing(Status.ELECTION)
 
 
+class GrowsUnseen(Quiet):
+    growing = ("round",)
+
+
+class GrowsInText(Quiet):
+    growing = ("stable",)
+
+
+class TellsInText(Quiet):
+    tells = ("groups",)  # type: ignore[assignment]
+
+
 class ForgetsComma(Quiet):
     messages = (Ping)  # type: ignore[assignment]  # fmt: skip
 

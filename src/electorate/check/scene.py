@@ -5,27 +5,51 @@ and millions of rows share a few thousand such scenes.
 """
 
 from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
 
-from electorate.check.column import Columns
 from electorate.check.column import Row as Codes
-from electorate.check.part import LocalCard, Pool
+from electorate.check.model import Model
+from electorate.check.part import Channel, ChannelCard, LocalCard, Pool
 from electorate.claims import Claim, Row, Sight
-from electorate.core import Stable, Standing
+from electorate.claims.claim import Sent, on_their_way
+from electorate.core import Machine, Message, NodeId, Stable, Standing, State
+from electorate.trace import Order
 
-Seen = tuple[Standing | None, Stable | None, frozenset[str]]
+Seen = tuple[Standing | None, Stable | None, frozenset[str], State | None]
+Mail = tuple[tuple[NodeId, Message], ...]
+"""The messages on one channel, each with its sender."""
+
+
+class Codebook(Protocol):
+    """What the codes of a row stand for."""
+
+    n: int
+    ids: tuple[NodeId, ...]
+    machine: Machine[Any]
+    model: Model
+    links: list[tuple[int, int]]
+    channels: Pool[Channel, ChannelCard]
+    channel_columns: list[tuple[int, int]]
+
+    def cut_links(self, row: Codes) -> int:
+        """The links that are cut, as bits."""
 
 
 class Scenes:
     """Turns rows of codes into what the claims that were asked for may see."""
 
     def __init__(
-        self, columns: Columns, cards: list[LocalCard], claims: Sequence[Claim] = ()
+        self, columns: Codebook, cards: list[LocalCard], claims: Sequence[Claim] = ()
     ) -> None:
         self._columns = columns
         self._cards = cards
         wanted = {sight for claim in claims for sight in claim.sights}
         self._stables = Sight.STABLES in wanted
         self._timers = Sight.TIMERS in wanted
+        self._states = Sight.STATES in wanted
+        self._messages = Sight.MESSAGES in wanted
+        self._mail: Pool[Mail, Mail] = Pool(lambda value: value)
+        self._mails: list[int] = []
         self._seen: Pool[Seen, Seen] = Pool(lambda value: value)
         self._sights: list[int] = []
         self._absent: dict[int, frozenset[tuple[int, int]]] = {}
@@ -44,26 +68,55 @@ class Scenes:
                 card.standing,
                 stable if self._stables else None,
                 armed if self._timers else frozenset(),
+                state if self._states else None,
             )
             self._sights.append(self._seen.code(seen))
         return self._sights[local]
 
     def key(self, codes: Codes) -> tuple[int, ...]:
         """The same for rows that are the same to every claim."""
-        sights = (self.sight(code) for code in codes[: self._columns.n])
-        return (*sights, self._columns.cut_links(codes))
+        columns = self._columns
+        sights = (self.sight(code) for code in codes[: columns.n])
+        seen = (*sights, columns.cut_links(codes))
+        if not self._messages:
+            return seen
+        return (*seen, *(self.mail(codes[column]) for column, _ in columns.channel_columns))
 
     def row(self, key: tuple[int, ...]) -> Row:
         """What a claim is shown."""
-        *sights, cut = key
-        standings, stables, timers = zip(*(self._seen.cards[s] for s in sights), strict=True)
+        n = self._columns.n
+        cut, mails = key[n], key[n + 1 :]
+        seen = (self._seen.cards[sight] for sight in key[:n])
+        standings, stables, timers, states = zip(*seen, strict=True)
         return Row(
             self._columns.machine.members,
             standings,
             self._absent_links(cut),
             stables if self._stables else (),
             timers if self._timers else (),
+            states if self._states else (),
+            self._sent(mails),
         )
+
+    def mail(self, channel: int) -> int:
+        """The code of the messages on a channel with this code, however old they are."""
+        cards = self._columns.channels.cards
+        while len(self._mails) <= channel:
+            items = cards[len(self._mails)].value
+            self._mails.append(self._mail.code(tuple((i.sender, i.message) for i in items)))
+        return self._mails[channel]
+
+    def _sent(self, mails: Sequence[int]) -> tuple[Sent, ...]:
+        """What is on its way by the codes of all channels' messages."""
+        ids, columns = self._columns.ids, self._columns.channel_columns
+        receivers = (ids[place] for _, place in columns)
+        sent = (
+            (sender, to, message)
+            for to, mail in zip(receivers, mails, strict=False)
+            for sender, message in self._mail.cards[mail]
+        )
+        in_order = self._columns.model.setting.order in (Order.FIFO, Order.GLOBAL)
+        return on_their_way(sent, in_order=in_order)
 
     def _absent_links(self, cut: int) -> frozenset[tuple[int, int]]:
         if cut not in self._absent:

@@ -1,6 +1,6 @@
 """Claims: the specifications as named predicates that return a witness, not a bool."""
 
-from electorate.claims.claim import Claim, Fold, Following, Kind, Row, Sight, Witness
+from electorate.claims.claim import Claim, Fold, Following, Kind, Premise, Row, Sight, Witness
 from electorate.claims.commit import CLAIMS as COMMIT_CLAIMS
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
 from electorate.claims.group import CLAIMS as GROUP_CLAIMS
@@ -15,4 +15,4 @@ CLAIMS: dict[str, Claim] = {
     **MANDATE_CLAIMS,
 }
 
-__all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Row", "Sight", "Witness"]
+__all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Premise", "Row", "Sight", "Witness"]

@@ -1,10 +1,27 @@
 """What a claim is: a property of what can be seen of a run, or the beliefs that break it."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from electorate.core import Members, NodeId, Stable, Standing, Status, Value
+from msgspec.structs import replace
+
+from electorate.core import (
+    Machine,
+    Members,
+    Message,
+    NodeId,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Topic,
+    Value,
+    text_of,
+)
+
+Sent = tuple[NodeId, NodeId, Message]
+"""Sender, receiver and message."""
 
 
 class Row(Value):
@@ -18,6 +35,19 @@ class Row(Value):
     """What each node has saved; only for claims that ask for it."""
     timers: tuple[frozenset[str], ...] = ()
     """The timers that are armed at each node; only for claims that ask for it."""
+    states: tuple[State | None, ...] = ()
+    """The whole state of each node, None if it is down; only for claims that ask for it."""
+    messages: tuple[Sent, ...] = ()
+    """Sender, receiver and message of all that is on its way; only for claims that ask for it.
+
+    Ordered by receiver, then by sender, then by when it was sent; where channels keep no order,
+    those of one channel by what they say.
+    """
+
+    def only(self, sights: "frozenset[Sight]") -> "Row":
+        """The row without what is not among these sights."""
+        hidden = [sight for sight in Sight if sight not in sights and getattr(self, sight)]
+        return replace(self, **dict.fromkeys(hidden, ())) if hidden else self
 
     def live(self) -> Iterator[tuple[NodeId, Standing]]:
         """The nodes that are up, in order of id, with what they believe."""
@@ -34,11 +64,23 @@ class Row(Value):
         return (min(one, other), max(one, other)) not in self.absent
 
 
+def on_their_way(messages: Iterable[Sent], *, in_order: bool) -> tuple[Sent, ...]:
+    """Messages as a row has them; `in_order` if channels keep the order of sending."""
+
+    def place(sent: Sent) -> tuple[NodeId, NodeId, str]:
+        sender, to, message = sent
+        return to, sender, "" if in_order else text_of(message)
+
+    return tuple(sorted(messages, key=place))
+
+
 class Sight(StrEnum):
     """What a claim may ask to see besides standings and links."""
 
     STABLES = "stables"
     TIMERS = "timers"
+    STATES = "states"
+    MESSAGES = "messages"
 
 
 class Witness(Value):
@@ -90,6 +132,18 @@ class Fold(NamedTuple):
     then: Callable[[Any, Row], Hashable]
 
 
+class Premise(NamedTuple):
+    """What must be seen in some row for a claim to say anything at all."""
+
+    text: str
+    """What is said if no row shows it: `not once were two nodes normal`."""
+    is_met: Callable[[Row], bool]
+
+    def __call__(self, row: Row) -> bool:
+        """Whether this row shows it."""
+        return self.is_met(row)
+
+
 class Claim(NamedTuple):
     """A named property.
 
@@ -103,11 +157,35 @@ class Claim(NamedTuple):
     judge: Callable[..., Witness | None]
     fold: Fold | None = None
     sights: frozenset[Sight] = frozenset()
+    premise: Premise | None = None
+    """None if it says something of any row with a live node in it."""
+    about: frozenset[Topic] = frozenset()
+    """What standings have to tell of for it to mean anything."""
+    misreads: frozenset[Topic] = frozenset()
+    """What it would take for something else where standings tell of it."""
 
     @property
     def looks_back(self) -> bool:
         """Whether it goes by more of a run than one row."""
         return self.fold is not None or self.kind is Kind.STEP
+
+    def misfit(self, machine: Machine[Any]) -> str | None:
+        """Why it means nothing for this machine, in words; None if it fits."""
+        missing = sorted(self.about - machine.tells)
+        if missing:
+            return f"{self.name} is about {missing[0]}, of which it tells nothing"
+        mistaken = sorted(self.misreads & machine.tells)
+        if mistaken:
+            return f"{self.name} would misread its {mistaken[0]}"
+        return None
+
+
+def somebody_leads(row: Row) -> bool:
+    """Whether a node at work considers itself leader."""
+    return any(standing.leader == node for node, standing in row.normal())
+
+
+LED = Premise("not once did anybody lead", somebody_leads)
 
 
 class Following:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from electorate.claims.claim import Claim, Fold, Kind, Row, Sight, Witness
-from electorate.core import Decision, NodeId, Stage, Wants
+from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witness
+from electorate.core import Decision, NodeId, Stage, Topic, Wants
 
 
 def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
@@ -71,8 +71,13 @@ def whoever_has_a_leader_decides(row: Row) -> Witness | None:
 
 def a_majority_with_a_leader_decides(row: Row) -> Witness | None:
     """C5: the same, if they are a majority of all who vote."""
+    return _doubt(row, _majority(row))
+
+
+def _majority(row: Row) -> int:
+    """How many voters are one."""
     voters = len(row.members.ids) - 1
-    return _doubt(row, voters // 2 + 1)
+    return voters // 2 + 1
 
 
 def _doubt(row: Row, least: int) -> Witness | None:
@@ -131,7 +136,43 @@ def nobody_forgets_too_early(row: Row, memory: frozenset[NodeId]) -> Witness | N
     return None
 
 
+def _many_have_decided(row: Row, least: int) -> bool:
+    return sum(stage.is_final for _, stage in stages(row)) >= least
+
+
+def _somebody_has_committed(row: Row) -> bool:
+    return any(stage is Stage.COMMITTED for _, stage in stages(row))
+
+
+def _is_led(row: Row, least: int) -> bool:
+    """Whether so many voters and their leader have more to do than to wait for a beginning."""
+    for company in companies(row):
+        voters = sum(not view.coordinates for view in company.values())
+        begun = any(view.state is not Stage.WORKING for view in company.values())
+        if begun and voters >= least:
+            return True
+    return False
+
+
+def _somebody_is_done(row: Row) -> bool:
+    return any(isinstance(view, Decision) and view.over for _, view in row.live())
+
+
+TWO_DECIDED = Premise("not once had two nodes decided", lambda row: _many_have_decided(row, 2))
+DECIDED = Premise("not once had anybody decided", lambda row: _many_have_decided(row, 1))
+COMMITTED = Premise("not once had anybody committed", _somebody_has_committed)
+COMPANY = Premise(
+    "once the transaction had begun, all who reach each other never followed one of them",
+    lambda row: _is_led(row, 0),
+)
+MAJORITY = Premise(
+    "once the transaction had begun, no majority that reaches each other followed one of them",
+    lambda row: _is_led(row, _majority(row)),
+)
+OVER = Premise("not once did anybody take the transaction to be over", _somebody_is_done)
+
 LOGS = frozenset({Sight.STABLES})
+DECISIONS = frozenset({Topic.DECISIONS})
 
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
@@ -142,6 +183,8 @@ CLAIMS: dict[str, Claim] = {
             "nobody commits while another aborts",
             nobody_commits_while_another_aborts,
             sights=LOGS,
+            premise=TWO_DECIDED,
+            about=DECISIONS,
         ),
         Claim(
             "C2",
@@ -149,13 +192,25 @@ CLAIMS: dict[str, Claim] = {
             "somebody commits only if all have voted yes",
             whoever_commits_has_the_votes_of_all,
             sights=LOGS,
+            premise=COMMITTED,
+            about=DECISIONS,
         ),
-        Claim("C3", Kind.STEP, "a decision never changes", a_decision_never_changes, sights=LOGS),
+        Claim(
+            "C3",
+            Kind.STEP,
+            "a decision never changes",
+            a_decision_never_changes,
+            sights=LOGS,
+            premise=DECIDED,
+            about=DECISIONS,
+        ),
         Claim(
             "C4",
             Kind.GOAL,
             "once nothing fails any more, all who reach each other and follow one of them decide",
             whoever_has_a_leader_decides,
+            premise=COMPANY,
+            about=DECISIONS,
         ),
         Claim(
             "C5",
@@ -163,6 +218,8 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, a majority that reaches each other and follows one of "
             "them decides",
             a_majority_with_a_leader_decides,
+            premise=MAJORITY,
+            about=DECISIONS,
         ),
         Claim(
             "C6",
@@ -171,6 +228,8 @@ CLAIMS: dict[str, Claim] = {
             nobody_aborts_unless_somebody_refuses,
             Fold(frozenset(), first_abort),
             LOGS,
+            DECIDED,
+            DECISIONS,
         ),
         Claim(
             "C7",
@@ -179,6 +238,8 @@ CLAIMS: dict[str, Claim] = {
             nobody_forgets_too_early,
             Fold(frozenset(), who_has_applied),
             LOGS,
+            OVER,
+            DECISIONS,
         ),
     )
 }

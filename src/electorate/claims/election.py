@@ -9,8 +9,18 @@ highest attribute, and election terminates.
 from itertools import combinations
 from typing import NamedTuple
 
-from electorate.claims.claim import Claim, Fold, Kind, Row, Witness, belief, unsettled
-from electorate.core import NodeId, Status, text_of
+from electorate.claims.claim import (
+    LED,
+    Claim,
+    Fold,
+    Kind,
+    Premise,
+    Row,
+    Witness,
+    belief,
+    unsettled,
+)
+from electorate.core import NodeId, Standing, Status, text_of
 
 Nodes = frozenset[NodeId]
 
@@ -61,6 +71,11 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
     return Witness(leaders, " and ".join(map(str, leaders)) + " each consider themselves leader")
 
 
+def _enters(standing: Standing) -> bool:
+    """Whether a node is in an election."""
+    return standing.status is not Status.NORMAL or standing.leader is None
+
+
 class Starts(NamedTuple):
     """The elections of a run that have begun and not ended."""
 
@@ -76,8 +91,7 @@ class Starts(NamedTuple):
         since = {node: before | elected for node, before in self.open}
         still: set[tuple[NodeId, Nodes]] = set()
         for node, standing in row.live():
-            enters = standing.status is not Status.NORMAL or standing.leader is None
-            if enters or (node in since and standing.leader not in since[node]):
+            if _enters(standing) or (node in since and standing.leader not in since[node]):
                 still.add((node, since.get(node, frozenset())))
         return Starts(leading, frozenset(still))
 
@@ -94,36 +108,65 @@ def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
     return None
 
 
+def _two_of_one_group(row: Row) -> bool:
+    groups = [standing.group for _, standing in row.normal()]
+    return len(set(groups)) < len(groups)
+
+
+TWO_NORMAL = Premise("not once were two nodes normal", lambda row: sum(1 for _ in row.normal()) > 1)
+TWO_OF_ONE_GROUP = Premise("not once were two nodes of one group normal", _two_of_one_group)
+FOLLOWED = Premise(
+    "not once did anybody follow a leader",
+    lambda row: any(view.leader is not None for _, view in row.live()),
+)
+ENTERED = Premise(
+    "not once was anybody in an election", lambda row: any(_enters(view) for _, view in row.live())
+)
+
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
     for claim in (
-        Claim("A1", Kind.ALWAYS, "any two normal nodes agree on the leader", normal_nodes_agree),
+        Claim(
+            "A1",
+            Kind.ALWAYS,
+            "any two normal nodes agree on the leader",
+            normal_nodes_agree,
+            premise=TWO_NORMAL,
+        ),
         Claim(
             "A2",
             Kind.GOAL,
             "once nothing fails any more, every live node ends normal with the same live leader",
             live_nodes_follow_one_live_leader,
+            premise=LED,
         ),
         Claim(
             "A3",
             Kind.ALWAYS,
             "any two normal nodes of one group agree on the leader",
             normal_nodes_of_one_group_agree,
+            premise=TWO_OF_ONE_GROUP,
         ),
         Claim(
             "S1",
             Kind.ALWAYS,
             "whoever believes in a leader believes in the strongest live node",
             leader_is_the_strongest_live_node,
+            premise=FOLLOWED,
         ),
         Claim(
-            "S2", Kind.ALWAYS, "at most one node considers itself leader", at_most_one_node_leads
+            "S2",
+            Kind.ALWAYS,
+            "at most one node considers itself leader",
+            at_most_one_node_leads,
+            premise=LED,
         ),
         Claim(
             "S3",
             Kind.GOAL,
             "once nothing fails any more, every live node ends normal and follows the strongest",
             live_nodes_follow_the_strongest,
+            premise=LED,
         ),
         Claim(
             "L1",
@@ -132,6 +175,7 @@ CLAIMS: dict[str, Claim] = {
             "was elected since",
             every_start_is_answered,
             Fold(Starts(), Starts.then),
+            premise=ENTERED,
         ),
     )
 }

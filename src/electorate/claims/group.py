@@ -10,9 +10,19 @@ count as one group.
 
 from typing import NamedTuple
 
-from electorate.claims.claim import Claim, Fold, Kind, Row, Witness, belief, unsettled
+from electorate.claims.claim import (
+    LED,
+    Claim,
+    Fold,
+    Kind,
+    Premise,
+    Row,
+    Witness,
+    belief,
+    unsettled,
+)
 from electorate.claims.connectivity import Connectivity
-from electorate.core import NodeId, Standing, text_of
+from electorate.core import NodeId, Standing, Topic, text_of
 
 Number = tuple[int, ...]
 """What a group is known by."""
@@ -122,6 +132,7 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, live nodes that are all linked to each other end as one "
             "group, which one of them leads",
             linked_nodes_form_one_group,
+            premise=LED,
         ),
         Claim(
             "A4p",
@@ -129,6 +140,7 @@ CLAIMS: dict[str, Claim] = {
             "A4': once nothing fails any more, every live node ends in the group of a leader that "
             "it can reach, and there are no more groups than a minimum clique cover has cliques",
             nodes_are_in_few_groups_of_leaders_in_reach,
+            premise=LED,
         ),
         Claim(
             "S4",
@@ -136,6 +148,10 @@ CLAIMS: dict[str, Claim] = {
             "every node at work is in exactly one group, and group numbers are never reused",
             group_numbers_are_never_reused,
             Fold(Ledger(), Ledger.then),
+            premise=Premise(
+                "not once did anybody lead a group", lambda row: bool(Ledger().then(row).led)
+            ),
+            about=frozenset({Topic.GROUPS}),
         ),
     )
 }

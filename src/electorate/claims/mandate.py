@@ -8,8 +8,8 @@ oneself, whose epoch is the token that is claimed.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from electorate.claims.claim import Claim, Fold, Kind, Row, Sight, Witness
-from electorate.core import NodeId, Standing, Value
+from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witness
+from electorate.core import NodeId, Standing, Topic, Value
 
 
 class Term(Value):
@@ -126,16 +126,22 @@ def somebody_is_in_office(row: Row) -> Witness | None:
     A majority of the newest list that is known in its reach, and of the one before if that is not
     decided.
     """
-    live = [node for node, _ in row.live()]
     if any(standing.leader == holder for holder, standing in row.live()):
         return None
+    for node in _able(row):
+        return Witness((node,), f"{node} reaches a majority, and nobody is in office")
+    return None
+
+
+def _able(row: Row) -> Iterator[NodeId]:
+    """The nodes that may lead and reach a majority."""
+    live = [node for node, _ in row.live()]
     for node in live:
         reached = {other for other in live if other == node or row.linked(node, other)}
         lists = _newest(row, reached)
         is_able = not _is_witness(row, node) and node in lists[-1]
         if is_able and all(2 * len(reached & {*members}) > len(members) for members in lists):
-            return Witness((node,), f"{node} reaches a majority, and nobody is in office")
-    return None
+            yield node
 
 
 Lists = tuple[tuple[NodeId, ...], tuple[NodeId, ...]]
@@ -194,6 +200,25 @@ def _is_witness(row: Row, node: NodeId) -> bool:
     return any(row.members.attributes) and row.members.rank(node)[0] == 0
 
 
+def _a_claim_led_to_office(row: Row) -> bool:
+    return not set(holders(row)).isdisjoint(_claims(row))
+
+
+def _a_holder_reaches_another(row: Row) -> bool:
+    return any(len([*_members_in_reach(row, holder)]) > 1 for holder, _ in holders(row))
+
+
+IN_OFFICE = Premise("not once was anybody in office", lambda row: any(True for _ in holders(row)))
+CLAIMED = Premise(
+    "not once was anybody in office with a token that it had claimed", _a_claim_led_to_office
+)
+ABLE = Premise(
+    "not once did a node that may lead reach a majority", lambda row: any(True for _ in _able(row))
+)
+IN_REACH = Premise("not once did anybody in office reach another member", _a_holder_reaches_another)
+
+TERMS = frozenset({Topic.TERMS})
+
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
     for claim in (
@@ -203,6 +228,8 @@ CLAIMS: dict[str, Claim] = {
             "no token is entered twice",
             no_token_is_entered_twice,
             Fold(Entries(), _entered),
+            premise=IN_OFFICE,
+            about=TERMS,
         ),
         Claim(
             "M2",
@@ -211,6 +238,8 @@ CLAIMS: dict[str, Claim] = {
             tokens_exceed_those_before_their_claim,
             Fold(Order(), _ordered),
             frozenset({Sight.STABLES}),
+            CLAIMED,
+            TERMS,
         ),
         Claim(
             "M3",
@@ -218,6 +247,8 @@ CLAIMS: dict[str, Claim] = {
             "no two nodes are in office at once, and terms follow one another in token order",
             one_term_at_a_time,
             Fold(0, _highest),
+            premise=IN_OFFICE,
+            about=TERMS,
         ),
         Claim(
             "M4",
@@ -225,6 +256,8 @@ CLAIMS: dict[str, Claim] = {
             "a term that has run out never comes back",
             no_term_comes_back,
             Fold(Entries(), _entered),
+            premise=IN_OFFICE,
+            about=TERMS,
         ),
         Claim(
             "M5",
@@ -232,6 +265,8 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, and if a node reaches a majority, somebody is in office",
             somebody_is_in_office,
             sights=frozenset({Sight.STABLES}),
+            premise=ABLE,
+            about=TERMS,
         ),
         Claim(
             "M6",
@@ -239,6 +274,8 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, no change of members is undecided in reach of the holder",
             the_members_are_decided,
             sights=frozenset({Sight.STABLES}),
+            premise=IN_OFFICE,
+            about=TERMS,
         ),
         Claim(
             "M7",
@@ -246,6 +283,8 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, whoever is in office is known to all whom it reaches",
             the_holder_is_known,
             sights=frozenset({Sight.STABLES}),
+            premise=IN_REACH,
+            about=TERMS,
         ),
     )
 }

@@ -7,8 +7,8 @@ names no group is taken to see everybody who is up.
 
 from itertools import combinations
 
-from electorate.claims.claim import Claim, Kind, Row, Witness, belief
-from electorate.core import NodeId, Standing, Status
+from electorate.claims.claim import LED, Claim, Kind, Premise, Row, Witness, belief
+from electorate.core import NodeId, Standing, Status, Topic
 
 
 def nodes_that_see_each_other_agree(row: Row) -> Witness | None:
@@ -43,6 +43,14 @@ def _sees(standing: Standing, node: NodeId) -> bool:
     return standing.group is None or node in standing.group
 
 
+def _two_see_each_other(row: Row) -> bool:
+    pairs = combinations(row.normal(), 2)
+    return any(_sees(at_i, j) and _sees(at_j, i) for (i, at_i), (j, at_j) in pairs)
+
+
+# Where a group is a number, whom a node sees cannot be told from it.
+NUMBERED = frozenset({Topic.GROUPS})
+
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
     for claim in (
@@ -51,6 +59,8 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "any two normal nodes that see each other agree on the leader",
             nodes_that_see_each_other_agree,
+            premise=Premise("not once did two normal nodes see each other", _two_see_each_other),
+            misreads=NUMBERED,
         ),
         Claim(
             "P2",
@@ -58,6 +68,8 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, every live node follows a live leader that it sees, "
             "and agrees with all that it sees",
             live_nodes_follow_whom_they_see,
+            premise=LED,
+            misreads=NUMBERED,
         ),
     )
 }

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -16,12 +17,14 @@ from electorate.check.model import Budget
 from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
-from electorate.claims import CLAIMS, Claim
+from electorate.claims import Claim, Sight
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
+from electorate.core import Machine
+from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.trace import Start, script_of
 
 NAME = "check"
@@ -35,6 +38,7 @@ EXAMPLES = """examples:
   electorate check two-phase --asks 1 --crashes 1 --rule inner.first=1 --claim C4 --ways
   electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4
   electorate check examples/chang_roberts.py:ChangRoberts --from boot --json
+  electorate check bully --crashes 1 --claim A1 --claim examples/claims.py:NOBODY_SWITCHES_AT_WORK
 
 exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown, or they hold
 only within bounds that cut the search (0 with --accept-bounds)"""
@@ -74,10 +78,15 @@ def run(options: argparse.Namespace) -> int:
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
     machine = protocol.machine(model.setting)
-    claims = _claims(options.claim, protocol, model.setting.start)
+    claims = _claims(options.claim, protocol, machine, model.setting.start)
     if not options.claim:
-        protocol.verify_that_somebody_asks(model.budget.asks)
+        protocol.verify_that_somebody_asks(machine, model.budget.asks)
     engine = options.engine or default_engine()
+    if any(Sight.MESSAGES in claim.sights for claim in claims):
+        # What commutes, and what the tables leave out, can be seen among the messages.
+        if options.engine == "numba":
+            raise UsageError("a claim that sees messages is judged by --engine python")
+        engine, model = "python", msgspec.structs.replace(model, reduced=False)
     with _progress() as report:
         try:
             verdict = check(
@@ -101,13 +110,15 @@ def run(options: argparse.Namespace) -> int:
         except (EngineMissing, ModelError) as error:
             raise UsageError(str(error)) from None
 
+    named = {claim.name: claim for claim in claims}
+
     def needs_of(claim: str, spent: Budget) -> Iterator[Need]:
         with _progress() as report:
-            yield from needs(machine, model, CLAIMS[claim], spent, verdict.states, engine, report)
+            yield from needs(machine, model, named[claim], spent, verdict.states, engine, report)
 
     # Whoever has interrupted the search does not want to wait for another.
     asked = None if options.no_needs or verdict.reason == INTERRUPTED else needs_of
-    finding = Finding(verdict, protocol.name, machine, model, engine, asked)
+    finding = Finding(verdict, protocol.name, machine, model, engine, asked, claims)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     elif options.script:
@@ -124,18 +135,22 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_CODES[verdict.result]
 
 
-def _claims(names: list[str] | None, protocol: Protocol, start: Start) -> list[Claim]:
+def _claims(
+    names: list[str] | None, protocol: Protocol, machine: Machine[Any], start: Start
+) -> list[Claim]:
     promised = protocol.kind.promised(protocol.form)
-    if start is Start.ANY:
-        # Anything may be broken where anything may be: only goals make sense from there.
-        promised = tuple(name for name in promised if not CLAIMS[name].kind.is_safety)
-    wanted = dict.fromkeys(names or promised)
-    unknown = [name for name in wanted if name not in CLAIMS]
-    if unknown:
-        raise UsageError(f"no claim {unknown[0]!r}; known are {', '.join(CLAIMS)}")
-    if not wanted:
+    if not (names or promised):
         raise UsageError(f"{protocol.name} promises nothing; name a claim with --claim")
-    return [CLAIMS[name] for name in wanted]
+    try:
+        claims = list(claims_of(machine, names or promised))
+    except UnknownClaim as error:
+        raise UsageError(f"{protocol.name}: {error}") from None
+    if start is Start.ANY and not names:
+        # Anything may be broken where anything may be: only goals make sense from there.
+        claims = [claim for claim in claims if not claim.kind.is_safety]
+        if not claims:
+            raise UsageError(f"{protocol.name} promises no goal; name a claim with --claim")
+    return claims
 
 
 @contextmanager

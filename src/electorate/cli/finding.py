@@ -10,7 +10,7 @@ from electorate.check.memory import text_of
 from electorate.check.need import Need
 from electorate.check.progress import Effort
 from electorate.check.verdict import Way, budget_object
-from electorate.claims import CLAIMS
+from electorate.claims import CLAIMS, Claim
 from electorate.cli.counterexample import Counterexample
 from electorate.cli.retell import retold
 from electorate.core import Machine
@@ -34,7 +34,9 @@ class Finding:
         model: Model,
         engine: str,
         needs_of: NeedsOf | None = None,
+        claims: Iterable[Claim] = (),
     ) -> None:
+        self._claims = CLAIMS | {claim.name: claim for claim in claims}
         self.engine = engine
         self._needs_of = needs_of
         self.verdict = verdict
@@ -129,7 +131,8 @@ class Finding:
         if verdict.reason is not None and verdict.result is Result.UNKNOWN:
             lines.append(f"The verdict is {verdict.result}: {verdict.reason}.")
         lines += [
-            f"  {name} {result}: {CLAIMS[name].text}" for name, result in verdict.claims.items()
+            f"  {name} {result}: {self._claims[name].text}"
+            for name, result in verdict.claims.items()
         ]
         if verdict.liveness is not None:
             lines.append(f"  liveness: {verdict.liveness}{self._tau_text()}")

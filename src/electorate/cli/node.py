@@ -94,11 +94,12 @@ def run(options: argparse.Namespace) -> int:
         _die_with_parent()
     logging.basicConfig(level=logging.WARNING, format="electorate: %(message)s", stream=sys.stderr)
     protocol = find(options.protocol, options.form)
-    protocol.verify_that_it_begins_by_itself()
     config = _config(options, protocol.spelled(), protocol.kind.strongest)
+    machine = protocol.machine(config.setting)
+    protocol.verify_that_it_begins_by_itself(machine)
     reporter = _Reporter(options.id)
     try:
-        thread = NodeThread(config, protocol.machine(config.setting), reporter.changed)
+        thread = NodeThread(config, machine, reporter.changed)
     except (StoreError, OSError) as error:
         raise UsageError(f"node {options.id}: {error}") from None
     if thread.node.store.first_start:

@@ -2,22 +2,19 @@
 
 import argparse
 import difflib
-import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
-from electorate.core import Foremost, Machine, NodeId, Over, Rules
+from electorate.core import Foremost, Machine, NodeId, Over, Rules, Topic
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 from electorate.trace.graph import NODES_MAX, Links, graph_of
+from electorate.trace.source import SourceError, failure, loaded
 
 GROUP = "electorate.protocols"
 NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
@@ -47,27 +44,35 @@ class Protocol(NamedTuple):
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from None
 
-    @property
-    def waits_for(self) -> str | None:
-        """What somebody has to ask for before anything happens, if so, as the user is told it."""
-        words = " or ".join(request.__name__ for request in self.kind.begins_by)
-        return f"{self.name} does nothing before somebody asks for {words}" if words else None
-
-    def verify_that_it_begins_by_itself(self) -> None:
+    def verify_that_it_begins_by_itself(self, machine: Machine[Any]) -> None:
         """Where nobody can ask for anything, a machine that has to be asked would wait for ever."""
-        if self.waits_for is not None:
-            raise UsageError(
-                f"{self.waits_for}, and nobody can here: `electorate bank` and `electorate tx "
-                f"serve` run transactions, `electorate check {self.name} --asks 1` searches one"
+        waits = self._waits_for(machine)
+        if waits is None:
+            return
+        advice = f"run it over an election, as in {self.name}{OVER}bully"
+        if Topic.DECISIONS in machine.tells:
+            advice = (
+                "`electorate bank` and `electorate tx serve` run transactions, "
+                f"`electorate check {self.name} --asks 1` searches one"
             )
+        raise UsageError(f"{waits}, and nobody can here: {advice}")
 
-    def verify_that_somebody_asks(self, asks: int) -> None:
+    def verify_that_somebody_asks(self, machine: Machine[Any], asks: int) -> None:
         """Where nobody asks for anything, promises would be kept by doing nothing."""
-        if self.waits_for is not None and not asks:
+        waits = self._waits_for(machine)
+        if waits is not None and not asks:
             raise UsageError(
-                f"{self.waits_for}, and nobody does: give --asks 1 or more, or name with --claim "
+                f"{waits}, and nobody does: give --asks 1 or more, or name with --claim "
                 "what is to be judged all the same"
             )
+
+    def _waits_for(self, machine: Machine[Any]) -> str | None:
+        """What somebody has to ask for before anything happens, if so, as the user is told it."""
+        kinds = machine.begins_by
+        if isinstance(machine, Over) and kinds == machine.lift.requests:
+            kinds = machine.lift.inner.begins_by
+        words = " or ".join(request.__name__ for request in kinds)
+        return f"{self.name} does nothing before somebody asks for {words}" if words else None
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
@@ -106,7 +111,7 @@ def find(name: str, form: str | None = None) -> Protocol:
         near = difflib.get_close_matches(name, REGISTRY, 1)
         hint = f"did you mean {near[0]}?" if near else "known are " + ", ".join(REGISTRY)
         raise UsageError(f"no protocol {name!r}: {hint} (or give path.py:Class)")
-    module = _load_file(source) if source.endswith(".py") else _load_module(source)
+    module = _load(source)
     if not hasattr(module, class_name):
         raise UsageError(f"{source} has no class {class_name!r}")
     return _in_form(name, _machine_class(name, getattr(module, class_name)), form or "sound")
@@ -143,51 +148,15 @@ def _machine_class(name: str, found: object) -> type[Machine[Any]]:
     return found
 
 
-_loaded: dict[Path, tuple[bytes, ModuleType]] = {}
-"""Files that have been loaded, each with what was in it."""
-
-
-def _load_file(source: str) -> ModuleType:
-    """The module in a file; the same as before if the file is the same.
-
-    A file that was loaded twice would have two types of everything, and states of the one would
-    be strangers to the other.
-    """
-    path = Path(source)
-    if not path.is_file():
-        raise UsageError(f"no protocol file {source}")
-    content, known = path.read_bytes(), _loaded.get(path.resolve())
-    if known is not None and known[0] == content:
-        return known[1]
-    module = _execute(path, source)
-    _loaded[path.resolve()] = content, module
-    return module
-
-
-def _execute(path: Path, source: str) -> ModuleType:
-    name = f"electorate_protocol_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{source} cannot be loaded as Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+def _load(source: str) -> ModuleType:
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise _failed(f"{source} fails to load", error) from error
-    return module
-
-
-def _load_module(source: str) -> ModuleType:
-    try:
-        return importlib.import_module(source)
-    except (Exception, SystemExit) as error:
-        raise _failed(f"module {source} cannot be imported", error) from error
+        return loaded(source, "protocol")
+    except SourceError as error:
+        raise UsageError(str(error)) from error
 
 
 def _failed(what: str, error: BaseException) -> UsageError:
-    """Somebody else's file went wrong: said in one line."""
-    return UsageError(f"{what}: {type(error).__name__}: {' '.join(str(error).split())}")
+    return UsageError(failure(what, error))
 
 
 def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
@@ -256,8 +225,8 @@ def add_claim_argument(parser: argparse.ArgumentParser) -> None:
         "--claim",
         action="append",
         metavar="NAME",
-        help=f"{', '.join(CLAIMS)} (`protocols` says what each means); may be repeated; default: "
-        "the claims that the protocol promises",
+        help=f"{', '.join(CLAIMS)} (`protocols` says what each means), or path.py:NAME for one of "
+        "your own; may be repeated; default: the claims that the protocol promises",
     )
 
 

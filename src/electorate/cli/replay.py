@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from electorate.claims import CLAIMS, Kind
+from electorate.claims import Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import find
@@ -88,7 +88,7 @@ def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
     found = [
         (name, breach)
         for name, breach in replayed.breaches.items()
-        if breach.step > 0 and CLAIMS[name].kind is Kind.ALWAYS
+        if breach.step > 0 and breach.kind is Kind.ALWAYS
     ]
     return sorted(found, key=lambda item: item[1].step)
 
@@ -121,7 +121,7 @@ def _show(path: Path, replayed: Replay, rewrite: bool) -> None:
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
     for name, breach in replayed.breaches.items():
-        if CLAIMS[name].kind is Kind.GOAL:
+        if breach.kind is Kind.GOAL:
             print(f"  {name} is not reached at the end: {breach.witness.text}")
         else:
             print(f"  {name} is violated after step {breach.step}: {breach.witness.text}")

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from electorate.claims import CLAIMS, Kind
-from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
+from electorate.claims import Kind
+from electorate.cli.error import EXIT_UNKNOWN, UsageError
+from electorate.cli.fate import UNKNOWN, Fates
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
@@ -28,6 +29,7 @@ from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
 from electorate.simulate.digest import digest_of, fault_counts, in_T
 from electorate.simulate.fault import Ask
+from electorate.simulate.named import UnknownClaim
 from electorate.simulate.run import Result
 from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
 from electorate.simulate.start import StartError
@@ -42,10 +44,13 @@ EXAMPLES = """examples:
   electorate simulate bully --nodes 5 --seeds 10000
   electorate simulate bully-as-printed --seeds 2000 --claim A1 --script found.txt
   electorate simulate bully --delay lognormal:0.3T,0.8 --loss 0.01 --crashes 2 --recoveries 1
+  electorate simulate two-phase --asks 3 --seeds 500
+  electorate simulate bully --claim examples/claims.py:NOBODY_LEADS_TWICE --seeds 500
   electorate simulate bully --scenario examples/scenarios/wan.toml --seeds 500 --json
 
 delays: constant:1T, uniform:0..1T (default), lognormal:MEDIAN,SIGMA, pareto:SCALE,ALPHA
-exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 interrupted"""
+exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown: what a claim
+is about was never seen, or the runs were interrupted"""
 
 DIGEST_MAX = 60
 
@@ -106,14 +111,20 @@ def run(options: argparse.Namespace) -> int:
     """Simulate one seed or many, and say what came of it."""
     try:
         subject = _subject(options)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    try:
         bench = Bench(subject, kind_and_form)
         if not bench.judge.claims:
             raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
+        _verify_that_somebody_asks(subject, bench)
         if options.seeds is not None and (options.trace or options.verbose):
             raise UsageError("--trace and --verbose show a single seed: leave out --seeds")
         if options.seeds is None:
             return _run_one(options, subject, bench)
         return _run_many(options, subject, bench)
+    except UnknownClaim as error:
+        raise UsageError(f"{subject.protocol}: {error}") from None
     except (StartError, ValueError) as error:
         raise UsageError(str(error)) from None
 
@@ -145,11 +156,16 @@ def _subject(options: argparse.Namespace) -> Subject:
     changed["faults"] = replace(scenario.faults, **counts)
     scenario = replace(scenario, **changed)
     verify(scenario)
-    if not scenario.claims:
-        listed = sum(isinstance(fault, Ask) for fault in scenario.listed)
-        protocol.verify_that_somebody_asks(scenario.faults.asks + listed)
     attributes = attributes_of(options.attribute, scenario.ids)
     return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest, attributes)
+
+
+def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:
+    scenario = subject.scenario
+    if not scenario.claims:
+        listed = sum(isinstance(fault, Ask) for fault in scenario.listed)
+        asks = scenario.faults.asks + listed
+        find(subject.protocol).verify_that_somebody_asks(bench.machine, asks)
 
 
 # --- one seed ---
@@ -164,10 +180,10 @@ def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int
     _keep(options, bench, story)
     if options.svg and not story:
         draw(options.svg, result.trace, bench.machine, f"{_title(bench)}, seed {options.seed}")
-    verdicts = {claim.name: claim.name not in result.violations for claim in bench.judge.claims}
+    fates = Fates(bench, result.violations.keys(), result.seen, result.deliveries)
     elected = None if result.elected is None else in_T(result.elected, bench.setting.timing)
     if options.json:
-        found = _object(subject, bench, verdicts) | {
+        found = _object(subject, bench, fates) | {
             "seed": options.seed,
             "witness": story.witness if story else None,
             "deliveries": result.deliveries,
@@ -177,13 +193,13 @@ def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int
         }
         print(msgspec.json.encode(found).decode())
     else:
-        _show_one(options, bench, result, elected)
-        _show_story(story)
-    return EXIT_BROKEN if broken else EXIT_DONE
+        _show_one(options, bench, result, fates, elected)
+        _show_story(story, bench)
+    return fates.exit_code
 
 
 def _show_one(
-    options: argparse.Namespace, bench: Bench, result: Result, elected: float | None
+    options: argparse.Namespace, bench: Bench, result: Result, fates: Fates, elected: float | None
 ) -> None:
     timing = bench.setting.timing
     if options.verbose:
@@ -200,11 +216,13 @@ def _show_one(
     for claim in bench.judge.claims:
         found = result.violations.get(claim.name)
         at = f" at {in_T(found.at, timing)}T: {found.witness.text}" if found else f": {claim.text}"
-        print(f"  {claim.name} {'violated' if found else 'holds'}{at}")
+        print(f"  {claim.name} {fates.claims[claim.name]}{at}")
+    reached = elected is not None and bench.judge.goals
     print(
         f"  {result.deliveries:,} messages delivered"
-        + (f", goals reached {elected}T after the last fault" if elected is not None else "")
+        + (f", goals reached {elected}T after the last fault" if reached else "")
     )
+    _show_silence(fates)
 
 
 # --- many seeds ---
@@ -223,6 +241,7 @@ def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> in
     except Interrupted as error:
         swarmed, interrupted = error.swarmed, True
     seconds = time.monotonic() - begun
+    fates = Fates(bench, swarmed.broken.keys(), swarmed.seen, swarmed.deliveries)
     story: Story | None = None
     for claim, first in swarmed.first.items():
         if not interrupted:
@@ -230,17 +249,15 @@ def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> in
             _keep(options, bench, story)
             break
     if options.json:
-        found = _swarm_object(subject, bench, swarmed, seconds)
+        found = _swarm_object(subject, bench, swarmed, fates, seconds)
         found |= {"interrupted": interrupted, "script": story.script if story else None}
         if interrupted:
             found["verdict"] = "unknown"
         print(msgspec.json.encode(found).decode())
     else:
-        _show_swarm(bench, swarmed, seconds, interrupted)
-        _show_story(story)
-    if interrupted:
-        return EXIT_UNKNOWN
-    return EXIT_BROKEN if swarmed.broken else EXIT_DONE
+        _show_swarm(bench, swarmed, fates, seconds, interrupted)
+        _show_story(story, bench)
+    return EXIT_UNKNOWN if interrupted else fates.exit_code
 
 
 @contextmanager
@@ -273,10 +290,9 @@ def _elect_T(swarmed: Swarmed, bench: Bench) -> dict[str, float | None]:
 
 
 def _swarm_object(
-    subject: Subject, bench: Bench, swarmed: Swarmed, seconds: float
+    subject: Subject, bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float
 ) -> dict[str, Any]:
-    verdicts = {claim.name: claim.name not in swarmed.broken for claim in bench.judge.claims}
-    return _object(subject, bench, verdicts) | {
+    return _object(subject, bench, fates) | {
         "seeds": swarmed.seeds,
         "violations": {
             claim: {"seeds": count, "seed": first.seed, "witness": first.broken[claim]}
@@ -290,7 +306,9 @@ def _swarm_object(
     }
 
 
-def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: bool) -> None:
+def _show_swarm(
+    bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
+) -> None:
     end = ", interrupted" if interrupted else ""
     print(f"{_title(bench)}: {swarmed.seeds:,} {'seed' if swarmed.seeds == 1 else 'seeds'}{end}")
     for claim in bench.judge.claims:
@@ -302,13 +320,15 @@ def _show_swarm(bench: Bench, swarmed: Swarmed, seconds: float, interrupted: boo
                 f"{first.broken[claim.name]}"
             )
         else:
-            so_far = "has held so far" if interrupted else "holds"
+            so_far = "has held so far" if interrupted else fates.claims[claim.name]
             print(f"  {claim.name} {so_far}: {claim.text}")
     rate = swarmed.deliveries / max(seconds, 1e-9)
     print(f"  {swarmed.deliveries:,} deliveries in {seconds:.1f} s ({rate:,.0f}/s)")
     if any(claim.kind is Kind.GOAL for claim in bench.judge.claims):
         times = ", ".join(f"{name} {t}T" for name, t in _elect_T(swarmed, bench).items())
         print(f"  from the last fault until the goals were reached: {times}")
+    if not interrupted:
+        _show_silence(fates)
 
 
 # --- both ---
@@ -321,7 +341,7 @@ def _title(bench: Bench) -> str:
     return f"{setting.protocol}{rules}, {len(setting.ids)} nodes{links}"
 
 
-def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[str, Any]:
+def _object(subject: Subject, bench: Bench, fates: Fates) -> dict[str, Any]:
     return {
         "protocol": subject.protocol,
         "rules": bench.machine.rules.texts(),
@@ -329,9 +349,20 @@ def _object(subject: Subject, bench: Bench, verdicts: dict[str, bool]) -> dict[s
         "attributes": bench.setting.attributes,
         "graph": bench.setting.graph,
         "timing": bench.setting.clock,
-        "verdict": "holds" if all(verdicts.values()) else "violated",
-        "claims": {name: "holds" if holds else "violated" for name, holds in verdicts.items()},
+        "verdict": fates.verdict,
+        "reason": fates.reason,
+        "claims": fates.claims,
+        "unmet": fates.unmet,
+        "idle": fates.idle,
     }
+
+
+def _show_silence(fates: Fates) -> None:
+    """Say what was not seen, and so is not known."""
+    for kind, why in fates.idle.items():
+        print(f"  {kind}: asked for, and never happened: {why}")
+    if fates.verdict == UNKNOWN:
+        print(f"The verdict is unknown: {fates.reason}.")
 
 
 def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> None:
@@ -345,9 +376,8 @@ def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> Non
         draw(options.svg, story.trace, machine, _title(bench), marks)
 
 
-def _show_story(story: Story | None) -> None:
+def _show_story(story: Story | None, bench: Bench) -> None:
     if story:
-        print(
-            f"\nThe shortest run that was found for {story.claim} ({CLAIMS[story.claim].text}):\n"
-        )
+        texts = {claim.name: claim.text for claim in bench.judge.claims}
+        print(f"\nThe shortest run that was found for {story.claim} ({texts[story.claim]}):\n")
         print(story.script, end="")

@@ -21,6 +21,7 @@ from electorate.cli.keyboard import Keyboard
 from electorate.cli.member import Member
 from electorate.cli.node import add_timing_arguments, timing_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
+from electorate.trace import Setting
 
 NAME = "up"
 SUMMARY = "Run a cluster of node processes on this machine, to watch and to hurt."
@@ -103,9 +104,13 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Run the cluster until its time is over or somebody ends it."""
     protocol = find(options.protocol, options.form)
-    protocol.verify_that_it_begins_by_itself()
-    protocol.rules(options.rule)
-    attributes_of(options.attribute, range(1, options.nodes + 1))
+    ids = tuple(range(1, options.nodes + 1))
+    attributes = attributes_of(options.attribute, ids)
+    strongest = options.strongest or protocol.kind.strongest
+    setting = Setting(
+        protocol.spelled(), ids, tuple(options.rule), strongest, attributes=attributes
+    )
+    protocol.verify_that_it_begins_by_itself(protocol.machine(setting))
     command = _command(options)
     with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)

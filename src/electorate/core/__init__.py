@@ -7,7 +7,7 @@ from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.foremost import Foremost
 from electorate.core.growing import Ordinal, Serial
 from electorate.core.lift import Lift
-from electorate.core.machine import Assumption, Machine, Result, Timer
+from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
 from electorate.core.member import Members, Strongest
 from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
@@ -56,6 +56,7 @@ __all__ = [
     "TimedOut",
     "Timer",
     "Timing",
+    "Topic",
     "Turn",
     "Turns",
     "Value",

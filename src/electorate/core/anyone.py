@@ -50,6 +50,7 @@ class Anyone(Machine[AnyoneState]):
         super().__init__(members, timing, rules)
         if self.rules.first and self.rules.first not in members.ids:
             raise ValueError(f"{self.rules.first} is not a member")
+        self.begins_by = () if self.rules.first else (Name,)
 
     def boot(self, me: NodeId, stable: Stable | None) -> Result[AnyoneState]:
         return AnyoneState(me, Stable(), self.rules.first or None), []

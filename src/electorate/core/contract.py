@@ -3,13 +3,14 @@
 Each check raises a Breach whose text says what is wrong; the driver's port adds where it was.
 """
 
+from operator import attrgetter
 from typing import Any, get_origin
 
 from msgspec import Struct
 
 from electorate.core.codec import Codec
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
-from electorate.core.machine import Machine, Timer
+from electorate.core.machine import Machine, Timer, Topic
 from electorate.core.standing import Standing, Status
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
@@ -26,6 +27,7 @@ class Contract:
         self._verify_declarations()
         self._members = frozenset(machine.members.ids)
         self._timers = frozenset(timer.name for timer in machine.timers)
+        self._growing = {name: attrgetter(name) for name in machine.growing}
         self._hears = {node: machine.hears(node) for node in machine.members.ids}
         try:
             self._codec = Codec(machine)
@@ -89,6 +91,8 @@ class Contract:
         strangers = set(machine.begins_by) - set(machine.requests)
         if strangers:
             raise Breach(f"begins_by has {strangers!r}, which are not declared as requests")
+        if not all(isinstance(topic, Topic) for topic in machine.tells):
+            raise Breach(f"tells is {machine.tells!r}, not a set of Topics")
         timers = machine.timers
         if not (isinstance(timers, tuple) and all(isinstance(t, Timer) for t in timers)):
             raise Breach(f"timers is {timers!r}, not a tuple of Timers")
@@ -108,7 +112,17 @@ class Contract:
             raise Breach(f"returned a state of node {state.me!r} for node {me}")
         _verify_hash(state)
         self._verify_wire(state, self._codec.state)
+        self._verify_growing(state)
         return state
+
+    def _verify_growing(self, state: State) -> None:
+        for name, number in self._growing.items():
+            try:
+                value = number(state)
+            except AttributeError as error:
+                raise Breach(f"growing names {name!r}, which the state lacks: {error}") from error
+            if not isinstance(value, int):
+                raise Breach(f"growing names {name!r}, which is {value!r} and no whole number")
 
     def _verify_effect(self, effect: object) -> None:
         match effect:

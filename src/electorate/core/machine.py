@@ -48,6 +48,15 @@ class Assumption(StrEnum):
     ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
 
 
+class Topic(StrEnum):
+    """What standings tell of besides whom a node follows; claims are about these."""
+
+    GROUPS = "groups"  # `group` is the number of the group that a node is in
+    VIEWS = "views"  # `group` lists the nodes that a node sees
+    TERMS = "terms"  # a term has a `token`, and ends with the timer `until`
+    DECISIONS = "decisions"  # every standing is a Decision
+
+
 class Machine(ABC, Generic[S]):
     """A protocol, configured for its members, its timing and its rules; shared by all nodes."""
 
@@ -58,9 +67,14 @@ class Machine(ABC, Generic[S]):
     messages: tuple[type[Message], ...] = ()
     requests: tuple[type[Request], ...] = ()
     begins_by: tuple[type[Request], ...] = ()
-    """Requests without which nothing ever happens; a machine that has none begins by itself."""
+    """Requests without which nothing ever happens; a machine that has none begins by itself.
+
+    A machine whose rules decide that sets it in its constructor.
+    """
     timers: tuple[Timer, ...] = ()
     uses_views: bool = False
+    tells: frozenset[Topic] = frozenset()
+    """What its standings tell of; a claim about anything else does not fit it."""
     forms: Mapping[str, Rules] = {}
     promises: tuple[str, ...] = ()
     form_promises: Mapping[str, tuple[str, ...]] = {}

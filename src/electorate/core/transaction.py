@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut
-from electorate.core.machine import Result, Timer
+from electorate.core.machine import Result, Timer, Topic
 from electorate.core.member import Members
 from electorate.core.over import Over
 from electorate.core.part import (
@@ -53,6 +53,7 @@ class Transaction(Over[Any]):
     """What makes an empty log, from the inner stable part."""
     requests = (Begin, Vote, Applied)
     begins_by = (Begin,)
+    tells = frozenset({Topic.DECISIONS})
     timers = (
         Timer(Wait.VOTES),
         Timer(Wait.PATIENCE),
@@ -63,6 +64,7 @@ class Transaction(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
+        self.tells |= self.lift.inner.tells
         self.coordinator: NodeId = self.rules.coordinator or members.ids[-1]
         if self.coordinator not in members.ids:
             raise ValueError(f"the coordinator {self.coordinator} is not a member")

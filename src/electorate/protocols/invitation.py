@@ -37,6 +37,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Topic,
 )
 
 Group = tuple[NodeId, Annotated[int, Serial(of=0)]]
@@ -223,6 +224,7 @@ class Invitation(Machine[InvitationState]):
     form_assumptions = {
         "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE),
     }
+    tells = frozenset({Topic.GROUPS})
     strongest = "lowest"
 
     rules: InvitationRules

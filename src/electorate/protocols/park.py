@@ -34,6 +34,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Topic,
     Value,
     Viewed,
 )
@@ -159,6 +160,7 @@ class Park(Machine[ParkState]):
     uses_views = True
     promises = ("P1", "P2")
     assumptions = (Assumption.BOUNDED_DELAY,)
+    tells = frozenset({Topic.VIEWS})
     strongest = "lowest"
 
     rules: ParkRules

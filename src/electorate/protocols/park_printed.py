@@ -27,6 +27,7 @@ from electorate.core import (
     Standing,
     State,
     Status,
+    Topic,
     Viewed,
 )
 
@@ -121,6 +122,7 @@ class ParkPrinted(Machine[ParkPrintedState]):
         ("sound", "printed"),
         (Assumption.ACCURATE_DETECTOR, Assumption.NO_CRASH, Assumption.NO_LOSS),
     )
+    tells = frozenset({Topic.VIEWS})
     strongest = "lowest"
 
     rules: ParkPrintedRules

@@ -5,10 +5,12 @@ from msgspec.structs import replace
 from electorate.core import Strongest, Value
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
-from electorate.simulate.judge import Judge, claims_of
+from electorate.simulate.judge import Judge
+from electorate.simulate.named import claims_of
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.run import Result, Run
 from electorate.simulate.scenario import Scenario
+from electorate.simulate.seen import achievement_of
 from electorate.simulate.start import Find, started
 from electorate.trace import Setting
 
@@ -40,7 +42,8 @@ class Bench:
         self.scenario = scenario
         self.setting = setting
         self.machine = setting.machine(kind, form)
-        self.judge = Judge(self.machine.members, claims_of(self.machine, scenario.claims))
+        claims = claims_of(self.machine, scenario.claims)
+        self.judge = Judge(self.machine.members, claims, achievement_of(self.machine))
         self._start, _ = started(self.setting, self.machine)
 
     def run(self, seed: int, *, record: bool = False) -> Result:

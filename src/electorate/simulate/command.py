@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from electorate.claims import Following
 from electorate.core import Decision, NodeId, Request, Span, Standing, Status, Wants, text_of
 from electorate.simulate.cluster import Cluster
-from electorate.simulate.judge import claims_of
 from electorate.simulate.law import IllegalStep
+from electorate.simulate.named import claims_of
 from electorate.simulate.reaction import Torn
 from electorate.simulate.settle import settle
 from electorate.trace import Placed, lines_of

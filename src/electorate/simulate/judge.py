@@ -1,53 +1,65 @@
 """Judging: which claims a run is held against, and when each of them broke."""
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import NamedTuple
 
-from electorate.claims import CLAIMS, Claim, Following, Kind, Row, Witness
-from electorate.core import Machine, Members
+from electorate.claims import Claim, Following, Kind, Premise, Row, Witness
+from electorate.claims.claim import LED
+from electorate.core import Members
 
 ROWS_MAX = 1_000_000
 """A memo that has grown this large is started afresh."""
 
 
-class UnknownClaim(ValueError):
-    """A claim that nobody has defined."""
+ACHIEVED = ""
+"""Stands for what a protocol is for, among the names of claims."""
 
 
-def claims_of(machine: Machine[Any], names: Iterable[str] = ()) -> tuple[Claim, ...]:
-    """The named claims, or those that the machine promises if none is named."""
-    wanted = tuple(names) or machine.promises
-    for name in wanted:
-        if name not in CLAIMS:
-            raise UnknownClaim(f"unknown claim {name!r}; the claims are: {', '.join(CLAIMS)}")
-    return tuple(CLAIMS[name] for name in wanted)
+class Judgement(NamedTuple):
+    """What is to be said of one row."""
+
+    broken: dict[str, Witness]
+    """The claims that it breaks."""
+    met: frozenset[str]
+    """The claims whose premise it meets; ACHIEVED where the protocol does what it is for."""
 
 
 class Judge:
     """Judges rows, each distinct one only once."""
 
-    def __init__(self, members: Members, claims: Iterable[Claim]) -> None:
+    def __init__(
+        self, members: Members, claims: Iterable[Claim], achievement: Premise = LED
+    ) -> None:
         self.members = members
         self.claims = tuple(claims)
         self.goals = tuple(claim for claim in self.claims if claim.kind is Kind.GOAL)
         self._momentary = tuple(claim for claim in self.claims if _is_momentary(claim))
-        self._known: dict[Hashable, dict[str, Witness]] = {}
+        self.sights = frozenset(sight for claim in self.claims for sight in claim.sights)
+        premises = {claim.name: claim.premise for claim in self.claims if claim.premise}
+        self.premises: dict[str, Premise] = {ACHIEVED: achievement, **premises}
+        self._followed = {claim.name for claim in self.claims if not _is_momentary(claim)}
+        self._known: dict[Hashable, Judgement] = {}
 
     def followed(self) -> list[Following]:
         """The claims about more than one row of standings, to follow one run with."""
         return [Following(claim) for claim in self.claims if not _is_momentary(claim)]
 
-    def broken(self, codes: Hashable, row: Callable[[], Row]) -> dict[str, Witness]:
-        """Every momentary claim that a row breaks; `codes` stand for its standings and links."""
+    def of(self, codes: Hashable, row: Callable[[], Row]) -> Judgement:
+        """What a row shows of the momentary claims; `codes` stand for its standings and links."""
         known = self._known.get(codes)
         if known is None:
             shown = row()
             judged = ((claim.name, claim.judge(shown)) for claim in self._momentary)
-            known = {name: witness for name, witness in judged if witness is not None}
+            broken = {name: witness for name, witness in judged if witness is not None}
+            known = Judgement(broken, self.met(shown, self.premises.keys() - self._followed))
             if len(self._known) >= ROWS_MAX:
                 self._known.clear()
             self._known[codes] = known
         return known
+
+    def met(self, row: Row, names: Iterable[str]) -> frozenset[str]:
+        """Those of the named claims whose premise this row meets."""
+        return frozenset(name for name in names if self.premises[name](row))
 
 
 def _is_momentary(claim: Claim) -> bool:

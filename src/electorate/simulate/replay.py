@@ -4,15 +4,17 @@ Both golden scripts and traces in JSON lines can be replayed; the claims that th
 or the script names are judged after every step.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from electorate.claims import CLAIMS, Following, Kind, Witness
+from electorate.claims import Claim, Following, Kind, Witness
+from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
-from electorate.simulate.judge import claims_of
+from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.simulate.script import ScriptError, run_script
 from electorate.simulate.start import Find
 from electorate.trace import Trace, command_of, is_consequence, lines_of, to_json_lines
@@ -33,6 +35,7 @@ class Breach(NamedTuple):
 
     step: int
     witness: Witness
+    kind: Kind
 
 
 class Replay(NamedTuple):
@@ -59,14 +62,22 @@ class Watcher:
         row = cluster.row()
         if self._followed is None:
             promised = claims_of(cluster.machine)
-            named = (CLAIMS[name] for name in self._named if name in CLAIMS)
-            self._followed = [Following(claim) for claim in dict.fromkeys((*promised, *named))]
+            named = self._found(cluster.machine)
+            claims = {claim.name: claim for claim in (*promised, *named)}
+            self._followed = [Following(claim) for claim in claims.values()]
         for following in self._followed:
             claim, witness = following.claim, following.judge(row)
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:
-                self.breaches.setdefault(claim.name, Breach(len(cluster.steps), witness))
+                breach = Breach(len(cluster.steps), witness, claim.kind)
+                self.breaches.setdefault(claim.name, breach)
+
+    def _found(self, machine: Machine[Any]) -> Iterator[Claim]:
+        """The named claims; the command that names one says what is wrong with it."""
+        for name in self._named:
+            with suppress(UnknownClaim):
+                yield from claims_of(machine, (name,))
 
 
 def replay(text: str, find: Find, name: str) -> Replay:

@@ -8,7 +8,7 @@ in time, nothing fails any more (who is down stays down), and the goals must com
 from heapq import heappop
 from typing import NamedTuple
 
-from electorate.claims import Kind, Witness
+from electorate.claims import Kind, Sight, Witness
 from electorate.simulate import law
 from electorate.simulate.chance import Chance
 from electorate.simulate.cluster import Cluster
@@ -17,6 +17,7 @@ from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tea
 from electorate.simulate.judge import Judge
 from electorate.simulate.local import Local
 from electorate.simulate.scenario import Scenario
+from electorate.simulate.seen import TURNS, Seen
 from electorate.simulate.traffic import (
     CORRECTION,
     EXPIRY,
@@ -51,6 +52,8 @@ class Result(NamedTuple):
     """From the last fault until the goals had come true for good; None if they did not."""
     ended_at: int
     trace: Trace
+    seen: Seen = Seen()
+    """What it has shown, broken or not."""
 
 
 class _Calm(Fault):
@@ -90,6 +93,10 @@ class Run:
         self._absent = cluster.absent
         self._followed = judge.followed()
         self._broken: dict[str, Witness] = {}
+        self._unmet = set(judge.premises)
+        # What is on its way or armed may change while every state stays as it is.
+        self._looks_closely = not judge.sights.isdisjoint({Sight.TIMERS, Sight.MESSAGES})
+        self._took_turns = False
         self._true_since: dict[str, int | None] = {claim.name: 0 for claim in judge.goals}
         self._violations: dict[str, Violation] = {}
         self._deadline = NEVER
@@ -130,6 +137,8 @@ class Run:
             elif rank == EXPIRY and not what.gone and cluster.obstacle(what):
                 self._reach(time)
                 cluster.expire()
+                if self._looks_closely:
+                    self._look()
             self._answer()
         return self._concluded()
 
@@ -177,7 +186,7 @@ class Run:
             self._turmoil.note_crash(node)
         if cluster.posted or cluster.armed or torn:
             self._take_in()
-        if node.local is not before:
+        if node.local is not before or self._looks_closely:
             self._see(node)
         return copy_at
 
@@ -255,6 +264,7 @@ class Run:
 
     def _after(self, node: Node) -> None:
         """A node has taken an event."""
+        self._took_turns = True
         if node.local is None:
             self._turmoil.note_crash(node)
         self._take_in()
@@ -305,7 +315,10 @@ class Run:
         return self._cluster.locals.code(self._cluster.standing(node))
 
     def _hold_against_claims(self) -> None:
-        broken = self._judge.broken((*self._codes, self._absent), self._cluster.row)
+        judgement = self._judge.of((*self._codes, self._absent), self._cluster.row)
+        broken = judgement.broken
+        if self._unmet:
+            self._unmet -= judgement.met
         if self._followed:
             broken = broken | self._follow()
         if broken or self._broken:
@@ -325,7 +338,10 @@ class Run:
 
     def _follow(self) -> dict[str, Witness]:
         """What this row breaks of the claims about more than one row."""
-        row = self._cluster.row()
+        row = self._cluster.row(self._judge.sights)
+        if self._unmet:
+            followed = (following.claim.name for following in self._followed)
+            self._unmet -= self._judge.met(row, self._unmet.intersection(followed))
         judged = ((following.claim.name, following.judge(row)) for following in self._followed)
         return {name: witness for name, witness in judged if witness is not None}
 
@@ -357,4 +373,10 @@ class Run:
                     self._blame(claim, self._broken[claim])
         since = self._settled_since()
         elected = None if since is None else max(0, since - self._turmoil.last)
-        return Result(self._violations, self._deliveries, elected, cluster.now, cluster.trace())
+        met = self._judge.premises.keys() - self._unmet
+        happened = self._turmoil.happened + self._traffic.happened
+        turns = self._took_turns or self._deliveries > 0 or bool(happened & TURNS)
+        seen = Seen(frozenset(met), turns, dict(happened))
+        return Result(
+            self._violations, self._deliveries, elected, cluster.now, cluster.trace(), seen
+        )

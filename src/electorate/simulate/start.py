@@ -13,9 +13,9 @@ from msgspec import structs
 from electorate.claims import Claim, Following, Kind
 from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
-from electorate.simulate.judge import claims_of
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
+from electorate.simulate.named import claims_of
 from electorate.simulate.settle import SETTLE_MAX, Calm, settle
 from electorate.trace import Clock, Setting, Start, Step
 

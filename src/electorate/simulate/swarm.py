@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.seen import Seen
 from electorate.simulate.start import Find
 
 CHUNK = 50
@@ -28,6 +29,7 @@ class Seeded(NamedTuple):
     """Claims that it broke, with what the witness says."""
     deliveries: int
     elected: int | None
+    seen: Seen = Seen()
 
 
 class Swarmed(NamedTuple):
@@ -41,6 +43,7 @@ class Swarmed(NamedTuple):
     deliveries: int
     elected: tuple[int, ...]
     """The times that elections took, shortest first."""
+    seen: Seen = Seen()
 
     def quantile(self, share: float) -> int | None:
         """The time within which this share of the elections was over."""
@@ -76,7 +79,7 @@ def _run_seeds(bench: Bench, seeds: range) -> Iterator[Seeded]:
     for seed in seeds:
         result = bench.run(seed)
         broken = {name: found.witness.text for name, found in result.violations.items()}
-        yield Seeded(seed, broken, result.deliveries, result.elected)
+        yield Seeded(seed, broken, result.deliveries, result.elected, result.seen)
 
 
 Progress = Callable[[Sequence[Seeded]], None]
@@ -147,4 +150,5 @@ def _counted(done: list[Seeded]) -> Swarmed:
         dict(sorted(first.items())),
         sum(seeded.deliveries for seeded in done),
         tuple(elected),
+        Seen.joined(seeded.seen for seeded in done),
     )

@@ -1,5 +1,6 @@
 """Traffic: when messages arrive, and what becomes of those that nobody can take just then."""
 
+from collections import Counter
 from heapq import heappush
 from itertools import count
 from typing import Any
@@ -44,6 +45,8 @@ class Traffic:
         """Messages that have arrived at a node which cannot take them."""
         self.copies: dict[int, int] = {}
         """By number of a message that will be doubled: when the copy arrives."""
+        self.happened: Counter[str] = Counter()
+        """How many mishaps of each kind there were."""
 
     def take_in(self) -> None:
         """Decide when the messages arrive that were sent since the last time."""
@@ -59,9 +62,11 @@ class Traffic:
             if chance.mishaps and not self._calm:
                 if chance.loses(envelope):
                     cluster.drop(envelope)
+                    self.happened["loss"] += 1
                     continue
                 copy = chance.copy(envelope)
                 if copy is not None:
+                    self.happened["duplication"] += 1
                     later = max(arrival, now + copy)
                     self.copies[envelope.number] = self._in_order(envelope, later)
             heappush(heap, (arrival, MESSAGE, next(numbers), envelope))

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from electorate.core import NodeId
+from electorate.core import NodeId, Request
 from electorate.simulate import fault
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.detector import Detectors
@@ -36,6 +36,8 @@ class Turmoil:
         """Nodes that will crash in the middle of their next turn, and the lots for it."""
         self.last = 0
         """When something last went wrong or right again."""
+        self.happened: Counter[str] = Counter()
+        """How many faults of each kind found something to do."""
 
     def begin(self, what: Fault) -> None:
         """Let a fault happen."""
@@ -54,6 +56,7 @@ class Turmoil:
             case fault.Cut(_, until) | fault.Partition(_, until):
                 for sender, to in self._links(what):
                     self._cut(sender, to)
+                    self.happened["cuts" if isinstance(what, fault.Cut) else "partitions"] += 1
                 self._agenda.push(until, FAULT, Ended(until, what))
             case fault.Lie(_, node, about):
                 self._lie(node, about)
@@ -93,6 +96,7 @@ class Turmoil:
     def note_crash(self, node: Node) -> None:
         """A node has gone down, in the middle of a turn or not."""
         self.last = self._cluster.now
+        self.happened["crashes"] += 1
         self.tears.pop(node.id, None)
         self._pauses[node.id] = 0
         for other in self._cluster.members.others(node.id):
@@ -102,6 +106,7 @@ class Turmoil:
 
     def _recover(self, node: Node) -> None:
         self.last = self._cluster.now
+        self.happened["recoveries"] += 1
         outcome = self._cluster.first_turns(node)[0]
         torn = self.torn(node, outcome)
         self._cluster.recover(node.id, torn)
@@ -125,6 +130,7 @@ class Turmoil:
 
     def _pause(self, node: NodeId) -> None:
         self.last = self._cluster.now
+        self.happened["pauses"] += 1
         if not self._pauses[node]:
             self._cluster.pause(node)
         self._pauses[node] += 1
@@ -175,6 +181,7 @@ class Turmoil:
         if detectors is None or not here.reacts or detectors.is_wrong(node, about):
             return
         self.last = self._cluster.now
+        self.happened["lies"] += 1
         assert here.local is not None
         alive = here.view ^ {about}
         torn = self.torn(here, self._cluster.locals.viewed(here.local, alive))
@@ -184,11 +191,35 @@ class Turmoil:
         detectors.note(node, about)
 
     def _ask(self, node: Node, draw: int) -> None:
-        if node.local is not None and not node.paused:
+        opened = self._opening() if not self._cluster.numbered else []
+        if opened:
+            node, request = opened[draw % len(opened)]
+        elif node.reacts and node.local is not None:
             offered = self._cluster.locals.turns.may_ask(node.local.standing)
-            if offered:
-                request = offered[draw % len(offered)]
-                torn = self.torn(node, self._cluster.locals.asked(node.local, request))
-                self._cluster.ask(node.id, request, torn)
-                if torn is not None:
-                    self.note_crash(node)
+            if not offered:
+                return
+            request = offered[draw % len(offered)]
+        else:
+            return
+        assert node.local is not None
+        self.happened["asks"] += 1
+        torn = self.torn(node, self._cluster.locals.asked(node.local, request))
+        self._cluster.ask(node.id, request, torn)
+        if torn is not None:
+            self.note_crash(node)
+
+    def _opening(self) -> list[tuple[Node, Request]]:
+        """Requests by which something begins, where nothing does by itself.
+
+        As long as nobody has said a word, whoever asks anything asks for one of these, wherever it
+        is open: a run in which it is asked elsewhere, or for something else, would show nothing.
+        """
+        locals_, begins_by = self._cluster.locals, self._cluster.machine.begins_by
+        found = []
+        for node in self._cluster.nodes.values() if begins_by else ():
+            if node.reacts and node.local is not None:
+                for request in locals_.turns.may_ask(node.local.standing):
+                    outcome = locals_.asked(node.local, request)
+                    if isinstance(request, begins_by) and (outcome.sends or outcome.timers):
+                        found.append((node, request))
+        return found

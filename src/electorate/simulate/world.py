@@ -10,10 +10,13 @@ from typing import Any
 
 import msgspec
 
-from electorate.claims import Row
+from electorate.claims import Row, Sight
+from electorate.claims.claim import Sent, on_their_way
 from electorate.core import Machine, Message, NodeId, Stable, Standing
 from electorate.simulate.local import Local, Locals
 from electorate.trace import Order, Setting
+
+EVERYTHING = frozenset(Sight)
 
 
 class Armed(msgspec.Struct, eq=False):
@@ -151,16 +154,23 @@ class World:
         armed = (name for name, armed in node.timers.items() if not self._has_run_out(armed))
         return standing.expired(frozenset(armed))
 
-    def row(self) -> Row:
-        """What claims may see."""
+    def row(self, sights: frozenset[Sight] = EVERYTHING) -> Row:
+        """What claims may see that ask for these sights."""
         nodes = self.nodes.values()
+        states = (None if node.local is None else node.local.state for node in nodes)
         return Row(
             self.members,
             tuple(self.standing(node) for node in nodes),
             self.absent,
-            tuple(node.stable for node in nodes),
-            tuple(frozenset(node.timers) for node in nodes),
+            tuple(node.stable for node in nodes) if Sight.STABLES in sights else (),
+            tuple(frozenset(node.timers) for node in nodes) if Sight.TIMERS in sights else (),
+            tuple(states) if Sight.STATES in sights else (),
+            self._messages() if Sight.MESSAGES in sights else (),
         )
+
+    def _messages(self) -> tuple[Sent, ...]:
+        sent = ((each.sender, each.to, each.message) for each in self.in_flight())
+        return on_their_way(sent, in_order=self.setting.order in (Order.FIFO, Order.GLOBAL))
 
     def absent_links(self) -> frozenset[tuple[NodeId, NodeId]]:
         """The pairs of nodes between which there is no link now."""

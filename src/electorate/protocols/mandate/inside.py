@@ -29,6 +29,8 @@ class Electing(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
+        if self.lift.inner.begins_by:
+            self.begins_by = self.lift.requests
         self.terms = Terms(members, timing, self.rules)
         if self.rules.constants == "sound":
             self.terms.expect_sound()

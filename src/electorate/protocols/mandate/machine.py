@@ -28,6 +28,7 @@ from electorate.core import (
     Status,
     TimedOut,
     Timer,
+    Topic,
     Viewed,
 )
 from electorate.protocols.mandate import candidate, change, voter
@@ -81,6 +82,7 @@ class Mandate(Electing):
         "application": APPLICATION,
         "register": REGISTER,
     }
+    tells = frozenset({Topic.TERMS})
     promises = ("M1", "M2", "M3", "M4")
     promises_over = ("M5", "M6", "M7")
     assumptions = (Assumption.BOUNDED_CLOCKS,)

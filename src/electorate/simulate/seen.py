@@ -1,0 +1,104 @@
+"""What runs have shown: a verdict says no more than that."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from electorate.claims import Claim
+from electorate.claims.claim import LED
+from electorate.claims.commit import DECIDED
+from electorate.core import Machine, Topic
+from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Tear
+from electorate.simulate.judge import ACHIEVED
+from electorate.simulate.scenario import Scenario
+
+TURNS = Counter(recoveries=1, lies=1, asks=1)
+"""Faults in which a node takes a turn."""
+
+LISTED = {
+    "crashes": (Crash, Tear),
+    "recoveries": (Recover,),
+    "pauses": (Pause,),
+    "cuts": (Cut,),
+    "partitions": (Partition,),
+    "lies": (Lie,),
+    "asks": (Ask,),
+}
+"""The faults of a scenario's list, by their kinds."""
+
+
+class Seen(NamedTuple):
+    """What some run has shown."""
+
+    met: frozenset[str] = frozenset()
+    """The claims whose premise was met; ACHIEVED where the protocol did what it is for."""
+    turns: bool = False
+    """Whether any node took a turn."""
+    happened: dict[str, int] = {}
+    """How many faults of each kind found something to do."""
+
+    @classmethod
+    def joined(cls, all_seen: "Iterable[Seen]") -> "Seen":
+        """What all of them have shown together."""
+        met, turns, happened = frozenset[str](), False, Counter[str]()
+        for seen in all_seen:
+            met |= seen.met
+            turns = turns or seen.turns
+            happened.update(seen.happened)
+        return cls(met, turns, dict(sorted(happened.items())))
+
+    def silence(self, machine: Machine[Any], deliveries: int) -> str | None:
+        """Why the runs say nothing at all; None if they say something."""
+        if not self.turns:
+            return "nothing happened: not one node took a turn"
+        if ACHIEVED not in self.met:
+            what = "decide a transaction" if Topic.DECISIONS in machine.tells else "lead"
+            return f"not once did anybody {what}"
+        if machine.messages and len(machine.members.ids) > 1 and not deliveries:
+            return "not one message was delivered"
+        return None
+
+    def unmet(self, claims: Iterable[Claim]) -> dict[str, str]:
+        """The claims that no run could have broken, and what was never seen."""
+        return {
+            claim.name: claim.premise.text
+            for claim in claims
+            if claim.premise is not None and claim.name not in self.met
+        }
+
+    def idle(self, scenario: Scenario, machine: Machine[Any]) -> dict[str, str]:
+        """The faults that were asked for and never happened, and why not, where that is known."""
+        wanted = list(_wanted(scenario))
+        return {
+            kind: _why_idle(kind, machine, self) for kind in wanted if not self.happened.get(kind)
+        }
+
+
+def achievement_of(machine: Machine[Any]) -> Any:
+    """What a protocol is for: that somebody leads, or that a transaction is decided."""
+    return DECIDED if Topic.DECISIONS in machine.tells else LED
+
+
+def _wanted(scenario: Scenario) -> Iterator[str]:
+    drawn, usual = scenario.faults, Scenario().faults
+    for kind, kinds in LISTED.items():
+        listed = any(isinstance(fault, kinds) for fault in scenario.listed)
+        # Whoever wants no crashes need not say so of the recoveries.
+        given = kind != "recoveries" or drawn.crashes or drawn.recoveries != usual.recoveries
+        if listed or (given and getattr(drawn, kind)):
+            yield kind
+    for kind in ("loss", "duplication"):
+        if getattr(scenario, kind):
+            yield kind
+
+
+def _why_idle(kind: str, machine: Machine[Any], seen: Seen) -> str:
+    if kind == "lies" and not machine.uses_views:
+        return "it uses no failure detector"
+    if kind == "asks" and not machine.requests:
+        return "there is nothing to ask it for"
+    if kind == "recoveries" and not seen.happened.get("crashes"):
+        return "nobody was down"
+    if kind in ("loss", "duplication") and not machine.messages:
+        return "it sends no messages"
+    return "none came about"
