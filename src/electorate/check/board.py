@@ -16,10 +16,13 @@ from electorate.check.renaming import NUMBERS_MAX, Renaming, verify
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
-from electorate.claims import Claim
+from electorate.claims import Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
 from electorate.trace import Connections, Order
+
+WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
+"""What shows numbers as they are, and not only how they compare with others of their kind."""
 
 
 class Coded(NamedTuple):
@@ -52,9 +55,9 @@ class Board(Columns):
         )
         self.scenes = Scenes(self, self.locals.cards, claims)
         sights = {sight for claim in claims for sight in claim.sights}
-        self.drops_mail = "messages" not in sights
+        self.drops_mail = Sight.MESSAGES not in sights
         """Whether messages that nobody can receive any more are dropped at once."""
-        self.drops_saved = "stables" not in sights
+        self.drops_saved = Sight.STABLES not in sights
         """Whether what a node has saved is dropped once it can never boot again."""
         self.recall = Recall(self.scenes, claims) if remembers else None
         self.watching = Watching(self.ids, model)
@@ -77,10 +80,10 @@ class Board(Columns):
         """The rows that runs begin with, by what they are once their numbers are renamed."""
 
     def _renaming(self) -> Renaming | None:
-        """How numbers are renamed, if there are any and no claim compares those of two rows."""
+        """How numbers are renamed, if there are any and no claim could see it."""
         setting, claims = self.model.setting, self.claims
-        compared = any(claim.looks_back for claim in claims)
-        wanted = self.model.renames and not compared and setting.order is not Order.SET
+        is_seen = any(claim.looks_back or claim.sights & WHOLE for claim in claims)
+        wanted = self.model.renames and not is_seen and setting.order is not Order.SET
         declared = declared_families(self.machine) if wanted else set()
         if not declared or self.model.bounds.counter >= NUMBERS_MAX:
             return None

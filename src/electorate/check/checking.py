@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from electorate.check.judge import Judge
+from electorate.check.judge import SAYS_NOTHING, Judge
 from electorate.check.limit import Limits
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached, Progress, Report
@@ -201,13 +201,10 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
                 findings = search.findings(report)
                 results |= {finding.goal: finding.result for finding in findings}
             unspent = search.judge.unspent()
-            reason = search.judge.vacuous()
-            if reason is not None:
-                held = [name for name, result in results.items() if result in KEPT]
-                results |= dict.fromkeys(held, Result.UNKNOWN)
-                findings = [found for found in findings if found.result is Result.VIOLATED]
-            else:
-                reason = _undecided(search, findings)
+            empty = _empty(search, results)
+            results |= dict.fromkeys(empty, Result.UNKNOWN)
+            reason = _why_empty(empty, results) or _undecided(search, findings)
+            findings = [found for found in findings if found.goal not in empty]
     except LimitReached as limit:
         reason = str(limit)
     except MemoryError:
@@ -243,6 +240,24 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         renamed=search.world.renaming is not None,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
     )
+
+
+def _empty(search: AnySearch, results: dict[str, Result]) -> dict[str, str]:
+    """The claims that were kept because nothing happened, and what never did."""
+    kept = [name for name, result in results.items() if result in (*KEPT, Result.UNKNOWN)]
+    nothing = search.judge.vacuous()
+    if nothing is not None:
+        return dict.fromkeys(kept, nothing)
+    return {name: why for name, why in search.judge.empty().items() if name in kept}
+
+
+def _why_empty(empty: dict[str, str], results: dict[str, Result]) -> str | None:
+    """Of which claims the search says nothing, and why."""
+    if not empty:
+        return None
+    if len(empty) == len(results) and len({*empty.values()}) == 1:
+        return f"{SAYS_NOTHING}: {next(iter(empty.values()))}"
+    return f"{SAYS_NOTHING} of " + "; of ".join(f"{name}: {why}" for name, why in empty.items())
 
 
 def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:

@@ -7,8 +7,7 @@ from electorate.check.column import Row as Codes
 from electorate.check.model import BUDGETS, Budget
 from electorate.check.world import Move, World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
-from electorate.core import Status
-from electorate.core.transaction import Transaction
+from electorate.core import Status, Topic
 from electorate.trace import Start
 
 SAYS_NOTHING = "the search says nothing"
@@ -58,6 +57,8 @@ class Judgement(NamedTuple):
     overlaps: bool
     led: bool
     """Whether somebody leads."""
+    met: frozenset[str]
+    """The claims that say something of this scene."""
 
 
 class Judge:
@@ -65,12 +66,14 @@ class Judge:
 
     def __init__(self, world: World, claims: Sequence[Claim]) -> None:
         self._world = world
+        self._claims = claims
+        self._met: set[str] = {claim.name for claim in claims if claim.premise is None}
         self._always = [claim for claim in claims if claim.kind is Kind.ALWAYS]
         self._goals = [claim for claim in claims if claim.kind is Kind.GOAL]
         self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
         self._known: dict[tuple[int, ...], Judgement] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
-        decides = isinstance(world.machine, Transaction)
+        decides = Topic.DECISIONS in world.machine.tells
         self.achievement = DECIDED if decides else ELECTED
         self._overlap = BOTH_LED if decides else OVERLAPPED
         self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
@@ -98,7 +101,8 @@ class Judge:
             return tuple((claim, witness) for claim, witness in judged if witness is not None)
 
         led = any(view.leader == node for node, view in row.live())
-        return Judgement(failing(self._always), failing(self._goals), self._overlaps(row), led)
+        met = frozenset(c.name for c in self._claims if c.premise is not None and c.premise(row))
+        return Judgement(failing(self._always), failing(self._goals), self._overlaps(row), led, met)
 
     def _overlaps(self, row: Row) -> bool:
         """Whether two nodes are in an election at once; with transactions, whether two lead."""
@@ -128,6 +132,7 @@ class Judge:
         """Take down what a scene shows to be possible."""
         self.sometimes[self._overlap] |= judgement.overlaps
         self._led |= judgement.led
+        self._met |= judgement.met
 
     def note(self, before: Codes, move: Move, after: Codes) -> None:
         """Take down what this move shows to be possible."""
@@ -150,15 +155,20 @@ class Judge:
     def vacuous(self) -> str | None:
         """What should have happened somewhere in this search, and never did."""
         if not self.reacted:
-            return f"{SAYS_NOTHING}: no node ever had anything to do (--from boot, or other faults)"
+            return "no node ever had anything to do (--from boot, or other faults)"
         budget = self._world.model.first_budget()
         if budget != Budget() and not self.spent:
-            return f"{SAYS_NOTHING}: none of the faults that a run may spend could happen"
+            return "none of the faults that a run may spend could happen"
         if self.achievement == DECIDED and not self.sometimes[DECIDED]:
-            return f"{SAYS_NOTHING}: not once was a transaction decided"
+            return "not once was a transaction decided"
         if self.achievement == ELECTED and not self._led:
-            return f"{SAYS_NOTHING}: not once did anybody lead"
+            return "not once did anybody lead"
         return None
+
+    def empty(self) -> dict[str, str]:
+        """The claims of whose premise no row showed anything, and what none showed."""
+        idle = (c for c in self._claims if c.premise is not None and c.name not in self._met)
+        return {claim.name: claim.premise.text for claim in idle if claim.premise is not None}
 
     def unspent(self) -> tuple[str, ...]:
         """The budgets of which no run could spend anything, and why."""

@@ -79,6 +79,8 @@ class Layout(NamedTuple):
     reduces: bool
     steps: bool
     """Whether claims about two rows are judged."""
+    shows_mail: bool
+    """Whether claims see messages on their way."""
     families: int
     """How many families of numbers are renamed; 0 if none is."""
     family_owner: Any
@@ -202,6 +204,9 @@ def scene(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
         total ^= word(place, sights[rows[at, place]])
     if layout.links >= 0:
         total ^= word(layout.links, rows[at, layout.links])
+    if layout.shows_mail:
+        for column in range(layout.n, layout.n + layout.channels):
+            total ^= word(column, rows[at, column])
     return total
 
 
