@@ -9,8 +9,8 @@ from electorate import claims, trace
 CORE = """
 Anyone Applied Asked Assumption Begin CancelTimer Decision Effect Event Foremost Lift Machine
 Members Message Name NodeId Ordinal Over OverRules P ProtocolError Received Request Result Rules
-Send Serial SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing Topic Turn Turns
-Value Viewed Vote Wants text_of
+Send Serial SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing
+Topic Turn Turns Value Viewed Vote Wants text_of
 """
 
 

@@ -65,6 +65,7 @@ class Plain:
         self.cuts: Counter[str] = Counter()
         self.spent: set[str] = set()
         """The kinds of faults that happened."""
+        self.forgets_mail = drops and not any(Sight.MESSAGES in c.sights for c in claims)
         self.drops = drops
         """Whether what can never matter again is forgotten: it should make no difference."""
 
@@ -191,7 +192,7 @@ class Plain:
             mail = Mail(me, to, message)
             gone = self.dies and place.nodes[to].state is None
             known = self.keeps and mail in place.mail
-            gone |= self.drops and self.is_lost(place, to)
+            gone |= self.forgets_mail and self.is_lost(place, to)
             if self.joined(place, me, to) and not gone and not known:
                 place.mail.append(mail)
         self.cuts["capacity"] += not self.model.bounds.blocks and not self.fits(place)
@@ -213,6 +214,8 @@ class Plain:
         for me, node in place.nodes.items():
             if self.is_lost(place, me) and Sight.STABLES not in wanted:
                 node.stable = None
+        if Sight.MESSAGES in wanted:
+            return
         place.mail = [
             mail
             for mail in place.mail

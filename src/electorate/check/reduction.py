@@ -16,7 +16,7 @@ from typing import Any
 from electorate.check.board import Board
 from electorate.check.model import Budget
 from electorate.check.part import Pulse
-from electorate.claims import Claim, Kind
+from electorate.claims import Claim, Kind, Sight
 from electorate.core import Machine, NodeId, Received
 from electorate.trace import Clock, Order
 
@@ -25,7 +25,10 @@ Hearing = dict[NodeId, tuple[NodeId, ...]]
 
 def may_reduce(machine: Machine[Any], clock: Clock, order: Order, claims: Sequence[Claim]) -> bool:
     """Whether deliveries commute in such a model, and the claims are of the kind that allows it."""
-    plain = all(claim.kind is Kind.ALWAYS and claim.fold is None for claim in claims)
+    plain = all(
+        claim.kind is Kind.ALWAYS and claim.fold is None and Sight.MESSAGES not in claim.sights
+        for claim in claims
+    )
     heard = hearing(machine) is not None
     apart = clock is Clock.UNBOUNDED and order is Order.FIFO
     return heard and apart and plain and not machine.uses_views

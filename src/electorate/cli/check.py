@@ -17,7 +17,7 @@ from electorate.check.model import Budget
 from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
-from electorate.claims import Claim, Sight
+from electorate.claims import Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
@@ -82,11 +82,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.claim:
         protocol.verify_that_somebody_asks(machine, model.budget.asks)
     engine = options.engine or default_engine()
-    if any(Sight.MESSAGES in claim.sights for claim in claims):
-        # What commutes, and what the tables leave out, can be seen among the messages.
-        if options.engine == "numba":
-            raise UsageError("a claim that sees messages is judged by --engine python")
-        engine, model = "python", msgspec.structs.replace(model, reduced=False)
     with _progress() as report:
         try:
             verdict = check(
