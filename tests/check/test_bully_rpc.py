@@ -31,7 +31,7 @@ VERDICTS = [
     (Question(PRINTED, "A1", Budget(crashes=2)), Holds(3291)),
     (Question(PRINTED, "A2", Budget(crashes=2)), Holds(3291, 14)),
     (Question(PRINTED, "A1", ONE_BACK), Breaks(21)),
-    (Question(PRINTED, "A2", ONE_BACK), Breaks(47, Liveness.STUCK)),
+    (Question(PRINTED, "A2", ONE_BACK), Breaks(43, Liveness.STUCK)),
     # The leader is the strongest live node, until it crashes.
     (Question(SOUND, "S1"), Holds(1340)),
     (Question(SOUND, "S1", Budget(crashes=1)), Breaks(3)),

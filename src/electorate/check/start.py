@@ -63,7 +63,9 @@ def _fault_free_twin(world: World) -> World:
     if world.model.setting.order is Order.SET:
         raise ModelError("a network that keeps everything never comes to rest: --from boot")
     setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
-    model = Model(setting, Budget(), world.model.bounds, Detector.EVENTUALLY_PERFECT)
+    # A full channel cuts the way to the normal state short, also where it blocks later on.
+    bounds = msgspec.structs.replace(world.model.bounds, blocks=False)
+    model = Model(setting, Budget(), bounds, Detector.EVENTUALLY_PERFECT)
     return World(world.turns, model, world.claims)
 
 
