@@ -78,7 +78,7 @@ class Probe:
         places: list[Snapshot] = []
         text = script_of(trace)
         assert self.retold(text, lambda cluster: places.append(of_cluster(cluster))) == text
-        assert places[-1] == of_row(self.world, row)
+        assert places[-1].as_kept(self.world, row) == of_row(self.world, row)
         return trace
 
     def check(self, *claims: Claim, states_max: int = 100_000) -> Verdict:

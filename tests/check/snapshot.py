@@ -1,23 +1,56 @@
-"""All that can be said of one moment, in the same words from the simulator and from the checker."""
+"""All that can be said of one moment, in the same words from the simulator and from the checker.
+
+The checker forgets at once what can never matter again; the simulator does not know what can.
+"""
 
 from itertools import combinations
+from typing import NamedTuple
 
 from electorate.check.column import Row
 from electorate.check.part import Pulse
 from electorate.check.world import World
-from electorate.core import text_of
+from electorate.core import NodeId, text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.world import Envelope, Node
 from electorate.trace import Order, Setting
 
-Snapshot = tuple[object, ...]
 Lanes = dict[object, tuple[object, ...]]
+
+
+class Snapshot(NamedTuple):
+    """Each node, what is on its way, and the links that are cut."""
+
+    nodes: dict[NodeId, tuple[object, ...]]
+    lanes: Lanes
+    cut: set[frozenset[NodeId]]
+
+    def without(self, nodes: set[NodeId], links: set[frozenset[NodeId]]) -> "Snapshot":
+        """All but what is saved by these nodes or on its way to them, or over these links."""
+        kept = {
+            lane: mail
+            for lane, mail in self.lanes.items()
+            if (lane[1] if isinstance(lane, tuple) else lane) not in nodes
+            and (not isinstance(lane, tuple) or frozenset(lane) not in links)
+        }
+        gone = (None, None, frozenset(), None, Pulse.AWAKE)
+        named = {node: gone if node in nodes else known for node, known in self.nodes.items()}
+        return Snapshot(named, kept, self.cut)
+
+    def for_good(self) -> "Snapshot":
+        """What still matters where nobody boots again and no link heals."""
+        return self.without({node for node, known in self.nodes.items() if not known[0]}, self.cut)
+
+    def as_kept(self, world: World, row: Row) -> "Snapshot":
+        """What the checker keeps of this where it has come to a row."""
+        left = world.budgets.cards[row[-1]]
+        lost = {world.ids[place] for place in range(world.n) if world.is_lost(row, place)}
+        return self.without(lost, set() if left.heals else self.cut)
 
 
 def of_cluster(cluster: Cluster) -> Snapshot:
     """What the simulator holds of everybody; what has no bounds is no matter of time."""
     setting = cluster.setting
-    nodes = tuple(_node(cluster, node) for node in cluster.nodes.values())
+    nodes = {node.id: _node(cluster, node) for node in cluster.nodes.values()}
     mail = [*cluster.in_flight()]
     if setting.order is not Order.SET:
         mail.sort(key=lambda envelope: envelope.number)
@@ -26,10 +59,10 @@ def of_cluster(cluster: Cluster) -> Snapshot:
         item = (envelope.sender, text_of(envelope.message), _left(cluster, envelope))
         _put(lanes, setting, envelope.to, item)
     cut = {frozenset(pair) for pair, channel in cluster.channels.items() if channel.cut}
-    return nodes, lanes, cut & _links(setting)
+    return Snapshot(nodes, lanes, cut & _links(setting))
 
 
-def _node(cluster: Cluster, node: Node) -> Snapshot:
+def _node(cluster: Cluster, node: Node) -> tuple[object, ...]:
     timed, now = cluster.setting.timed, cluster.now
     timers = {
         (name, max(0, armed.earliest - now), max(0, armed.latest - now)) if timed else (name, 0, 0)
@@ -50,7 +83,7 @@ def _put(lanes: Lanes, setting: Setting, to: int, item: tuple[int, str, int]) ->
     lanes[lane] = (*lanes.get(lane, ()), item)
 
 
-def _links(setting: Setting) -> set[frozenset[int]]:
+def _links(setting: Setting) -> set[frozenset[NodeId]]:
     pairs = combinations(setting.ids, 2) if setting.graph is None else setting.graph
     return {frozenset(pair) for pair in pairs}
 
@@ -58,7 +91,7 @@ def _links(setting: Setting) -> set[frozenset[int]]:
 def of_row(world: World, row: Row) -> Snapshot:
     """What the checker holds of everybody."""
     setting = world.model.setting
-    nodes = []
+    nodes: dict[NodeId, tuple[object, ...]] = {}
     for place, code in enumerate(row[: world.n]):
         local = world.locals.cards[code].value
         state, timers = local.state, frozenset(map(tuple, local.timers))
@@ -67,7 +100,7 @@ def of_row(world: World, row: Row) -> Snapshot:
             stable = state.stable
             if world.machine.uses_views:
                 view = world.watching.pool.cards[row[world.watch_column + place]].alive
-        nodes.append((state, stable, timers, view, local.pulse))
+        nodes[world.ids[place]] = (state, stable, timers, view, local.pulse)
     lanes: Lanes = {}
     for column, to in world.channel_columns:
         for sender, message, age in world.channels.cards[row[column]].value:
@@ -75,4 +108,4 @@ def of_row(world: World, row: Row) -> Snapshot:
             _put(lanes, setting, world.ids[to], (sender, text_of(message), left))
     cut = world.cut_links(row)
     links = [frozenset(world.ids[end] for end in link) for link in world.links]
-    return tuple(nodes), lanes, {link for number, link in enumerate(links) if cut >> number & 1}
+    return Snapshot(nodes, lanes, {link for n, link in enumerate(links) if cut >> n & 1})

@@ -22,16 +22,16 @@ ONE_BACK = Budget(crashes=1, recoveries=1)
 VERDICTS = [
     (Question(SOUND, "A1"), Holds(1340)),
     (Question(SOUND, "A2", start=Start.BOOT), Holds(6220, 14)),
-    (Question(SOUND, "A2", Budget(crashes=2)), Holds(7792, 16)),
-    (Question(SOUND, "A2", Budget(crashes=1), timing=Timing(2)), Holds(36347, 32)),
+    (Question(SOUND, "A2", Budget(crashes=2)), Holds(3322, 16)),
+    (Question(SOUND, "A2", Budget(crashes=1), timing=Timing(2)), Holds(21502, 32)),
     (Question(SOUND, "A1", ONE_BACK), Holds(80354)),
     (Question(SOUND, "A2", ONE_BACK), Holds(80354, 28)),
     (Question(SOUND, "S2", ONE_BACK), Holds(80354)),
     (Question(SOUND, "A2", ONE_BACK, PAPER), Holds(33540, 26)),
-    (Question(PRINTED, "A1", Budget(crashes=2)), Holds(7729)),
-    (Question(PRINTED, "A2", Budget(crashes=2)), Holds(7729, 14)),
+    (Question(PRINTED, "A1", Budget(crashes=2)), Holds(3291)),
+    (Question(PRINTED, "A2", Budget(crashes=2)), Holds(3291, 14)),
     (Question(PRINTED, "A1", ONE_BACK), Breaks(21)),
-    (Question(PRINTED, "A2", ONE_BACK), Breaks(47, Liveness.STUCK)),
+    (Question(PRINTED, "A2", ONE_BACK), Breaks(43, Liveness.STUCK)),
     # The leader is the strongest live node, until it crashes.
     (Question(SOUND, "S1"), Holds(1340)),
     (Question(SOUND, "S1", Budget(crashes=1)), Breaks(3)),
@@ -40,7 +40,7 @@ VERDICTS = [
     (Question(SOUND, "A1", Budget(losses=2)), Breaks(27)),
     (Question(SOUND, "A1", Budget(crashes=1, losses=1)), Breaks(17)),
     (Question(SOUND, "A2", Budget(losses=2)), Holds(23376, 28)),
-    (Question(SOUND, "A2", Budget(crashes=1, losses=1)), Holds(19044, 16)),
+    (Question(SOUND, "A2", Budget(crashes=1, losses=1)), Holds(11198, 16)),
     (Question(SOUND, "A1", Budget(pauses=1)), Breaks(17)),
     (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED), Breaks(5)),
     (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT), Breaks(4)),
@@ -52,7 +52,7 @@ VERDICTS = [
         Question(SOUND, "A1", Budget(), ("call=2T+P",), timing=Timing(1, 1), start=Start.BOOT),
         Breaks(42),
     ),
-    (Question(SOUND, "A1", Budget(crashes=1), timing=Timing(1, 1)), Holds(31322)),
+    (Question(SOUND, "A1", Budget(crashes=1), timing=Timing(1, 1)), Holds(17800)),
 ]
 
 

@@ -70,7 +70,7 @@ def test_a_run_has_no_step_before_its_first_move() -> None:
     """Fails if the start is judged as a step from nowhere."""
     never = step_claim("never", lambda before, row: True)
     assert shown_by(Probe({}, nodes=1), never)["never"].length == 1
-    still = Probe({}, nodes=1, clock=Clock.UNBOUNDED)
+    still = Probe({"1 boot": "follow 1"}, nodes=1, clock=Clock.UNBOUNDED)
     assert still.check(never).claims == {"never": Result.HOLDS}
     assert Following(never).judge(Row(still.machine.members, (None,))) is None
 
@@ -252,7 +252,7 @@ def test_rows_that_differ_in_nothing_but_what_was_asked_for_are_judged_apart() -
 
 def test_steps_and_memories_see_what_they_ask_for() -> None:
     """Fails if sights are for claims about single rows only."""
-    orders = {"1 boot": "save s", "1 again": "quietly; set x 1"}
+    orders = {"1 boot": "follow 1; save s", "1 again": "quietly; set x 1"}
     probe = Probe(orders, nodes=1, crashes=1, recoveries=1)
     grows = step_claim("kept", lambda before, row: before.stables != row.stables, STABLES)
     assert probe.check(grows).claims == {"kept": Result.HOLDS}

@@ -24,11 +24,19 @@ def second_lives(probe: Probe, node: int) -> set[tuple[str, ...]]:
 
 
 def test_a_message_due_at_a_node_that_is_down_is_lost() -> None:
+    probe = Probe(LETTER, T=2, crashes=1, recoveries=1)
+    column = probe.world.column[0, 1]
+    walk = [t for t in probe.walk(down(probe, 2)) if probe.node(t.before, 2).state is None]
+    assert {taken.now for taken in walk} == set(range(9))
+    waiting = {taken.now for taken in walk if taken.before[column] != probe.world.empty}
+    assert waiting == {0, 1, 2}
+
+
+def test_a_message_to_a_node_that_is_down_for_good_is_dropped_at_once() -> None:
     probe = Probe(LETTER, T=2, crashes=1)
     column = probe.world.column[0, 1]
-    for taken in probe.walk(down(probe, 2)):
-        gone = taken.before[column] == probe.world.empty
-        assert gone is (taken.now > 2)
+    after = {taken.before[column] for taken in probe.walk(down(probe, 2))}
+    assert after == {probe.world.empty}
 
 
 def test_a_message_reaches_the_next_life_within_its_bound_and_no_later() -> None:

@@ -40,7 +40,7 @@ def test_the_crash_after_a_whole_turn_is_a_move_of_its_own() -> None:
 
 
 def test_what_is_stable_is_saved_before_the_first_message_leaves() -> None:
-    probe = Probe(BROADCAST, nodes=3, crashes=1)
+    probe = Probe(BROADCAST, nodes=3, crashes=1, recoveries=1)
     for row in probe.rows:
         if probe.node(row, 1).state is None and (probe.diary(row, 2) or probe.diary(row, 3)):
             assert probe.node(row, 1).stable == Saved(("s",))
@@ -49,7 +49,7 @@ def test_what_is_stable_is_saved_before_the_first_message_leaves() -> None:
 
 
 def test_a_crash_before_the_turn_saves_nothing() -> None:
-    probe = Probe(BROADCAST, nodes=3, crashes=1)
+    probe = Probe(BROADCAST, nodes=3, crashes=1, recoveries=1)
     crashes = (t.after for t in probe.moves() if t.move.kind == "crash" and t.move.where == 0)
     assert {probe.node(row, 1).stable for row in crashes} == {Saved(), Saved(("s",))}
 
@@ -78,7 +78,7 @@ def test_a_message_torn_out_of_its_turn_is_still_fifo() -> None:
 @pytest.mark.parametrize("atomic", [False, True])
 def test_a_crash_may_hit_the_first_turn_of_a_new_life(atomic: bool) -> None:
     orders = {"1 again": "save s; send 2 a; send 3 b"}
-    probe = Probe(orders, nodes=3, crashes=2, recoveries=1, atomic_sends=atomic)
+    probe = Probe(orders, nodes=3, crashes=2, recoveries=2, atomic_sends=atomic)
     torn = [t for t in probe.moves() if t.move.torn and t.move.kind == "recover"]
     counts = {taken.move.torn.sent for taken in torn if taken.move.torn}
     none = ((2, 0), (3, 0))
@@ -86,7 +86,7 @@ def test_a_crash_may_hit_the_first_turn_of_a_new_life(atomic: bool) -> None:
     assert counts == {none} | halves
     assert {probe.node(taken.after, 1).stable for taken in torn} == {Saved(("s",))}
     budgets = {probe.world.budgets.cards[taken.after[-1]] for taken in torn}
-    assert {(left.crashes, left.recoveries) for left in budgets} == {(0, 0)}
+    assert {(left.crashes, left.recoveries) for left in budgets} == {(0, 1)}
 
 
 def test_a_recovery_cannot_be_torn_without_a_crash_left() -> None:
@@ -103,7 +103,7 @@ MEMORY = {
 
 
 def test_a_crash_may_fall_between_a_turn_and_what_it_told_itself() -> None:
-    probe = Probe(MEMORY, crashes=1)
+    probe = Probe(MEMORY, crashes=1, recoveries=1)
     ends = {
         (probe.node(row, 1).stable, probe.diary(row, 2))
         for row in probe.rows
@@ -183,7 +183,8 @@ def test_a_torn_turn_costs_one_crash_like_any_other() -> None:
 def test_a_crash_may_fall_into_the_turn_of_a_doubled_message() -> None:
     orders = {"1 boot": "send 2 a", "2 heard a": "send 3 b; send 3 c"}
     for connections in Connections:
-        probe = Probe(orders, nodes=3, crashes=1, doubles=1, connections=connections)
+        budget = {"crashes": 1, "recoveries": 1, "doubles": 1}
+        probe = Probe(orders, nodes=3, connections=connections, **budget)
         torn = [t for t in probe.moves() if t.move.kind == "double" and t.move.torn]
         assert {t.move.torn.sent for t in torn if t.move.torn} == {((3, 0),), ((3, 1),)}
         left = {probe.world.channels.cards[t.after[probe.world.column[0, 1]]].value for t in torn}

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from electorate.check import Model, check
-from electorate.check.column import ModelError
+from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
 from electorate.check.start import StartError, beginnings
 from electorate.check.world import World
@@ -65,7 +65,7 @@ def test_the_simulator_retells_the_runs_of_drawn_machines(part: int) -> None:
             told += 1
             if shown.loop_after is not None:
                 loops += 1
-                assert snapshots[shown.loop_after] == snapshots[-1], seed
+                assert snapshots[shown.loop_after].for_good() == snapshots[-1].for_good(), seed
                 assert len(snapshots) > shown.loop_after + 1, seed
             if shown.tau is not None:
                 assert ticks_after(shown) == shown.tau, seed
@@ -113,7 +113,8 @@ class Walk(NamedTuple):
 
     trace: Trace
     kinds: list[str]
-    places: list[Snapshot]
+    world: World
+    rows: list[Row]
     """Where it began, and where each move led."""
 
 
@@ -141,7 +142,9 @@ def test_the_simulator_goes_wherever_the_checker_goes(draw: Draw, start: Start) 
         text = script_of(went.trace)
         retold, places = played(machine, text)
         assert retold == text, seed
-        assert places == went.places, seed
+        assert len(places) == len(went.rows), seed
+        for place, row in zip(places, went.rows, strict=True):
+            assert place.as_kept(went.world, row) == snapshot.of_row(went.world, row), seed
         kinds.update(went.kinds)
         walks += 1
     assert walks > WALKS / 2
@@ -163,8 +166,7 @@ def walk(machine: Machine[Any], model: Model, lot: Random) -> Walk:
         path.append((row, move))
         rows.append(after)
         row = after
-    places = [snapshot.of_row(world, row) for row in rows]
-    return Walk(trace_of(world, path), [move.kind for _, move in path], places)
+    return Walk(trace_of(world, path), [move.kind for _, move in path], world, rows)
 
 
 def played(machine: Machine[Any], text: str) -> tuple[str, list[Snapshot]]:

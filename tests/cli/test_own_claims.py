@@ -94,7 +94,17 @@ def test_a_goal_about_messages_is_reached(electorate: Run) -> None:
 def test_one_that_is_named_like_ours_is_not_taken_for_it(electorate: Run, tmp_path: Path) -> None:
     judge = "lambda row: Witness((1,), 'never')"
     name = in_file(tmp_path, f"MINE = Claim('A1', Kind.ALWAYS, 'nothing is right', {judge})\n")
-    words = ["check", "bully", "--crashes", "1", "--engine", "python", "--no-needs", "--claim", "A1"]
+    words = [
+        "check",
+        "bully",
+        "--crashes",
+        "1",
+        "--engine",
+        "python",
+        "--no-needs",
+        "--claim",
+        "A1",
+    ]
     ran = electorate(*words, "--claim", name, "--json")
     assert ran.object["claims"] == {"A1": "holds", name: "violated"}
     assert claim_named(name).name == name

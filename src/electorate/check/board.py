@@ -282,7 +282,8 @@ class Board(Columns):
             column = self.column[place, to]
             code = self.append(row[column], items)
             if code is None:
-                self.cuts["capacity"] += not self.model.bounds.blocks
+                if not self.model.bounds.blocks:
+                    self.cuts["capacity"] += 1
                 return None
             changed[column] = code
         return tuple(changed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from electorate.check.column import Row
 from electorate.check.part import Local
@@ -10,6 +11,7 @@ from electorate.check.world import Move, World
 from electorate.core import Message, NodeId, Send, State, Turn
 from electorate.core.codec import json_of
 from electorate.trace import (
+    Connections,
     Crashed,
     Cut,
     Delivered,
@@ -81,12 +83,21 @@ def _same(one: Move, other: Move) -> bool:
     return one[:3] == other[:3] and tears[0] == tears[1]
 
 
+class Adrift(NamedTuple):
+    """A message that nobody can take any more, and the tick at which its time is over."""
+
+    due: int
+    column: int
+    sender: NodeId
+    message: Message
+
+
 def trace_of(world: World, path: Path) -> Trace:
     """The run that takes each move in its row."""
     now = 0
     steps: list[Step] = []
-    dropped: list[tuple[int, Lost]] = []
-    """Messages that no row holds any more, and when they will turn out to be lost."""
+    dropped: list[Adrift] = []
+    """Messages that no row holds any more; the simulator loses them when their time is over."""
     moves = [move for _, move in path]
     rows = raw_rows(world, path)
     for row, move, after in zip_longest(rows, moves, rows[1:]):
@@ -95,11 +106,11 @@ def trace_of(world: World, path: Path) -> Trace:
         steps.append(Step(now, _happening(world, row, move), turns))
         steps += (Step(now, lost) for lost in _severed(world, row, turns))
         if move.kind == "tick":
-            steps += (Step(now, lost) for lost in _expired(world, row))
-            steps += (Step(now, lost) for due, lost in dropped if due == now)
-        if after is not None and world.model.setting.prompt and world.drops_mail:
-            left = _dropped(world, row, move, turns, after)
-            dropped += ((now + ticks, lost) for ticks, lost in left)
+            late = [*_expired(world, row, now), *(one for one in dropped if one.due == now)]
+            late.sort(key=lambda one: one.column)
+            steps += (Step(now, _lost(world, row, one)) for one in late)
+        if after is not None:
+            dropped += _dropped(world, row, move, turns, after, now)
     return Trace(world.model.setting, tuple(steps))
 
 
@@ -163,38 +174,50 @@ def _message(world: World, row: Row, move: Move) -> tuple[NodeId, NodeId, Messag
     return sender, world.ids[world.node_of(move)], message, place
 
 
-def _expired(world: World, row: Row) -> Iterable[Lost]:
+def _expired(world: World, row: Row, now: int) -> Iterable[Adrift]:
     """The messages that a tick takes away because nobody can take them."""
     for column, to in world.channel_columns:
-        is_up = world.locals.cards[row[to]].up
-        if not is_up or world.is_severed(row, column):
+        if not world.locals.cards[row[to]].up or world.is_severed(row, column):
             channel = world.channels.cards[row[column]]
             kept = len(channel.aged_value(receiver_up=False))
             for item in channel.value[: len(channel.value) - kept]:
-                node = world.ids[to]
-                why = f"{item.sender}->{node} is cut" if is_up else f"{node} is down"
-                yield Lost(item.sender, node, item.message, why)
+                yield Adrift(now, column, item.sender, item.message)
+
+
+def _lost(world: World, row: Row, one: Adrift) -> Lost:
+    """How the simulator says that nobody could take a message within its time."""
+    to = dict(world.channel_columns)[one.column]
+    node, is_up = world.ids[to], world.locals.cards[row[to]].up
+    why = f"{one.sender}->{node} is cut" if is_up else f"{node} is down"
+    return Lost(one.sender, node, one.message, why)
 
 
 def _dropped(
-    world: World, row: Row, move: Move, turns: tuple[TurnRecord, ...], after: Row
-) -> Iterable[tuple[int, Lost]]:
-    """The messages that are no longer kept after a move, and in how many ticks they are due."""
-    last = world.model.setting.delay_max
+    world: World, row: Row, move: Move, turns: tuple[TurnRecord, ...], after: Row, now: int
+) -> Iterable[Adrift]:
+    """The messages that are no longer kept after a move, though their time is not over yet."""
+    setting = world.model.setting
+    if not world.drops_mail or not setting.prompt or setting.connections is Connections.DIE:
+        return  # Without bounds their time is never over; what dies with a connection is gone.
+    last, heals = setting.delay_max, world.budgets.cards[after[-1]].heals
     for column, to in world.channel_columns:
-        lost, severed = world.is_lost(after, to), world.is_severed(after, column)
-        if after[column] != world.empty or not (lost or severed):
+        lost = world.is_lost(after, to)
+        if not lost and (heals or not world.is_severed(after, column)):
             continue
-        channel, node = world.channels.cards[row[column]], world.ids[to]
+        channel = world.channels.cards[row[column]]
         items = channel.aged_value(receiver_up=False) if move.kind == "tick" else channel.value
-        left = [(item.sender, item.message, last - item.age) for item in items]
-        if lost:
-            pairs = {a for (a, b), at in world.column.items() if (at, b) == (column, to)}
-            senders = {world.ids[place] for place in pairs if world.reach(row, place, to)}
-            left += [(s, m, last) for s, n, m in _sent(turns) if n == node and s in senders]
-        for sender, message, ticks in left:
-            why = f"{node} is down" if lost else f"{sender}->{node} is cut"
-            yield ticks + 1, Lost(sender, node, message, why)
+        taken = move.what if move.kind in ("deliver", "lose") and move.where == column else None
+        for place, item in enumerate(items):
+            if place != taken:
+                yield Adrift(now + last - item.age + 1, column, item.sender, item.message)
+        for sender, node, message in _sent(turns) if lost else ():
+            pair = world.ids.index(sender), world.ids.index(node)
+            if (
+                world.column.get(pair) == column
+                and node == world.ids[to]
+                and world.reach(row, *pair)
+            ):
+                yield Adrift(now + last + 1, column, sender, message)
 
 
 def _sent(turns: tuple[TurnRecord, ...]) -> Iterable[tuple[NodeId, NodeId, Message]]:

@@ -63,8 +63,10 @@ def _fault_free_twin(world: World) -> World:
     if world.model.setting.order is Order.SET:
         raise ModelError("a network that keeps everything never comes to rest: --from boot")
     setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
-    # Its numbers are the real ones: from there on they are renamed, and told as they are.
-    model = Model(setting, Budget(), world.model.bounds, Detector.EVENTUALLY_PERFECT, renames=False)
+    # A full channel cuts the way to the normal state short, also where it blocks later on. And
+    # its numbers are the real ones: from there on they are renamed, and told as they are.
+    bounds = msgspec.structs.replace(world.model.bounds, blocks=False)
+    model = Model(setting, Budget(), bounds, Detector.EVENTUALLY_PERFECT, renames=False)
     return World(world.turns, model, world.claims)
 
 
