@@ -196,8 +196,8 @@ def drawn_model(lot: Random) -> Model:
         lot.choice((Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE)),
         lot.choice((None, 0, 1)),
         notices_restarts=lot.random() < 0.5,
-        atomic_turns=lot.random() < 0.2,
-        atomic_sends=lot.random() < 0.2,
+        atomic_turns=(torn := lot.random()) < 0.15,
+        atomic_sends=0.15 <= torn < 0.3,
     )
 
 
