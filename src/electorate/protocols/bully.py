@@ -171,8 +171,10 @@ class Bully(Machine[BullyState]):
                 return replace(s, phase=Phase.ANSWERED, again=False), [CancelTimer(Wait.PROBE)]
             case TimedOut(Wait.PROBE), Phase.PROBING:
                 return self._halt_weaker(s, [CancelTimer(Wait.ANSWERED)])
-            # After a pause both timers may be overdue, and this one may be the first to fire.
-            case TimedOut(Wait.ANSWERED), Phase.PROBING | Phase.ANSWERED:
+            case TimedOut(Wait.ANSWERED), Phase.PROBING:
+                # After a pause both are overdue, and the longer one may be the first to fire.
+                return self._halt_weaker(s, [CancelTimer(Wait.PROBE)])
+            case TimedOut(Wait.ANSWERED), Phase.ANSWERED:
                 return self._start(s)
 
             case Received(j, Halt()), _ if self._yields_to(s, j):
