@@ -4,7 +4,7 @@ The checker forgets at once what can never matter again; the simulator does not 
 """
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from electorate.check.column import Row
 from electorate.check.part import Pulse

@@ -135,6 +135,10 @@ def test_two_nodes_come_together_again(name: str, tau: int) -> None:
     ("name", "given", "tau"),
     [
         ("bully", HEAL, 8),
+        ("bully", PARTITION, 8),
+        ("bully-textbook", {"nodes": 2, **HEAL}, 9),
+        ("bully-textbook", HEAL, 11),
+        ("bully-textbook", PARTITION, 11),
         ("bully-rpc", {"delay_min": 1, **HEAL}, 24),
         ("invitation", {"delay_min": 1, **HEAL}, 14),
     ],
@@ -170,16 +174,16 @@ def test_where_numbers_grow_while_a_link_is_cut_the_time_to_heal_does_not_grow_w
 @pytest.mark.parametrize(
     ("name", "given", "moves", "text"),
     [
-        ("bully-textbook", {"nodes": 2, **HEAL}, 8, "1 and 2"),
-        ("bully-textbook", HEAL, 14, "2 and 3"),
-        ("bully", PARTITION, 18, "1 and 2"),
+        ("bully-textbook", {"nodes": 2, "rules": ("doubt=0",), **HEAL}, 8, "1 and 2"),
+        ("bully-textbook", {"rules": ("doubt=0",), **HEAL}, 14, "2 and 3"),
+        ("bully", {"rules": ("doubt=0",), **PARTITION}, 18, "1 and 2"),
         ("ring-list", PARTITION, 24, "2 and 3"),
     ],
 )
 def test_two_leaders_may_remain_though_every_link_is_healed(
     name: str, given: dict[str, Any], moves: int, text: str
 ) -> None:
-    """Bully: the cut was too short for a detector to notice. The list: it went round before."""
+    """Bully without doubt: the cut was too short for a detector. The list: it went round before."""
     verdict = judged(name, HEALED, **given)
     assert verdict.liveness is Liveness.STUCK
     (violation,) = verdict.violations

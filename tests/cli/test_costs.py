@@ -23,7 +23,7 @@ DECLARING = """
     COSTS = (
         {
             "name": "the strongest survivor notices",
-            "script": "crash 1; suspect 2; settle",
+            "script": "crash 1; suspect 2; run 3T; notice; settle",
             "formulas": {"AreYouThere": "1", "Halt": "N-2", "NewLeader": "N-1", "messages": "2N-2"},
             "leader": "2",
         },
@@ -44,7 +44,7 @@ def test_every_case_is_told_with_formulas_and_figures(electorate: Run) -> None:
         bully: what an election costs, every delay being exactly T
 
         the weakest notices
-          from normal: crash 1; suspect N; settle
+          from normal: crash 1; suspect N; run 2T; notice; settle
                        formula        N=3  N=4  N=5
           AreYouThere  N(N-1)/2         3    6   10
           Yes          (N-1)(N-2)/2     1    3    6

@@ -47,6 +47,7 @@ KILLED = [
     Mutant("while_halting=restart", Budget(crashes=1), "A2", 13, liveness=Liveness.PREVENTABLE),
     Mutant("while_halting=silent", Budget(crashes=1, lies=1), "A1", 17),
     Mutant("while_halted=silent", Budget(crashes=1, lies=1), "A1", 17),
+    Mutant("doubt=0", Budget(crashes=1, recoveries=1), "A2", 4, 1, Start.ANY, Liveness.STUCK),
 ]
 
 SURVIVE = {
@@ -56,6 +57,7 @@ SURVIVE = {
     "while_probing=silent": "whoever probes me will be halted by me or by somebody stronger",
     "while_probing=restart": "asking again costs messages, not agreement",
     "while_halted=restart": "it costs messages and time: τ rises from 8 to 12",
+    "doubt=T": "asking sooner costs messages where detectors are late, not agreement",
 }
 
 

@@ -171,13 +171,14 @@ def _overview(table: Table) -> str:
 def _compared(suite: plan.Suite, timing: str, table: Table) -> str:
     """All protocols of one kind, in one timing."""
     lines = []
+    tried = [faults for faults in suite.situations if suite.sizes(timing, faults)]
     for protocol in plan.protocols():
         if plan.suite_of(protocol) is suite:
             link = f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)"
-            cells = (_glance(protocol, timing, faults, table) for faults in suite.situations)
+            cells = (_glance(protocol, timing, faults, table) for faults in tried)
             machine, form = REGISTRY[protocol]
             lines.append([link, ", ".join(machine.promised(form)), *cells])
-    head = ["protocol", "promises", *suite.situations]
+    head = ["protocol", "promises", *tried]
     title = f"{suite.glance}{timing} timing"
     return f"**{title[0].upper()}{title[1:]}**\n\n{_table(head, lines)}"
 
@@ -208,6 +209,8 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
         return "no detector"
     machine, form = REGISTRY[protocol]
     promised = [claim for claim in machine.promised(form) if claim in found[0].claims]
+    if machine.promised(form) and not promised:
+        return "not promised"
     fates = {claim: [each.claims[claim] for each in found] for claim in promised}
     broken = [claim for claim in fates if any(map(is_broken, fates[claim]))]
     unsure = [claim for claim in fates if {"unknown", "undecided"} & {*fates[claim]}]

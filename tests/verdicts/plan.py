@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from electorate.claims import CLAIMS, Kind
 from electorate.core import Value
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
@@ -37,10 +38,24 @@ class Suite(NamedTuple):
     """Claims that are compared there though nobody promises them."""
     unasked: dict[str, tuple[str, ...]] = {}
     """Claims that say nothing in a situation."""
+    special: dict[str, dict[str, tuple[int, ...]]] = {}
+    """How many nodes, for each timing, in a situation that is not tried with as many as others."""
 
     def claims(self, faults: str, claims: tuple[str, ...]) -> tuple[str, ...]:
         """Those of the claims of a page that are judged in a situation."""
-        return tuple(claim for claim in claims if claim not in self.unasked.get(faults, ()))
+        asked = judged(self.situations[faults], claims)
+        return tuple(claim for claim in asked if claim not in self.unasked.get(faults, ()))
+
+    def sizes(self, timing: str, faults: str) -> tuple[int, ...]:
+        """With how many nodes a situation is tried; none where it is not."""
+        return self.special.get(faults, self.nodes).get(timing, ())
+
+
+def judged(options: str, claims: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the claims that can be judged: from any state only goals, for all may be broken."""
+    if "--from any" not in options:
+        return claims
+    return tuple(claim for claim in claims if CLAIMS[claim].kind is Kind.GOAL)
 
 
 ELECTIONS = Suite(
@@ -50,10 +65,12 @@ ELECTIONS = Suite(
         "a crash and a recovery": "--crashes 1 --recoveries 1",
         "a wrong suspicion": "--lies 1",
         "a loss": "--from boot --losses 1",
+        "any state": "--from any --crashes 1 --recoveries 1 --states-max 3000000",
     },
     {"bounded": "", "unbounded": "--timing unbounded --capacity 2 --counter 3"},
     {"bounded": (2, 3, 4), "unbounded": (2, 3)},
     "With 2 · 3 · 4 nodes",
+    special={"any state": {"bounded": (2, 3)}},
 )
 
 LED = "--asks 1 --rule inner.first=1"
@@ -84,13 +101,21 @@ COMMITS = Suite(
 
 UNFINISHED: dict[str, tuple[str, ...]] = {
     "bully": ("a crash and a recovery", "a wrong suspicion"),
-    "bully-as-printed": ("a crash and a recovery", "a wrong suspicion"),
+    "bully-as-printed": ("a crash and a recovery", "a wrong suspicion", "any state"),
     "bully-rpc": ("no fault", "a crash and a recovery", "a loss"),
     "bully-textbook": ("a crash and a recovery", "a wrong suspicion", "a loss"),
-    "bully-textbook-as-printed": ("a crash", "a crash and a recovery", "a wrong suspicion"),
-    "bully-textbook-to-the-letter": ("a crash and a recovery",),
-    "invitation": ("no fault", "a crash", "a crash and a recovery", "a loss"),
-    "invitation-as-printed": ("no fault", "a crash", "a crash and a recovery", "a loss"),
+    "bully-textbook-as-printed": (
+        "a crash",
+        "a crash and a recovery",
+        "a wrong suspicion",
+        "any state",
+    ),
+    "bully-textbook-to-the-letter": ("a crash and a recovery", "any state"),
+    **dict.fromkeys(("chang-roberts", "ring-attribute", "ring-list", "park"), ("any state",)),
+    **dict.fromkeys(
+        ("invitation", "invitation-as-printed"),
+        ("no fault", "a crash", "a crash and a recovery", "a loss", "any state"),
+    ),
     "park-literal": ("a crash and a recovery",),
     "two-phase": ("two cuts and a heal", "two lead"),
     **dict.fromkeys(
@@ -183,7 +208,7 @@ class Page(Value):
     def claims_of(self, row: str) -> tuple[str, ...]:
         """What is judged in a row."""
         is_over = "-over-" in row.split()[0]
-        return self.claims_over if is_over and self.claims_over else self.claims
+        return judged(row, self.claims_over if is_over and self.claims_over else self.claims)
 
     def rows(self) -> Iterator[str]:
         yield from (row(finding.row) for finding in self.findings)
@@ -212,13 +237,15 @@ class Situation(NamedTuple):
     @property
     def is_largest(self) -> bool:
         """Whether there are as many nodes as anywhere."""
-        return self.timing == "bounded" and self.nodes == max(self.suite.nodes["bounded"])
+        return self.timing == "bounded" and self.nodes == max(
+            self.suite.sizes(self.timing, self.faults)
+        )
 
     @property
     def is_moved_to_boot(self) -> bool:
         """Whether it begins at boot though the others do not."""
         moved = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
-        return moved and "--from boot" not in self.suite.situations[self.faults]
+        return moved and "--from" not in self.suite.situations[self.faults]
 
     @property
     def row(self) -> str:
@@ -279,11 +306,11 @@ def uses_views(protocol: str) -> bool:
 def situations(protocol: str) -> Iterator[Situation]:
     """Everything that a protocol is put through."""
     suite = suite_of(protocol)
-    for timing, sizes in suite.nodes.items():
+    for timing in suite.nodes:
         for faults in suite.situations:
             if faults == "a wrong suspicion" and not uses_views(protocol):
                 continue
-            for nodes in sizes:
+            for nodes in suite.sizes(timing, faults):
                 each = Situation(protocol, timing, faults, nodes)
                 if not (each.is_largest and faults in UNFINISHED.get(protocol, ())):
                     yield each

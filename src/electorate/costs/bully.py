@@ -12,7 +12,7 @@ ALL_PROBE = {"AreYouThere": "N(N-1)/2", "Yes": "(N-1)(N-2)/2", "Halt": "N-2", "N
 CASES = (
     Case(
         "the strongest survivor notices",
-        "crash 1; suspect 2; settle",
+        "crash 1; suspect 2; run 3T; notice; settle",
         {
             "AreYouThere": "1",
             "Yes": "0",
@@ -25,7 +25,7 @@ CASES = (
     ),
     Case(
         "the weakest notices",
-        "crash 1; suspect N; settle",
+        "crash 1; suspect N; run 2T; notice; settle",
         {**ALL_PROBE, "messages": "(N-1)²+2(N-2)", "time": "5T"},
         leader="2",
     ),

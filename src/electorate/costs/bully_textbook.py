@@ -17,7 +17,7 @@ IN_OFFICE = {"Coordinator": "N-2", "Acknowledge": "N-2", "Handover": "N-2"}
 CASES = (
     Case(
         "one word: the second strongest announces without asking",
-        "crash N; suspect N-1; settle",
+        "crash N; suspect N-1; run T; notice; settle",
         {"Coordinator": "N-2", "messages": "N-2", "multicasts": "1", "rounds": "2", "time": "T"},
         leader="N-1",
         forms=("sound",),
@@ -25,7 +25,7 @@ CASES = (
     ),
     Case(
         "one word: it asks the dead leader",
-        "crash N; suspect N-1; settle",
+        "crash N; suspect N-1; run 3T; notice; settle",
         {"Election": "1", "Coordinator": "N-2", "messages": "N-1", "time": "3T"},
         leader="N-1",
         forms=("sound",),
@@ -34,7 +34,7 @@ CASES = (
     # One silent round is taken for "no answer", but an answer needs two.
     Case(
         "one word: it asks, with the deadline that is too tight",
-        "crash N; suspect N-1; settle",
+        "crash N; suspect N-1; run 2T; notice; settle",
         {"Election": "1", "Coordinator": "N-2", "messages": "N-1", "time": "2T"},
         leader="N-1",
         forms=("sound",),
@@ -42,7 +42,7 @@ CASES = (
     ),
     Case(
         "one word: the weakest starts",
-        "crash N; suspect 1; settle",
+        "crash N; suspect 1; run 2T; notice; settle",
         {**WEAKEST_ASKS, "Coordinator": "N-2", "messages": "N²-N-1", "time": "4T"},
         leader="N-1",
         forms=("sound",),
@@ -50,22 +50,25 @@ CASES = (
     ),
     Case(
         "the second strongest asks the dead leader",
-        "crash N; suspect N-1; settle",
+        "crash N; suspect N-1; run 3T; notice; settle",
         {"Election": "1", **IN_OFFICE, "messages": "3N-5", "time": "5T"},
         leader="N-1",
         forms=("sound",),
     ),
     Case(
         "the weakest starts",
-        "crash N; suspect 1; settle",
+        "crash N; suspect 1; run 2T; notice; settle",
         {**WEAKEST_ASKS, **IN_OFFICE, "messages": "N²+N-5", "time": "6T"},
         leader="N-1",
         forms=("sound",),
     ),
-    # The views of the acting leader are right again before anybody follows the old one.
+    # All views are right again before anybody follows the old leader.
     Case(
         "the strongest recovers and fetches the task",
-        "crash N; suspect N-1; settle; ask N-1 Work; count; recover N; view N-1 1..N; settle",
+        """
+        crash N; suspect N-1; run 3T; notice; settle; ask N-1 Work; count
+        recover N; notice; settle
+        """,
         {
             "WhatTask": "N-1",
             "Task": "1",

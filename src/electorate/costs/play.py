@@ -8,7 +8,6 @@ Numbers may be formulas in N and the letters of the case, and these are added:
     crash leader · recover down  the node that all live nodes follow; the node that is down
     notice                       every detector is right from now on
     agree                        run on until all live nodes follow one of them, and come to rest
-    run 60T                      let everything happen that is due by then
     count                        what came before does not count
 
 Every delay is exactly T.
@@ -19,13 +18,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from electorate.core import NodeId, Send, Span, Status
+from electorate.core import NodeId, Send, Status
 from electorate.costs.case import MEASURES
 from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
 from electorate.simulate import Cluster, IllegalStep, settle
 from electorate.simulate.command import run_command
-from electorate.simulate.settle import SETTLE_MAX, Calm, run_until
+from electorate.simulate.settle import SETTLE_MAX, Calm
 from electorate.trace import Delivered, Step
 from electorate.trace.svg.sheet import kind_of
 
@@ -98,9 +97,6 @@ class Play:
                 self._agree()
             case ["notice"]:
                 self._notice()
-            case ["run", time]:
-                span = Span.parse(time).of(self.cluster.setting.timing)
-                run_until(self.cluster, self.cluster.now + span)
             case _:
                 run_command(self.cluster, " ".join(words))
 

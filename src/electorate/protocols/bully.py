@@ -60,6 +60,7 @@ class Wait(StrEnum):
     SETTLE = "settle"  # everybody weaker has been halted by now
     HALTED = "halted"  # whoever halted me would have announced itself by now
     GUARD = "guard"  # nothing that was meant for my last life is still on its way
+    DOUBT = "doubt"  # a node that I see, stronger than my leader, would have halted me by now
 
 
 class Phase(StrEnum):
@@ -86,6 +87,9 @@ class BullyRules(Rules):
     """How long after its own recovery a node takes no announcement."""
     appearing: Literal["challenge", "ignore"] = "challenge"
     """What a leader or candidate does when a stronger node comes into view."""
+    doubt: Span = 2 * T
+    """How long a node follows a leader, or leads, with a stronger node in view before it asks that
+    one; no time at all means that it never asks."""
     while_probing: Reaction = "yes"
     """What a probing or answered node does when it is probed itself."""
     while_halting: Reaction = "yes"
@@ -110,7 +114,7 @@ class BullyState(State):
 
 
 class Bully(Machine[BullyState]):
-    """The message version; the printed form lacks accept, halt, guard and appearing."""
+    """The message version; the printed form lacks accept, halt, guard, appearing and doubt."""
 
     state_type = BullyState
     rules_type = BullyRules
@@ -119,7 +123,9 @@ class Bully(Machine[BullyState]):
     uses_views = True
     forms = {
         "sound": BullyRules(),
-        "printed": BullyRules(accept="anyone", halt="latest", guard=0 * T, appearing="ignore"),
+        "printed": BullyRules(
+            accept="anyone", halt="latest", guard=0 * T, appearing="ignore", doubt=0 * T
+        ),
     }
     promises = ("A1", "A2")
     assumptions = (
@@ -142,6 +148,10 @@ class Bully(Machine[BullyState]):
         return state, [self._set(Wait.GUARD, self.rules.guard), *effects]
 
     def step(self, s: BullyState, event: Event) -> Result[BullyState]:
+        state, effects = self._react(s, event)
+        return state, [*effects, *self._doubt(s, state, event)]
+
+    def _react(self, s: BullyState, event: Event) -> Result[BullyState]:
         match event, s.phase:
             case Received(j, _), _ if j not in self.members.ids:
                 return s, []
@@ -161,6 +171,9 @@ class Bully(Machine[BullyState]):
                 return replace(s, phase=Phase.ANSWERED, again=False), [CancelTimer(Wait.PROBE)]
             case TimedOut(Wait.PROBE), Phase.PROBING:
                 return self._halt_weaker(s, [CancelTimer(Wait.ANSWERED)])
+            case TimedOut(Wait.ANSWERED), Phase.PROBING:
+                # After a pause both are overdue, and the longer one may be the first to fire.
+                return self._halt_weaker(s, [CancelTimer(Wait.PROBE)])
             case TimedOut(Wait.ANSWERED), Phase.ANSWERED:
                 return self._start(s)
 
@@ -244,6 +257,25 @@ class Bully(Machine[BullyState]):
         if s.phase is Phase.NORMAL and s.leader not in s.alive:
             return self._start(s)
         return s, []
+
+    def _doubt(self, s: BullyState, after: BullyState, event: Event) -> list[Effect]:
+        """Arm the timer for as long as my view speaks against my leader; ask whenever it fires."""
+        # Unlike the paper, no node is at rest in such a state. With views that are right in the
+        # end that makes one leader from any state: all at rest follow the strongest they see.
+        rival = self._rival(after)
+        fired = event == TimedOut(Wait.DOUBT)
+        doubted = self._rival(s) is not None and not fired
+        if rival is None:
+            return [CancelTimer(Wait.DOUBT)] if doubted else []
+        asks: list[Effect] = [Send(rival, AreYouThere())] if fired else []
+        return asks if doubted else [*asks, self._set(Wait.DOUBT, self.rules.doubt)]
+
+    def _rival(self, s: BullyState) -> NodeId | None:
+        """The strongest node in view, if it is stronger than my leader."""
+        if s.phase is not Phase.NORMAL or s.leader is None or not self._for(self.rules.doubt):
+            return None
+        stronger = s.alive.intersection(self.members.stronger_than(s.leader))
+        return max(stronger, key=self.members.rank, default=None)
 
     def _yields_to(self, s: BullyState, j: NodeId) -> bool:
         if s.phase is not Phase.HALTED or s.halter is None or self.rules.halt == "latest":

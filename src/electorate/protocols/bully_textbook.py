@@ -92,6 +92,10 @@ class Phase(StrEnum):
     FOLLOWING = "following"  # has acknowledged a leader that is not yet in office
 
 
+DOUBT = "doubt"
+"""The timer of a node that has a stronger node in view than its leader."""
+
+
 class BullyTextbookRules(Rules):
     """What may be varied. The defaults are the sound form."""
 
@@ -130,6 +134,9 @@ class BullyTextbookRules(Rules):
     fetching: Span = 2 * T + 2 * P
     delay: Span = T + P
     """How long the office is delayed, if it is."""
+    doubt: Span = 3 * T + 3 * P
+    """How long a node follows a leader, or leads, with a stronger node in view before it asks that
+    one; no time at all means that it never asks."""
 
 
 PRINTED = BullyTextbookRules(
@@ -145,6 +152,7 @@ PRINTED = BullyTextbookRules(
     decided="returns",
     asking=T,
     silenced=T,
+    doubt=0 * T,
 )
 """The code of the slides, and a detector that calls it again when the leader is gone."""
 
@@ -168,7 +176,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
     rules_type = BullyTextbookRules
     messages = (Election, Answer, Coordinator, Acknowledge, Handover, WhatTask, Task)
     requests = (Work,)
-    timers = tuple(Timer(phase) for phase in Phase if phase is not Phase.NORMAL)
+    timers = (*(Timer(phase) for phase in Phase if phase is not Phase.NORMAL), Timer(DOUBT))
     uses_views = True
     forms = {
         "sound": BullyTextbookRules(),
@@ -209,6 +217,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         if isinstance(event, Received) and event.sender not in self.members.others(s.me):
             return s, []
         state, effects = self._react(s, event)
+        effects = [*effects, *self._doubt(s, state, event)]
         match event:
             case TimedOut(timer):
                 return state, [effect for effect in effects if effect != CancelTimer(timer)]
@@ -335,6 +344,27 @@ class BullyTextbook(Machine[BullyTextbookState]):
         if s.phase is Phase.NORMAL and s.leader not in s.alive:
             return self._start(s)
         return s, []
+
+    def _doubt(
+        self, s: BullyTextbookState, after: BullyTextbookState, event: Event
+    ) -> list[Effect]:
+        """Arm the timer for as long as my view speaks against my leader; ask whenever it fires."""
+        # Unlike the sources, no node is at rest in such a state. With views that are right in the
+        # end that makes one leader from any state: all at rest follow the strongest they see.
+        rival = self._rival(after)
+        fired = event == TimedOut(DOUBT)
+        doubted = self._rival(s) is not None and not fired
+        if rival is None:
+            return [CancelTimer(DOUBT)] if doubted else []
+        asks: list[Effect] = [Send(rival, Election())] if fired else []
+        return asks if doubted else [*asks, SetTimer(DOUBT, self.rules.doubt.of(self.timing))]
+
+    def _rival(self, s: BullyTextbookState) -> NodeId | None:
+        """The strongest node in view, if it is stronger than my leader."""
+        if s.phase is not Phase.NORMAL or s.leader is None or not self.rules.doubt.of(self.timing):
+            return None
+        stronger = s.alive.intersection(self.members.stronger_than(s.leader))
+        return max(stronger, key=self.members.rank, default=None)
 
     def _yields_to(self, s: BullyTextbookState, j: NodeId) -> bool:
         if s.phase is not Phase.FOLLOWING or self.rules.coordinator == "latest":

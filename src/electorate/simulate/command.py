@@ -2,7 +2,7 @@
 
     crash 1 · recover 1 · view 3 2 3 · suspect 3 · ask 2 Resign · deliver 1->2 #1 · lose 1->2
     double 1->2 · fire 2 probe · tick 2T · pause 1 · resume 1 · cut 1->2 · cut 1 2 · heal 1 2
-    phase 2 check 3 · place 1 down null · settle · standings · claims A1
+    phase 2 check 3 · place 1 down null · run 3T · settle · standings · claims A1
 
 Whatever brings an event to a node may end in `torn 2:1 3:0`: the node crashes in the middle of
 that turn, after one message to 2 and none to 3 have left (`torn #1 …` in the step's second turn).
@@ -18,7 +18,7 @@ from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
 from electorate.simulate.reaction import Torn
-from electorate.simulate.settle import settle
+from electorate.simulate.settle import run_until, settle
 from electorate.trace import Placed, lines_of
 
 Words = list[str]
@@ -229,6 +229,11 @@ def _span(cluster: Cluster, word: str) -> int:
     return Span.parse(word).of(cluster.setting.timing)
 
 
+def _run(cluster: Cluster, words: Words) -> None:
+    _end(words[1:])
+    run_until(cluster, cluster.now + _span(cluster, words[0]))
+
+
 def _settle(cluster: Cluster, words: Words) -> None:
     _end(words)
     settle(cluster)
@@ -293,6 +298,7 @@ COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]
     "heal": (_heal, "heal FROM->TO, or heal NODE NODE for both ways"),
     "phase": (_phase, "phase NODE TIMER LEFT"),
     "place": (_place_node, "place NODE up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …]"),
+    "run": (_run, "run TIME"),
     "settle": (_settle, "settle"),
     "standings": (_standings, "standings"),
     "claims": (_claims, "claims [NAME…]"),
