@@ -161,6 +161,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         reduced=search.world.reduction is not None,
         reason=reason,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
+        normal=search.world.normal,
     )
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
@@ -24,6 +26,7 @@ from electorate.trace import (
     Recovered,
     Resumed,
     Saw,
+    Start,
     Step,
     Ticked,
     Trace,
@@ -37,6 +40,7 @@ def trace_of(world: World, path: Path) -> Trace:
     """The run that takes each move in its row."""
     now = 0
     steps: list[Step] = []
+    path = list(path)
     for row, move in path:
         now += move.kind == "tick"
         turns = _turns(world, row, move)
@@ -44,7 +48,10 @@ def trace_of(world: World, path: Path) -> Trace:
         steps += (Step(now, lost) for lost in _severed(world, row, turns))
         if move.kind == "tick":
             steps += (Step(now, lost) for lost in _expired(world, row))
-    return Trace(world.model.setting, tuple(steps))
+    setting = world.model.setting
+    if path and path[0][0] == world.boot_row:
+        setting = replace(setting, start=Start.BOOT)
+    return Trace(setting, tuple(steps))
 
 
 def _happening(world: World, row: Row, move: Move) -> Happening:

@@ -30,6 +30,8 @@ class Ordered(Violation):
     switches: int = 0
     fewest: bool = False
     """Whether all shortest runs were compared, and none of them has fewer switches."""
+    begun_after: int = 0
+    """The number of moves that only lead to where the search began."""
 
 
 Path = Sequence[tuple[Row, Move]]
@@ -88,8 +90,14 @@ def ordered_violation(
     witness = witness_of(before, run.end)
     assert witness is not None
     trace = trace_of(world, run.path)
-    switches = switches_of(world, run)
-    return Ordered(claim, witness, trace, switches=switches, fewest=best is not None)
+    return Ordered(
+        claim,
+        witness,
+        trace,
+        switches=switches_of(world, run),
+        fewest=best is not None,
+        begun_after=len(run.path) - depth,
+    )
 
 
 def _run_along(world: World, starts: Iterable[Beginning], path: Path) -> Run:
@@ -206,7 +214,8 @@ def _useful(
 
 def _first_level(world: World, starts: Iterable[Beginning]) -> dict[Key, Reached]:
     level: dict[Key, Reached] = {}
-    for row, path in starts:
+    for beginning in starts:
+        row, path = beginning.row, beginning.path
         places = _places(world, path)
         cost = (len(path), switches_of(world, Run(path, row)))
         level[row, places[-1] if places else None] = Reached(cost)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from electorate.check.model import BUDGETS, Model
+from electorate.check.model import BUDGETS, Model, Normal
 from electorate.check.progress import Effort
 from electorate.claims import Witness
 from electorate.core import Machine, Value
@@ -87,6 +87,8 @@ class Verdict(Value):
     """Why the verdict is unknown."""
     ways: dict[str, tuple[Way, ...]] = {}
     """For each goal that runs can never reach again, every way in which they do not."""
+    normal: Normal | None = None
+    """With what the search began, if that is the normal state."""
 
     def sentence(self, name: str, machine: Machine[Any], model: Model) -> str:
         """The verdict in one sentence that names every constant."""
@@ -99,7 +101,7 @@ class Verdict(Value):
             single = {"holds": "holds", "violated": "is violated", "unknown": "is unknown"}[result]
             parts.append(f"{_listed(claims)} {single if len(claims) == 1 else verb}")
         reduced = ["partial-order reduction"] if self.reduced else []
-        constants = ", ".join([*model.constants(machine), *reduced])
+        constants = ", ".join([*model.constants(machine, self.normal), *reduced])
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
         under = f", under the rules {rules}" if rules else ""
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."

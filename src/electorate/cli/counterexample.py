@@ -35,6 +35,7 @@ class Counterexample:
         self.violation = violation
         self.spent = spent_by(violation.trace, model, machine)
         self._machine = machine
+        self._is_from_normal = model.setting.start is Start.NORMAL
 
     @cached_property
     def story(self) -> list[tuple[str, bool]]:
@@ -91,7 +92,7 @@ class Counterexample:
             return f"{claim} is missed by {run}."
         if not moves:
             return f"{claim} is broken from the start."
-        text = f"{claim} is broken by {run}, and by none that is shorter."
+        text = f"{claim} is broken by {run}, {self._comparison(violation)}"
         switches = violation.switches
         if not switches:
             return f"{text} All of it happens at one node."
@@ -99,6 +100,18 @@ class Counterexample:
         if violation.fewest:
             return f"{text} It switches {times} between nodes; no run as short does so less often."
         return f"{text} It switches {times} between nodes; not all runs as short were compared."
+
+    def _comparison(self, violation: Ordered) -> str:
+        """What is short about the run: it may be told from before the search began."""
+        if not self._is_from_normal or violation.trace.setting.start is Start.NORMAL:
+            return "and by none that is shorter."
+        first, rest = violation.begun_after, violation.length - violation.begun_after
+        if not rest:
+            return "all of which lead to one of the ends of fault-free runs: it is broken there."
+        return (
+            f"{first} of which lead to one of the ends of fault-free runs; "
+            f"from none of them do fewer than {rest} break it."
+        )
 
     def _witness(self) -> str:
         claim, witness = self.violation.claim, self.violation.witness

@@ -62,11 +62,20 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     bounds = parser.add_argument_group("where the search is cut")
-    for name in Bounds.__struct_fields__:
+    for name in ("capacity", "counter", "firings"):
         default = getattr(Bounds(), name)
         bounds.add_argument(
             f"--{name}", type=_count, default=default, metavar="K", help=f"default {default}"
         )
+    bounds.add_argument(
+        "--normal-max",
+        type=_count,
+        dest="normal",
+        default=Bounds().normal,
+        metavar="M",
+        help="from normal: if all fault-free runs have more states, 200 are drawn; "
+        f"default {Bounds().normal:,}",
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
     )
