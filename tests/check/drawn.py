@@ -35,6 +35,8 @@ from electorate.core import (
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
 
 MODES = 3
+NORMAL_MAX = 2_000
+"""Machines of many words have fault-free runs without number: where they end is drawn, too."""
 CAUSES = ("boot", "again", "all", "some", "note", "other", "memo", "once", "often", "ask")
 """What a rule is for: two kinds of boots, views and messages, a memory, two timers, a request."""
 
@@ -192,7 +194,7 @@ def drawn_model(lot: Random) -> Model:
     return Model(
         setting,
         drawn_budget(lot, setting),
-        Bounds(capacity=lot.choice((1, 2)), firings=1),
+        Bounds(capacity=lot.choice((1, 2)), firings=1, normal=NORMAL_MAX),
         lot.choice((Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE)),
         lot.choice((None, 0, 1)),
         notices_restarts=lot.random() < 0.5,
@@ -271,5 +273,5 @@ def drawn_talkers(seed: int) -> tuple[Machine[Any], Model]:
         drawn_table(lot, model.bounded, (1, 1, 2, 3)),
         views=lot.random() < 0.8,
     )
-    bounds = Bounds(capacity=3, firings=4)
+    bounds = Bounds(capacity=3, firings=4, normal=NORMAL_MAX)
     return machine, msgspec.structs.replace(model, setting=setting, budget=budget, bounds=bounds)

@@ -1,9 +1,10 @@
-"""Where runs begin: at the first boots, or wherever the fault-free run goes round."""
+"""Where runs begin: at the first boots, or wherever a fault-free run goes round."""
 
 import pytest
 
-from electorate.check import Result
+from electorate.check import Liveness, Result
 from electorate.check.explain import trace_of
+from electorate.check.model import Normal
 from electorate.check.start import StartError
 from electorate.trace import Clock, Delivered, Fired, Phased, Pressed, Start, Ticked, script_of
 from tests.check.claim import everybody_follows, nobody_follows
@@ -31,10 +32,16 @@ def test_a_machine_at_rest_begins_at_rest() -> None:
     assert probe.diaries(2) == {("heard a",)}
 
 
-def test_the_fault_free_run_has_every_delay_at_its_longest_and_messages_first() -> None:
+def test_the_first_fault_free_run_has_every_delay_at_its_longest_and_messages_first() -> None:
     orders = {"1 boot": "send 2 a", "2 boot": "set x 1; set y 2"}
     assert Probe(orders, start=NORMAL).diaries(2) == {("heard a", "fired x", "fired y")}
-    assert Probe(orders, T=2, start=NORMAL).diaries(2) == {("fired x", "heard a", "fired y")}
+    probe = Probe(orders, T=2, start=NORMAL)
+    assert probe.diary(probe.rows[0], 2) == ("fired x", "heard a", "fired y")
+    # The other end is that of a message which comes as soon as the timer.
+    assert probe.diaries(2) == {
+        ("fired x", "heard a", "fired y"),
+        ("heard a", "fired x", "fired y"),
+    }
 
 
 def test_from_boot_a_search_begins_with_the_first_words_on_their_way() -> None:
@@ -92,17 +99,22 @@ def test_a_run_from_anywhere_in_the_loop_tells_how_to_get_there(
     assert (Delivered in kinds) is (periodic == "other" and clock is not Clock.UNBOUNDED)
 
 
-def test_a_machine_that_misses_the_goal_without_faults_is_refused_with_its_run() -> None:
+def test_a_machine_that_misses_the_goal_without_faults_is_judged_where_it_ends() -> None:
     orders = {"1 boot": "elect; set x 1; set y 2", "1 fired x": "follow 1", "1 fired y": "follow 2"}
     probe = Probe({**orders, "2 boot": "follow 2"}, start=NORMAL)
-    with pytest.raises(StartError, match="misses the goal: not all follow 1") as refusal:
-        probe.check(everybody_follows(1))
-    fired = [s.happening.timer for s in refusal.value.trace.steps if isinstance(s.happening, Fired)]
+    verdict = probe.check(everybody_follows(1))
+    assert (verdict.result, verdict.liveness) == (Result.VIOLATED, Liveness.STUCK)
+    assert verdict.normal == Normal(ends=1, missing=1, missed=("follow-1",))
+    (violation,) = verdict.violations
+    # The simulator does not begin there by itself: it is told all.
+    assert violation.trace.setting.start is Start.BOOT
+    fired = [s.happening.timer for s in violation.trace.steps if isinstance(s.happening, Fired)]
     assert fired == ["x", "y"]
+    assert probe.retold(script_of(violation.trace)) == script_of(violation.trace)
     assert probe.check(everybody_follows(2)).result is Result.HOLDS
 
 
-def test_a_loop_that_misses_the_goal_anywhere_is_refused_where_it_does() -> None:
+def test_a_loop_that_misses_the_goal_anywhere_is_said_to_miss_it() -> None:
     orders = {
         "1 boot": "follow 1; set x 1",
         "1 fired x": "quietly; follow 2; set y 1",
@@ -110,9 +122,13 @@ def test_a_loop_that_misses_the_goal_anywhere_is_refused_where_it_does() -> None
         "2 boot": "follow 1",
     }
     probe = Probe(orders, start=NORMAL)
-    with pytest.raises(StartError, match="misses the goal") as refusal:
-        probe.check(everybody_follows(1))
-    assert isinstance(refusal.value.trace.steps[-1].happening, Fired)
+    verdict = probe.check(everybody_follows(1))
+    assert verdict.result is Result.VIOLATED
+    assert verdict.normal == Normal(ends=1, missing=1, missed=("follow-1",))
+    (violation,) = verdict.violations
+    # The loop begins at the first boots: it is told once round, so that it is told at all.
+    assert violation.trace.setting.start is Start.BOOT
+    assert probe.retold(script_of(violation.trace)) == script_of(violation.trace)
 
 
 def test_only_goals_can_be_missed_at_the_start() -> None:
@@ -129,10 +145,13 @@ def test_a_start_that_a_bound_cuts_is_refused_with_the_bound() -> None:
         Probe({"1 boot": "send 2 a; send 2 b"}, capacity=1)
 
 
-def test_a_start_that_a_bound_cuts_takes_no_other_way() -> None:
+def test_where_a_bound_cuts_some_fault_free_runs_a_search_begins_where_others_end() -> None:
     orders = {"1 boot": "set x 1; set y 1", "1 fired x": "send 2 a; send 2 b"}
-    with pytest.raises(StartError, match="cut by a bound: capacity 1"):
-        Probe({**orders, "1 fired y": "cancel x"}, start=NORMAL, capacity=1)
+    probe = Probe({**orders, "1 fired y": "cancel x"}, start=NORMAL, capacity=1)
+    assert probe.diaries(1) == {("fired y",)}
+    assert probe.check(nobody_follows(1)).cuts == {"capacity": 1}
+    trace = probe.expect_retold(probe.rows[0])
+    assert trace.setting.start is Start.BOOT
 
 
 def test_without_bounds_no_office_runs_out_on_the_way_to_a_beginning() -> None:

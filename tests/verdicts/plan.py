@@ -129,7 +129,8 @@ FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "
 """The options that a row begins with; the others follow by name."""
 
 NEVER_NORMAL = ("bully-textbook-as-printed", "bully-textbook-to-the-letter", "park-literal")
-"""Forms whose fault-free run does not reach what they promise: they can only be tried from boot."""
+"""Forms whose fault-free runs miss their goals: from boot one sees how. Where these runs end, there
+is nothing left to break."""
 UNMOVED = {"park": "a wrong suspicion"}
 """Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
 

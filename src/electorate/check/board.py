@@ -74,8 +74,8 @@ class Board(Columns):
         self._offers: dict[Standing, tuple[Request, ...]] = {}
         self._growing = [attrgetter(name) for name in self.machine.growing]
         self.renaming = self._renaming()
-        self.beginnings: dict[Row, tuple[tuple[Row, Any], ...]] = {}
-        """The rows that runs begin with, and the moves that lead to each; set by the search."""
+        self.beginnings: dict[Row, Any] = {}
+        """The rows that runs begin with, and how each is reached; set by the search."""
         self.raw_rows: dict[Row, Row] = {}
         """The rows that runs begin with, by what they are once their numbers are renamed."""
 

@@ -8,7 +8,7 @@ import msgspec
 
 from electorate.check.judge import SAYS_NOTHING, Judge
 from electorate.check.limit import Limits
-from electorate.check.model import Model
+from electorate.check.model import BOUND_OPTIONS, Model
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.renaming import NotAsDeclared
 from electorate.check.search import Search
@@ -239,6 +239,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         unspent=unspent,
         renamed=search.world.renaming is not None,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
+        normal=search.world.normal,
     )
 
 
@@ -267,7 +268,7 @@ def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:
         return None
     cuts = search.world.cuts
     beyond = " or ".join(bound for bound, _ in search.world.model.bounds.named(cuts))
-    raise_ = " or ".join(f"--{name}" for name in sorted(cuts))
+    raise_ = " or ".join(f"--{BOUND_OPTIONS[name]}" for name in sorted(cuts))
     return (
         f"some runs go beyond {beyond}, and whether they reach {' and '.join(goals)} was not "
         f"seen: raise {raise_}"

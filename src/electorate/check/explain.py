@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
@@ -27,6 +29,7 @@ from electorate.trace import (
     Recovered,
     Resumed,
     Saw,
+    Start,
     Step,
     Ticked,
     Trace,
@@ -48,11 +51,16 @@ def raw_rows(world: World, path: Path) -> list[Row]:
     return rows
 
 
-def begins_after(world: World, path: Path) -> int:
-    """How many moves of a path only lead to where its run begins."""
-    for place in range(len(path) - 1, -1, -1):
-        before = world.beginnings.get(path[place][0])
-        if before is not None and list(before) == list(path[:place]):
+def begins_after(world: World, path: Path, end: Row) -> int:
+    """How many moves of a path, which leads to `end`, only lead to where its run begins."""
+    whole = world.budgets.code(world.model.first_budget())
+    rows = [*(row for row, _ in path), end]
+    for place in range(len(path), -1, -1):
+        # Where faults end at once, nothing of their budget is left.
+        known = world.beginnings.get(rows[place]) or world.beginnings.get(
+            (*rows[place][:-1], whole)
+        )
+        if known is not None and list(known.path) == list(path[:place]):
             return place
     return 0
 
@@ -111,7 +119,10 @@ def trace_of(world: World, path: Path) -> Trace:
             steps += (Step(now, _lost(world, row, one)) for one in late)
         if after is not None:
             dropped += _dropped(world, row, move, turns, after, now)
-    return Trace(world.model.setting, tuple(steps))
+    setting = world.model.setting
+    if path and path[0][0] == world.boot_row:
+        setting = replace(setting, start=Start.BOOT)
+    return Trace(setting, tuple(steps))
 
 
 def _happening(world: World, row: Row, move: Move) -> Happening:

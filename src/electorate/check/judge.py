@@ -178,11 +178,11 @@ class Judge:
 
 
 def lack_of(world: World, row: Codes) -> str | None:
-    """What a row lacks of the goals that were asked for, or else promised for such a network."""
+    """The first goal that a row lacks, of those asked for or promised for such a network."""
     promised = world.machine.promises if world.model.setting.is_complete else ()
     known = (CLAIMS[name] for name in promised if name in CLAIMS)
     # What a claim remembers is kept only for those that were asked for.
     goals = [claim for claim in known if claim.kind is Kind.GOAL and claim.fold is None]
     claims = {claim.name: claim for claim in (*goals, *world.claims)}
     lacking = Judge(world, list(claims.values())).of(row).lacking
-    return lacking[0][1].text if lacking else None
+    return lacking[0][0].name if lacking else None

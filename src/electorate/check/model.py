@@ -62,12 +62,52 @@ class Bounds(Value):
     """The largest value of a number that the machine declares to be growing."""
     firings: int = 2
     """Firings of periodic timers per node, in unbounded timing."""
+    normal: int = 100_000
+    """States of all fault-free runs, where a search begins with their ends; beyond it, some of
+    these runs are drawn."""
     blocks: bool = False
     """Whether a full channel blocks its sender, as Promela's do: that cuts nothing."""
 
     def named(self, cuts: Mapping[str, int]) -> list[tuple[str, int]]:
         """`capacity 8` for every bound that cut a search, with the number of cuts."""
-        return [(f"{name} {getattr(self, name)}", count) for name, count in sorted(cuts.items())]
+        return [
+            (f"{BOUND_OPTIONS[name]} {getattr(self, name):,}", count)
+            for name, count in sorted(cuts.items())
+        ]
+
+
+BOUND_OPTIONS = {
+    "capacity": "capacity",
+    "counter": "counter",
+    "firings": "firings",
+    "normal": "normal-max",
+}
+"""The option that raises each bound."""
+
+
+class Normal(Value):
+    """What a search that begins in the normal state began with."""
+
+    ends: int
+    """In how many ways fault-free runs end, each periodic timer at any phase."""
+    drawn: int = 0
+    """How many runs were drawn to find them; 0 if all were explored."""
+    missing: int = 0
+    """How many of these ends lack a goal."""
+    missed: tuple[str, ...] = ()
+    """The goals that some of them lack."""
+
+    def text(self) -> str:
+        """For the sentence of a verdict: `(all 3 fault-free ends)`."""
+        ends = f"{self.ends} fault-free end{'' if self.ends == 1 else 's'}"
+        if self.drawn:
+            found = f"{ends} of {self.drawn} drawn runs"
+        else:
+            found = f"all {ends}" if self.ends > 1 else "the only fault-free end"
+        if not self.missing:
+            return f"({found})"
+        which = "which misses" if self.ends == 1 else f"{self.missing} of which miss"
+        return f"({found}, {which} {' and '.join(self.missed)})"
 
 
 class Model(Value):
@@ -121,7 +161,7 @@ class Model(Value):
         fields = {name: getattr(budget, name) for name in BUDGETS}
         return Budget(**{**fields, "lies": UNLIMITED})
 
-    def constants(self, machine: Machine[Any]) -> list[str]:
+    def constants(self, machine: Machine[Any], normal: Normal | None = None) -> list[str]:
         """Every constant that the verdict is about, for its sentence."""
         setting = self.setting
         extra = f"+{machine.extra_nodes}" if machine.extra_nodes else ""
@@ -138,7 +178,7 @@ class Model(Value):
             texts.append(f"channels of {self.bounds.capacity} that block")
         if setting.graph is not None:
             texts.append(f"links {setting.graph_text() or 'none'}")
-        texts += [f"from {setting.start}"]
+        texts += [f"from {setting.start}" + (f" {normal.text()}" if normal else "")]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")
         if setting.attributes:

@@ -209,7 +209,8 @@ def _useful(
 
 def _first_level(world: World, starts: Iterable[Beginning]) -> dict[Key, Reached]:
     level: dict[Key, Reached] = {}
-    for row, path in starts:
+    for beginning in starts:
+        row, path = beginning.row, beginning.path
         places = _places(world, path)
         cost = (len(path), switches_of(world, Run(path, row)))
         level[row, places[-1] if places else None] = Reached(cost)

@@ -62,7 +62,7 @@ class Search:
         always = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
-            self.world.beginnings.setdefault(beginning.row, beginning.path)
+            self.world.beginnings.setdefault(beginning.row, beginning)
             self._meet(beginning.row, None, 0)
         level, first = 0, 0
         stable = handed_over(self.world, self._limits)

@@ -1,6 +1,7 @@
-"""Where runs begin: all booted at once, or where the fault-free run ends up."""
+"""Where runs begin: all booted at once, or where runs without a fault end (check/normal.py)."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -8,16 +9,18 @@ import msgspec
 
 from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
-from electorate.check.model import Budget, Detector, Model
+from electorate.check.model import Budget, Detector, Model, Normal
+from electorate.check.normal import DRAWN, STEPS_MAX, End, Explored, Path, calm_run, drawn_ends
 from electorate.check.part import Armed
-from electorate.check.world import TICK, Move, World
+from electorate.check.world import Move, World
 from electorate.trace import Clock, Order, Start, Trace
 
-STEPS_MAX = 100_000
+Goal = Callable[[World, Row], str | None]
+"""Names a goal that a row lacks, if there is one."""
 
 
 class StartError(Exception):
-    """The fault-free run does not end up where a check could begin."""
+    """No fault-free run ends up where a check could begin."""
 
     def __init__(self, problem: str, trace: Trace) -> None:
         super().__init__(problem)
@@ -25,41 +28,124 @@ class StartError(Exception):
 
 
 class Beginning(NamedTuple):
-    """A row to begin with, and how it is reached from the start that the setting names."""
+    """A row to begin with, and how it is reached from the start that the run is told from."""
 
     row: Row
-    path: tuple[tuple[Row, Move], ...] = ()
+    way: Path = ()
+    before: Path = ()
+    """What comes before `way`; many beginnings share it."""
+
+    @property
+    def path(self) -> Path:
+        """The whole way."""
+        return (*self.before, *self.way)
 
 
-def beginnings(world: World, goal: Callable[[World, Row], str | None]) -> list[Beginning]:
-    """The start set; `goal` says what a row lacks."""
+def beginnings(world: World, goal: Goal) -> list[Beginning]:
+    """The start set."""
     if world.model.setting.start is Start.BOOT:
         return [Beginning(_booted(world))]
-    calm = _fault_free_twin(world)
-    loop = _fault_free_loop(calm, goal)
-    return [
-        Beginning(
-            _translated(calm, row, world),
-            tuple((_translated(calm, passed, world), move) for passed, move in path),
-        )
-        for row, path in _every_phase(calm, loop)
-    ]
+    twin = _fault_free_twin(world)
+    first = _booted(twin)
+    calm = calm_run(twin, first)
+    cut_by, twin.cuts = twin.cuts, Counter()
+    starts = _Starts(world, twin, goal)
+    if calm.loop:
+        # The simulator gets there by itself, unless a goal is missed there. Then the whole run is
+        # told, and that of every other end: from the first boots.
+        is_found = starts.lack(calm.loop) is None
+        starts.take(End(() if is_found else calm.way or calm.loop, calm.loop))
+        if not (is_found and starts.translated(first) == starts.translated(calm.loop[0][0])):
+            world.boot_row = starts.translated(first)
+    else:
+        world.boot_row = starts.translated(first)
+    explored = Explored(twin, first)
+    is_whole = explored.explore(world.model.bounds.normal)
+    known = starts.known
+    for end in explored.ends(known) if is_whole else drawn_ends(twin, first, calm.path, known):
+        starts.take(end)
+    twin.cuts |= cut_by  # What the calm run met is met again where all are explored.
+    if not starts.ends:
+        raise _endless(twin, calm.path)
+    world.cuts.update(twin.cuts)
+    if not is_whole:
+        world.cuts["normal"] += 1
+    missed = tuple(sorted(starts.missed))
+    world.normal = Normal(starts.ends, 0 if is_whole else DRAWN, starts.missing, missed)
+    return starts.found
+
+
+class _Starts:
+    """The rows to begin with, gathered from one end after the other."""
+
+    def __init__(self, world: World, twin: World, goal: Goal) -> None:
+        self._world = world
+        self._twin = twin
+        self._goal = goal
+        self._translations: dict[Row, Row] = {}
+        self._known: set[Row] = set()
+        self.found: list[Beginning] = []
+        self.ends = 0
+        self.missing = 0
+        """How many ends lack a goal."""
+        self.missed: set[str] = set()
+        """The goals that some of them lack."""
+
+    @property
+    def known(self) -> Collection[Row]:
+        """The rows of the twin that need no other beginning."""
+        return self._known
+
+    def take(self, end: End) -> None:
+        """Begin in one more end."""
+        self.ends += 1
+        before, loop = self._path(end.before), self._path(end.loop)
+        self._known.update(row for row, _ in end.loop)
+        for row, place, phases in _every_phase(self._twin, end.loop):
+            self._known.add(row)
+            way = (*loop[:place], *self._path(phases))
+            self.found.append(Beginning(self.translated(row), way, before))
+        lack = self.lack(end.loop)
+        if lack is not None:
+            self.missing += 1
+            self.missed.add(lack)
+
+    def lack(self, loop: Path) -> str | None:
+        """A goal that one of these rows lacks."""
+        lacks = (self._goal(self._twin, row) for row, _ in loop)
+        return next((lack for lack in lacks if lack is not None), None)
+
+    def translated(self, row: Row) -> Row:
+        """A row of the twin as a row of the world."""
+        if row not in self._translations:
+            self._translations[row] = _translated(self._twin, row, self._world)
+        return self._translations[row]
+
+    def _path(self, path: Path) -> Path:
+        return tuple((self.translated(row), move) for row, move in path)
 
 
 def _booted(world: World) -> Row:
     row = world.booted()
     if row is None:
-        raise _cut(world, [])
+        raise _endless(world, ())
     return row
 
 
-def _cut(world: World, path: list[tuple[Row, Move]]) -> StartError:
-    bounds = (f"{name} {getattr(world.model.bounds, name)}" for name in world.cuts)
-    return StartError(f"the start is cut by a bound: {', '.join(bounds)}", trace_of(world, path))
+def _endless(world: World, path: Path) -> StartError:
+    """No run without a fault has an end."""
+    trace = trace_of(world, path)
+    if len(path) == STEPS_MAX:
+        return StartError("the fault-free run never repeats itself", trace)
+    bounds = (f"{name} {getattr(world.model.bounds, name)}" for name in sorted(world.cuts))
+    return StartError(f"the start is cut by a bound: {', '.join(bounds)}", trace)
 
 
 def _fault_free_twin(world: World) -> World:
-    """The same machine with bounded timing and without faults."""
+    """The same machine with bounded timing and without faults.
+
+    Where its runs end is no matter of what claims remember of them.
+    """
     if world.model.setting.order is Order.SET:
         raise ModelError("a network that keeps everything never comes to rest: --from boot")
     setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
@@ -67,71 +153,14 @@ def _fault_free_twin(world: World) -> World:
     # its numbers are the real ones: from there on they are renamed, and told as they are.
     bounds = msgspec.structs.replace(world.model.bounds, blocks=False)
     model = Model(setting, Budget(), bounds, Detector.EVENTUALLY_PERFECT, renames=False)
-    return World(world.turns, model, world.claims)
+    return World(world.turns, model, [claim for claim in world.claims if claim.fold is None])
 
 
-def _fault_free_loop(
-    world: World, goal: Callable[[World, Row], str | None]
-) -> list[tuple[Row, Move]]:
-    """The rows among which the fault-free run goes round, with the move that leaves each."""
-    path, first = _fault_free_run(world)
-    for place, (passed, _) in enumerate(path[first:], start=first):
-        lack = goal(world, passed)
-        if lack is not None:
-            problem = f"the fault-free run misses the goal: {lack}"
-            raise StartError(problem, trace_of(world, path[:place]))
-    return path[first:]
+def _every_phase(world: World, loop: Path) -> Iterator[tuple[Row, int, Path]]:
+    """The rows of the loop with each periodic timer at every phase.
 
-
-def _fault_free_run(world: World) -> tuple[list[tuple[Row, Move]], int]:
-    """The run with every delay T until it repeats itself or rests, and where that begins."""
-    row = _booted(world)
-    path: list[tuple[Row, Move]] = []
-    seen: dict[Row, int] = {}
-    while len(path) < STEPS_MAX:
-        found = _calm_move(world, row)
-        if found is None:
-            raise _cut(world, path)
-        move, after = found
-        # A driver that lets many ticks pass at once sees no row in their midst.
-        if after == row or not (path and path[-1][1].kind == move.kind == "tick"):
-            if row in seen:
-                return path, seen[row]
-            seen[row] = len(path)
-        path.append((row, move))
-        row = after
-    raise StartError("the fault-free run never repeats itself", trace_of(world, path))
-
-
-def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
-    """The one move of the fault-free run; None if a bound cuts it.
-
-    Applications answer at once, messages take T and go before timers, timers fire as soon as they
-    may, the first node first. Where a message finds an office run out, its end comes first.
+    Each comes with its place in the loop, and the moves that shift it from there.
     """
-    nodes = [world.locals.cards[code] for code in row[: world.n]]
-    wanted = [
-        Move("answer", place, node.owes[0])
-        for place, node in enumerate(nodes)
-        if node.awake and node.owes and not node.expired
-    ]
-    for column, to in world.channel_columns:
-        channel = world.channels.cards[row[column]]
-        if channel.due:
-            ended = nodes[to].expired
-            late = Move("deliver", column, channel.deliverable[0])
-            wanted.append(Move("fire", to, ended) if ended else late)
-    for place, node in enumerate(nodes):
-        if node.ready:
-            wanted.append(Move("fire", place, node.expired or node.ready[0]))
-    first = wanted[0] if wanted else TICK
-    return next((found for found in world.successors(row) if found[0] == first), None)
-
-
-def _every_phase(
-    world: World, loop: list[tuple[Row, Move]]
-) -> list[tuple[Row, list[tuple[Row, Move]]]]:
-    """The rows of the loop with each periodic timer at every phase."""
     periodic = {timer.name for timer in world.machine.timers if timer.periodic}
     rows = [row for row, _ in loop]
     periods: dict[tuple[int, str], int] = {}
@@ -139,19 +168,18 @@ def _every_phase(
         for place, armed in _armed(world, row, periodic):
             key = (place, armed.timer)
             periods[key] = max(periods.get(key, 1), armed.latest)
-    if not periods:
-        return [(row, loop[:place]) for place, row in enumerate(rows)]
-    found: dict[Row, list[tuple[Row, Move]]] = {}
+    found: set[Row] = set()
     for place, row in enumerate(rows):
         keys = [(node, armed.timer) for node, armed in _armed(world, row, periodic)]
         for lefts in product(*(range(1, periods[key] + 1) for key in keys)):
             shifted = row
-            path = list(loop[:place])
+            path: list[tuple[Row, Move]] = []
             for (node, timer), left in zip(keys, lefts, strict=True):
                 path.append((shifted, Move("phase", node, (timer, left))))
                 shifted = _shifted(world, shifted, node, timer, left)
-            found.setdefault(shifted, path)
-    return list(found.items())
+            if shifted not in found:
+                found.add(shifted)
+                yield shifted, place, tuple(path)
 
 
 def _armed(world: World, row: Row, names: set[str]) -> list[tuple[int, Armed]]:

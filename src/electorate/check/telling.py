@@ -126,7 +126,7 @@ class Teller:
             assert missing is not None
             witness = missing
         trace = trace_of(self._calm.world, moves)
-        begins = begins_after(self._calm.world, moves)
+        begins = begins_after(self._calm.world, moves, self._calm.row(rest[-1] if rest else entry))
         ends = max(faults_end(moves[:missed]), begins)
         violation = Violation(self._claim.name, witness, trace, ends, loop_after, begins)
         return Finding(self._claim.name, liveness, violation=violation)
@@ -146,7 +146,7 @@ class Teller:
         moves = [*path, *moves_along(self._calm, states)]
         witness = self._lack_in(raw_rows(world, [*moves, (self._calm.row(state), TICK)])[-1])
         assert witness is not None
-        begins = begins_after(world, moves)
+        begins = begins_after(world, moves, self._calm.row(state))
         ends = max(faults_end(moves), begins)
         return Violation(self._claim.name, witness, trace_of(world, moves), ends, None, begins)
 
@@ -188,7 +188,10 @@ def slowest_run(
     """A goal that is reached: the run along these states, from where faults end, takes longest."""
     path, before = calm.stem(states[0])
     moves = [*path, *moves_along(calm, before), *moves_along(calm, states)]
-    trace, begins = trace_of(calm.world, moves), begins_after(calm.world, moves)
+    trace, begins = (
+        trace_of(calm.world, moves),
+        begins_after(calm.world, moves, calm.row(states[-1])),
+    )
     return Finding(claim.name, grade, tau, trace, max(faults_end(moves), begins), begins)
 
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from electorate.check.model import BUDGETS, Model
+from electorate.check.model import BUDGETS, Model, Normal
 from electorate.check.progress import Effort
 from electorate.claims import Witness
 from electorate.core import Machine, Value
@@ -102,6 +102,8 @@ class Verdict(Value):
     """The budgets of which no run could spend anything, and why."""
     ways: dict[str, tuple[Way, ...]] = {}
     """For each goal that runs can never reach again, every way in which they do not."""
+    normal: Normal | None = None
+    """With what the search began, if that is the normal state."""
 
     def sentence(self, name: str, machine: Machine[Any], model: Model) -> str:
         """The verdict in one sentence that names every constant."""
@@ -113,7 +115,9 @@ class Verdict(Value):
             one, many = VERBS[result]
             parts.append(f"{_listed(claims)} {one if len(claims) == 1 else many}")
         ways = (("partial-order reduction", self.reduced), ("numbers renamed", self.renamed))
-        constants = ", ".join([*model.constants(machine), *(way for way, used in ways if used)])
+        constants = ", ".join(
+            [*model.constants(machine, self.normal), *(way for way, used in ways if used)]
+        )
         rules = ", ".join(f"{rule}={text}" for rule, text in machine.rules.texts().items())
         under = f", under the rules {rules}" if rules else ""
         return f"{name}: {' and '.join(parts)} for {constants}{self._cut_text(model)}{under}."

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from electorate.check.board import Board, Coded
 from electorate.check.column import Row
-from electorate.check.model import Budget, Model
+from electorate.check.model import Budget, Model, Normal
 from electorate.check.part import Local, LocalCard, Pulse
 from electorate.check.reduction import Reduction, may_reduce
 from electorate.check.turning import Torn
@@ -38,6 +38,10 @@ class World(Board):
         reduces = model.reduced and may_reduce(self.machine, setting.clock, setting.order, claims)
         reduces = reduces and self.renaming is None
         self.reduction = Reduction(self) if reduces else None
+        self.normal: Normal | None = None
+        """What a search from the normal state began with."""
+        self.boot_row: Row | None = None
+        """Where runs begin that are told from the first boots, though the setting says normal."""
 
     def successors(self, row: Row) -> list[Successor]:
         """Every move that is to be explored from this row, with the row it leads to."""

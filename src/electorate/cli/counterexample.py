@@ -25,6 +25,7 @@ from electorate.trace import (
 from electorate.trace.word import listed, nodes_text
 
 CALM = "From here on nothing fails any more."
+NORMAL = "Here a run without a fault can end, and the search began:"
 LOOP = "From here on the run can repeat itself for ever:"
 
 
@@ -35,6 +36,7 @@ class Counterexample:
         self.violation = violation
         self.spent = spent_by(violation.trace, model, machine)
         self._machine = machine
+        self._is_from_normal = model.setting.start is Start.NORMAL
 
     @cached_property
     def story(self) -> list[tuple[str, str]]:
@@ -49,7 +51,9 @@ class Counterexample:
                 place = len(boots) + _steps_of(trace, moves)
                 remarks.setdefault(place, []).append(remark)
         first = len(boots) + _steps_of(trace, self.violation.begins_after)
-        remarks.setdefault(first, [])
+        told_from_boot = trace.setting.start is not Start.NORMAL
+        begins = [NORMAL] if self._is_from_normal and told_from_boot else []
+        remarks[first] = begins + remarks.get(first, [])
         lines: list[tuple[str, str]] = []
         if trace.setting.start is Start.NORMAL:
             lines.append((opening_of(dict(cluster.row().live())), ""))

@@ -88,6 +88,7 @@ class Finding:
             "order": setting.order,
             "connections": setting.connections,
             "from": setting.start,
+            "normal": verdict.normal,
             "handling": setting.timing.P,
             "drift": setting.drift,
             "graph": setting.graph,

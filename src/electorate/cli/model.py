@@ -100,6 +100,14 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help=f"of periodic timers per node, without bounds on time; default {usual.firings}",
     )
+    bounds.add_argument(
+        "--normal-max",
+        type=_count,
+        default=usual.normal,
+        metavar="M",
+        help="from normal: if all fault-free runs have more states, 200 are drawn; "
+        f"default {usual.normal:,}",
+    )
     parser.add_argument(
         "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
     )
@@ -212,7 +220,8 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 def _bounds(options: argparse.Namespace) -> Bounds:
     blocks = options.capacity_blocks
     capacity = options.capacity if blocks is None else blocks
-    return Bounds(capacity, options.counter, options.firings, blocks is not None)
+    limits = (options.counter, options.firings, options.normal_max)
+    return Bounds(capacity, *limits, blocks is not None)
 
 
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:

@@ -115,7 +115,7 @@ class TableSearch:
         always = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
             self._origins.setdefault(beginning.row, beginning)
-            self.world.beginnings.setdefault(beginning.row, beginning.path)
+            self.world.beginnings.setdefault(beginning.row, beginning)
         self._begin()
         level = 0
         while True:

@@ -1,0 +1,274 @@
+"""Where runs without a fault end: what is normal.
+
+All fault-free runs are explored, with bounded timing and every delay and order, and a run is at
+its end in a component of that graph where it can stay for ever: one in which time passes, or one
+that has no way out. Where the graph has more states than it may (`--normal-max`), runs are drawn
+instead, and each is followed until it repeats itself.
+
+A search does not have to begin in every state of an end. Each of them can be reached from each
+other without a fault, by moves that the search makes anyway, so one of them will do; beginning in
+all that the calm run passes (every delay T, messages first) keeps counterexamples short. An end
+whose run is at some phase of an end that is known already is that end once more: searches begin
+with each periodic timer at every phase.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+from random import Random
+from typing import NamedTuple
+
+from electorate.check.column import Row
+from electorate.check.graph import Graph, anything
+from electorate.check.world import TICK, Move, World
+from electorate.trace import Ties
+
+STEPS_MAX = 100_000
+"""After so many moves a run that has not repeated itself is taken to go on for ever."""
+DRAWN = 200
+"""How many runs are drawn where there are too many for all."""
+
+Path = tuple[tuple[Row, Move], ...]
+
+
+class CalmRun(NamedTuple):
+    """The run with every delay T, and the number of moves after which it goes round."""
+
+    path: Path
+    first: int | None
+    """None if a bound cuts the run, if it never repeats itself, or if its end is known."""
+
+    @property
+    def way(self) -> Path:
+        """How it gets to where it goes round."""
+        return self.path[: self.first]
+
+    @property
+    def loop(self) -> Path:
+        """The rows among which it goes round, with the move that leaves each."""
+        return () if self.first is None else self.path[self.first :]
+
+
+class End(NamedTuple):
+    """Rows among which a fault-free run can stay for ever."""
+
+    before: Path
+    """How the first of them is reached from the first boots."""
+    loop: Path
+    """Some of them, one after the other, with the move that leaves each."""
+
+
+def calm_run(
+    world: World, row: Row, steps_max: int = STEPS_MAX, known: Collection[Row] = ()
+) -> CalmRun:
+    """The run with every delay T until it repeats itself or rests, or comes where it is known."""
+    path: list[tuple[Row, Move]] = []
+    seen: dict[Row, int] = {}
+    while len(path) < steps_max and row not in known:
+        found = _calm_move(world, row)
+        if found is None:
+            return CalmRun(tuple(path), None)
+        move, after = found
+        # A driver that lets many ticks pass at once sees no row in their midst.
+        if after == row or not (path and path[-1][1].kind == move.kind == "tick"):
+            if row in seen:
+                return CalmRun(tuple(path), seen[row])
+            seen[row] = len(path)
+        path.append((row, move))
+        row = after
+    return CalmRun(tuple(path), None)
+
+
+def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
+    """The one move of the calm run; None if a bound cuts it.
+
+    Applications answer at once, messages take T and go before timers, timers fire as soon as they
+    may, the first node first. Where a message finds an office run out, its end comes first.
+    """
+    nodes = [world.locals.cards[code] for code in row[: world.n]]
+    wanted = [
+        Move("answer", place, node.owes[0])
+        for place, node in enumerate(nodes)
+        if node.awake and node.owes and not node.expired
+    ]
+    for column, to in world.channel_columns:
+        channel = world.channels.cards[row[column]]
+        if channel.due:
+            ended = nodes[to].expired
+            late = Move("deliver", column, channel.deliverable[0])
+            wanted.append(Move("fire", to, ended) if ended else late)
+    for place, node in enumerate(nodes):
+        if node.ready:
+            wanted.append(Move("fire", place, node.expired or node.ready[0]))
+    move = wanted[0] if wanted else TICK
+    after = _after(world, row, move)
+    return None if after is None else (move, after)
+
+
+def _after(world: World, row: Row, move: Move) -> Row | None:
+    """The row after one fault-free move; None if a bound cuts it.
+
+    The world's own list would work out all the others too: far too much where nodes are many.
+    """
+    if move == TICK:
+        return world.ticked(row)
+    coded = world.coded_of(row, move)
+    assert coded is not None
+    if coded.cut is not None:
+        world.cuts[coded.cut] += 1
+        return None
+    place = world.node_of(move)
+    changes = [(place, coded.local)]
+    if move.kind == "deliver":
+        rest = world.channels.cards[row[move.where]].without(move.what)
+        changes.append((move.where, world.channels.code(rest)))
+    return world.sent(world.with_columns(row, *changes), place, coded.sends)
+
+
+# --- all runs ---
+
+
+class Explored:
+    """The graph of all fault-free runs."""
+
+    def __init__(self, world: World, first: Row) -> None:
+        self._world = world
+        self._rows = [first]
+        self._index = {first: 0}
+        self._parents: list[tuple[int, Move] | None] = [None]
+        self._graph = Graph()
+        self._cut: set[int] = set()
+        """States some of whose successors lie beyond a bound."""
+
+    def explore(self, states_max: int) -> bool:
+        """See everything; False if there are more states than that."""
+        for state, row in enumerate(self._rows):
+            if len(self._rows) > states_max:
+                return False
+            cuts = self._world.cuts.total()
+            self._graph.add(
+                [
+                    (self._met(after, state, move), move.kind == "tick")
+                    for move, after in self._world.successors(row)
+                ]
+            )
+            if self._world.cuts.total() > cuts:
+                self._cut.add(state)
+        return True
+
+    def _met(self, row: Row, before: int, move: Move) -> int:
+        state = self._index.setdefault(row, len(self._rows))
+        if state == len(self._rows):
+            self._rows.append(row)
+            self._parents.append((before, move))
+        return state
+
+    def ends(self, known: Collection[Row]) -> Iterator[End]:
+        """Every end in which no row is known, the nearest first."""
+        parts, member = self._graph.components()
+        lasting: set[int] = set()
+        leaving = {member[state] for state in self._cut}
+        for state in range(len(self._graph)):
+            mine = member[state]
+            for target, tick in self._graph.edges(state):
+                if member[target] != mine:
+                    leaving.add(mine)
+                elif tick:
+                    lasting.add(mine)
+        ends = [part for n, part in enumerate(parts) if n in lasting or n not in leaving]
+        for part in sorted(ends, key=min):
+            rows = {self._rows[state] for state in part}
+            if not any(row in known for row in rows):
+                yield self._end(min(part), rows)
+
+    def _end(self, entry: int, rows: set[Row]) -> End:
+        """One end: what the calm run passes there, or one state if that run leaves it."""
+        row, before = self._rows[entry], self._way_to(entry)
+        cuts = self._world.cuts.copy()
+        calm = calm_run(self._world, row)
+        self._world.cuts = cuts  # To look again is no new cut.
+        if calm.loop and calm.loop[0][0] in rows:
+            return End((*before, *calm.way), calm.loop)
+        return End(before, ((row, TICK),))
+
+    def _way_to(self, state: int) -> Path:
+        """The shortest way there; back to where runs begin, if that is itself an end.
+
+        So the way is never empty: an empty one begins where the simulator finds the normal state.
+        """
+        if state == 0:
+            return self._along(self._graph.way(0, (0).__eq__, anything))
+        path: list[tuple[Row, Move]] = []
+        while (parent := self._parents[state]) is not None:
+            state, move = parent
+            path.append((self._rows[state], move))
+        return tuple(reversed(path))
+
+    def _along(self, states: list[int]) -> Path:
+        """The moves along states that follow one another."""
+        cuts = self._world.cuts.copy()
+        rows = [self._rows[state] for state in states]
+        path = tuple(
+            (row, next(move for move, found in self._world.successors(row) if found == after))
+            for row, after in pairwise(rows)
+        )
+        self._world.cuts = cuts  # To look again is no new cut.
+        return path
+
+
+# --- drawn runs ---
+
+
+def drawn_ends(world: World, first: Row, like: Path, known: Collection[Row]) -> Iterator[End]:
+    """The ends of runs that are drawn: moves by lot for about as long as `like`, then a calm run.
+
+    Each run has its own preference for some nodes and channels over others, and for haste or
+    delay, so that they come to differ in who is first. The same runs are drawn every time.
+    """
+    ticks = sum(move.kind == "tick" for _, move in like) + world.model.setting.delay_max
+    steps = len(like) + 50
+    passed = {row for row, _ in like}
+    for number in range(DRAWN):
+        lot = Random(number)
+        walked, row = _walked(world, first, lot, lot.randint(1, ticks), steps)
+        calm = calm_run(world, row, 10 * steps, passed)
+        passed.update(row for row, _ in calm.path)
+        if calm.loop and not any(row in known for row, _ in calm.loop):
+            yield End((*walked, *calm.way), calm.loop)
+
+
+def _walked(world: World, row: Row, lot: Random, ticks: int, steps: int) -> tuple[Path, Row]:
+    """Some moves by lot, and where they lead."""
+    path: list[tuple[Row, Move]] = []
+    liking: dict[tuple[str, int], float] = {}
+    while ticks > 0 and len(path) < steps:
+        moves = fault_free_moves(world, row)
+        kinds = [(move.kind, move.where) for move in moves]
+        liking |= {kind: lot.random() ** 4 + 0.01 for kind in kinds if kind not in liking}
+        (move,) = lot.choices(moves, [liking[kind] for kind in kinds])
+        after = _after(world, row, move)
+        if after is None or (after == row and len(moves) == 1):
+            break
+        path.append((row, move))
+        ticks -= move.kind == "tick"
+        row = after
+    return tuple(path), row
+
+
+def fault_free_moves(world: World, row: Row) -> list[Move]:
+    """Every move that a row allows where nothing fails, even if a bound cuts it."""
+    nodes = [world.locals.cards[code] for code in row[: world.n]]
+    moves: list[Move] = []
+    waiting = False
+    for column, to in world.channel_columns:
+        channel = world.channels.cards[row[column]]
+        waiting |= channel.due
+        if not nodes[to].expired:
+            moves += (Move("deliver", column, place) for place in channel.deliverable)
+    closed = waiting and world.model.setting.ties is Ties.MESSAGES_FIRST
+    for place, node in enumerate(nodes):
+        allowed = {node.expired} if node.expired else {node.office} if closed else {*node.ready}
+        moves += (Move("fire", place, timer) for timer in node.ready if timer in allowed)
+        moves += (Move("answer", place, request) for request in node.owes if not node.expired)
+    if not waiting and not any(node.due for node in nodes):
+        moves.append(TICK)
+    return moves
