@@ -7,20 +7,21 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from electorate.check import Liveness, Result, Verdict, Violation, check
+from electorate.check import Liveness, Result, Verdict, check
 from electorate.check.judge import SAYS_NOTHING as VACUOUS
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.cli.main import parser
 from electorate.cli.model import model_of
 from electorate.cli.protocol import find
 from electorate.core import Timing
-from electorate.trace import Phased, is_consequence
 
 STATES_MAX = 1_000_000
 """Where a search ends unless its row says otherwise, so that no answer depends on the machine."""
 
-UNSHOWN = "nobody is elected"
-"""Not broken; but as no node is ever elected in any of these runs, that shows nothing."""
+UNSHOWN = "says nothing"
+"""Not broken; but nothing happens in any of these runs that could break it."""
+WITHIN = "holds within bounds"
+"""No run that was seen breaks it; a bound hid others."""
 
 BAR = " | "
 
@@ -29,7 +30,7 @@ class Answer(NamedTuple):
     """What becomes of every claim in one row."""
 
     claims: dict[str, str]
-    """`holds`, `live, 8T`, `broken in 15`, `stuck in 7`, `undecided`, `unknown` and the like."""
+    """`holds`, `holds within bounds`, `live, 8T`, `broken in 15`, `stuck in 7`, `undecided`, …"""
     extent: str
     """How much was seen: `8 states`, `8 states up to counter 3`, `more than 1,000,000 states`."""
 
@@ -47,11 +48,6 @@ class Answer(NamedTuple):
         """How many states there are; None if not all were seen."""
         number, _, _ = self.extent.partition(" states")
         return int(number.replace(",", "")) if number[0].isdecimal() else None
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether a bound cut the search, so that what holds holds up to there."""
-        return " up to " in self.extent
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -95,14 +91,14 @@ def _checked(row: str, claims: Sequence[Claim], engine: str) -> Answer:
         keep_going=True,
     )
     timing = model.setting.timing
-    cuts = [f"{name} {getattr(model.bounds, name)}" for name in sorted(verdict.cuts)]
+    cuts = [bound for bound, _ in model.bounds.named(verdict.cuts)]
     return Answer(
         {claim.name: _fate(claim, verdict, timing) for claim in claims}, _extent(verdict, cuts)
     )
 
 
 def _fate(claim: Claim, verdict: Verdict, timing: Timing) -> str:
-    lengths = {violation.claim: _moves(violation) for violation in verdict.violations}
+    lengths = {violation.claim: violation.length for violation in verdict.violations}
     is_goal = claim.kind is Kind.GOAL
     match verdict.claims[claim.name]:
         case Result.UNKNOWN if is_goal and verdict.liveness is Liveness.UNDECIDED:
@@ -113,15 +109,10 @@ def _fate(claim: Claim, verdict: Verdict, timing: Timing) -> str:
             return "live" if verdict.tau is None else f"live, {timing.text(verdict.tau)}"
         case Result.HOLDS:
             return "holds"
+        case Result.WITHIN_BOUNDS:
+            return WITHIN
         case _:
             return f"{verdict.liveness if is_goal else 'broken'} in {lengths[claim.name]}"
-
-
-def _moves(violation: Violation) -> int:
-    """How many moves a run takes from where it begins, which moves before that only choose."""
-    steps = violation.trace.steps
-    chosen = [place for place, step in enumerate(steps) if isinstance(step.happening, Phased)]
-    return sum(not is_consequence(step) for step in steps[chosen[-1] + 1 if chosen else 0 :])
 
 
 def _extent(verdict: Verdict, cuts: Sequence[str]) -> str:

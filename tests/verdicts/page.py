@@ -8,7 +8,7 @@ from pathlib import Path
 from electorate.claims import CLAIMS, Kind
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
-from tests.verdicts.ask import UNSHOWN, Answer, is_broken, is_kept
+from tests.verdicts.ask import UNSHOWN, WITHIN, Answer, is_broken
 from tests.verdicts.plan import ROOT, Page
 from tests.verdicts.table import Table
 
@@ -218,7 +218,7 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
     signs += [f"{claim}?" for claim in unsure if claim not in broken]
     if not signs and all(UNSHOWN in found for found in fates.values()):
         return DASH
-    star = "\\*" if any(each.is_cut for each in found) else ""
+    star = "\\*" if any(WITHIN in each for each in fates.values()) else ""
     blocked = [
         claim
         for claim in plan.suite_of(protocol).besides
@@ -239,8 +239,7 @@ def _cell(claim: str, answer: Answer) -> str:
         return f"**{fate}**"
     if fate == UNSHOWN:
         return DASH
-    star = "\\*" if answer.is_cut and is_kept(fate) else ""
-    return fate.removeprefix("live, ") + star
+    return "holds\\*" if fate == WITHIN else fate.removeprefix("live, ")
 
 
 def _extent(answer: Answer) -> str:
