@@ -14,9 +14,9 @@ from electorate.trace import Trace, is_consequence, script_of
 from tests.check.claiming import STABLES, TIMERS, fold_claim, step_claim
 from tests.check.drawn import Kept, drawn, drawn_watchers, same
 from tests.check.plain import EndlessTalk
-from tests.check.test_drawn import grade
 from tests.check.plain_moves import PlainMoves
 from tests.check.probe import NOTHING
+from tests.check.test_drawn import grade
 
 PLACES_MAX = 400
 
