@@ -50,12 +50,12 @@ KILLED = [
 
 KEPT = [
     # What one word keeps if nobody comes back.
-    (Question(TEXTBOOK, "S2", Budget(crashes=2), AT_ONCE), Holds(684)),
-    (Question(TEXTBOOK, "A2", Budget(crashes=2), AT_ONCE), Holds(684, 6)),
-    (Question(TEXTBOOK, "A1", Budget(crashes=2), AT_ONCE, detection=1), Holds(380)),
-    (Question(TEXTBOOK, "A1", Budget(crashes=2), DELAYED), Holds(732)),
+    (Question(TEXTBOOK, "S2", Budget(crashes=2), AT_ONCE), Holds(309)),
+    (Question(TEXTBOOK, "A2", Budget(crashes=2), AT_ONCE), Holds(309, 6)),
+    (Question(TEXTBOOK, "A1", Budget(crashes=2), AT_ONCE, detection=1), Holds(178)),
+    (Question(TEXTBOOK, "A1", Budget(crashes=2), DELAYED), Holds(345)),
     (Question(TEXTBOOK, "A1", ONE_BACK, DELAYED), Holds(11556)),
-    (Question(TEXTBOOK, "A1", TORN, DELAYED, atomic=True), Holds(92303)),
+    (Question(TEXTBOOK, "A1", TORN, DELAYED, atomic=True), Holds(43492)),
 ]
 
 SURVIVE = {

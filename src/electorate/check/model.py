@@ -58,12 +58,12 @@ class Bounds(Value):
 
     capacity: int = 8
     """Messages on one channel."""
-    blocks: bool = False
-    """Whether a full channel blocks its sender, as Promela's do: that cuts nothing."""
     counter: int = 8
     """The largest value of a number that the machine declares to be growing."""
     firings: int = 2
     """Firings of periodic timers per node, in unbounded timing."""
+    blocks: bool = False
+    """Whether a full channel blocks its sender, as Promela's do: that cuts nothing."""
 
     def named(self, cuts: Mapping[str, int]) -> list[tuple[str, int]]:
         """`capacity 8` for every bound that cut a search, with the number of cuts."""

@@ -196,7 +196,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
 def _bounds(options: argparse.Namespace) -> Bounds:
     blocks = options.capacity_blocks
     capacity = options.capacity if blocks is None else blocks
-    return Bounds(capacity, blocks is not None, options.counter, options.firings)
+    return Bounds(capacity, options.counter, options.firings, blocks is not None)
 
 
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
