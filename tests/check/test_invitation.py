@@ -55,15 +55,15 @@ def expect_live(verdict: Verdict, states: int, transitions: int, tau: int) -> No
     [
         ({}, Pinned(43_385, 98_968, 0)),
         ({"start": Start.BOOT}, Pinned(7_787, 28_911, 13)),
-        ({"crashes": 1}, Pinned(72_113, 306_632, 22)),
+        ({"crashes": 1}, Pinned(56_861, 281_091, 22)),
         (FAULTS, Pinned(265_999, 785_575, 22)),
         (FAULTS | {"order": Order.BAG}, Pinned(345_107, 1_141_100, 22)),
         ({"losses": 1}, Pinned(138_177, 373_436, 15)),
         ({"losses": 2}, Pinned(416_803, 1_110_145, 18)),
         ({"doubles": 1}, Pinned(201_455, 571_100, 0)),
         ({"crashes": 2, "recoveries": 2, "delay_min": 1}, Pinned(601_975, 1_305_106, 21)),
-        ({"crashes": 1, "losses": 1, "delay_min": 1}, Pinned(105_958, 380_445, 21)),
-        ({"crashes": 1, "asks": 1, "delay_min": 1}, Pinned(441_065, 2_079_393, 21)),
+        ({"crashes": 1, "losses": 1, "delay_min": 1}, Pinned(86_137, 351_376, 21)),
+        ({"crashes": 1, "asks": 1, "delay_min": 1}, Pinned(344_550, 1_919_471, 21)),
         (FAULTS | {"delay_min": 1}, Pinned(82_134, 206_955, 21)),
         ({"nodes": 2, "T": 3} | FAULTS, Pinned(91_849, 240_817, 60)),
     ],
@@ -74,15 +74,16 @@ def test_the_sound_form_ends_in_one_group(given: dict[str, Any], numbers: Pinned
     expect_live(verdict, numbers.states, numbers.transitions, numbers.tau)
 
 
-def test_a_pause_does_not_keep_two_nodes_apart() -> None:
+def test_no_pause_keeps_two_nodes_apart_in_which_few_messages_pile_up() -> None:
     verdict = judged(nodes=2, pauses=1)
-    assert verdict.liveness is Liveness.LIVE
+    assert verdict.claims == {"A3": Result.WITHIN_BOUNDS, "A2": Result.UNKNOWN}
+    assert verdict.liveness is Liveness.UNDECIDED
     assert pinned(verdict) == Pinned(28_206, 59_117, 13)
     assert set(verdict.cuts) == {"capacity"}
 
 
 def test_as_printed_it_ends_in_one_group_if_nodes_only_crash() -> None:
-    expect_live(judged(Invitation, "printed", crashes=2), 80_819, 389_116, 27)
+    expect_live(judged(Invitation, "printed", crashes=2), 58_382, 316_481, 27)
 
 
 def test_as_printed_even_one_crash_is_too_much_if_checks_are_rare() -> None:
@@ -95,7 +96,10 @@ def test_as_printed_even_one_crash_is_too_much_if_checks_are_rare() -> None:
 @pytest.mark.parametrize("T", [1, 2])
 def test_as_printed_two_nodes_can_miss_each_other_for_ever(given: dict[str, Any], T: int) -> None:
     verdict = judged(Invitation, "printed", WRAPS, nodes=2, T=T, **given)
-    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    # What is sent to a node that sleeps piles up.
+    safe = Result.WITHIN_BOUNDS if "pauses" in given else Result.HOLDS
+    assert verdict.claims == {"A3": safe, "A2": Result.VIOLATED}
+    assert set(verdict.cuts) == ({"capacity"} if "pauses" in given else set())
     assert verdict.liveness is Liveness.PREVENTABLE
 
 
@@ -169,8 +173,8 @@ def test_with_both_orders_of_a_tie_three_nodes_need_no_more_than_two() -> None:
 
 def test_agreement_within_groups_needs_no_bounds_on_time() -> None:
     verdict = judged(nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT)
-    assert verdict.claims["A3"] is Result.HOLDS
-    assert verdict.cuts
+    assert verdict.claims["A3"] is Result.WITHIN_BOUNDS
+    assert set(verdict.cuts) == {"firings"}
 
 
 @pytest.mark.parametrize("given", [{"nodes": 2, **FAULTS}, {"delay_min": 1, **FAULTS}])

@@ -48,7 +48,7 @@ KEPT = [
     Kept({"graph": CYCLE_4, "T": 2, **BOOT}, 664_279, 26),
     Kept({"graph": STAR_4, **BOOT}, 10_529, 13),
     Kept({"nodes": 2, **HEAL}, 5_895, 15),
-    Kept({"cuts": 1, **ROUNDS}, 87_052, 0),
+    Kept({"cuts": 1, **ROUNDS}, 58_079, 0),
     Kept({**HEAL, **ROUNDS}, 151_918, 14),
     Kept({"cuts": 2, "heals": 2, **ROUNDS}, 747_918, 21),
 ]

@@ -107,16 +107,22 @@ def test_what_is_sent_over_a_cut_link_is_lost_at_once_both_ways() -> None:
 
 def test_what_is_on_its_way_over_a_cut_link_cannot_be_handed_over() -> None:
     """Fails if a cut lets pass what was sent before it."""
-    probe = Probe(LETTER, T=2, cuts=1)
+    probe = Probe(LETTER, T=2, cuts=1, heals=1)
     cut = after(probe, None, "cut", 1, 2)
     assert on_their_way(probe, cut, 1, 2) == 1
-    assert probe.moments("deliver", 2, cut) == set()
-    assert ends_of(probe, cut, 2) == {()}
+    handed = [taken for taken in probe.walk(cut) if taken.move.kind == "deliver"]
+    assert handed
+    assert not any(probe.world.cut_links(taken.before) for taken in handed)
+    probe = Probe(LETTER, T=2, cuts=1)
+    for_good = after(probe, None, "cut", 1, 2)
+    assert on_their_way(probe, for_good, 1, 2) == 0
+    assert probe.moments("deliver", 2, for_good) == set()
+    assert ends_of(probe, for_good, 2) == {()}
 
 
 def test_time_does_not_wait_for_a_message_on_a_cut_link_and_takes_it_when_it_is_due() -> None:
     """Fails if such a message blocks time, goes early, or stays beyond its bound."""
-    probe = Probe(LETTER, T=2, cuts=1)
+    probe = Probe(LETTER, T=2, cuts=1, heals=1)
     cut = after(probe, None, "cut", 1, 2)
     assert [on_their_way(probe, ticked(probe, cut, n), 1, 2) for n in range(5)] == [1, 1, 1, 0, 0]
 

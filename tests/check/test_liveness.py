@@ -187,8 +187,9 @@ def test_a_loop_that_takes_no_time_does_no_harm_if_time_can_pass() -> None:
 def test_states_beyond_a_bound_are_not_called_stuck() -> None:
     orders = {"1 boot": "elect; send 2 a; send 2 b", "2 boot": "follow 1", "2 heard b": "send 1 c"}
     orders |= {"1 heard c": "follow 1; send 2 d; send 2 e; send 2 f"}
-    probe = Probe(orders, capacity=2)
+    orders |= {"3 boot": "follow 3; set x 1", "3 fired x": "quietly; follow 1"}
+    probe = Probe(orders, nodes=3, capacity=2)
     verdict = probe.check(FOLLOW_1)
-    assert verdict.liveness is Liveness.LIVE
+    assert verdict.liveness is Liveness.UNDECIDED
     assert verdict.cuts["capacity"] > 0
     assert "up to capacity 2" in verdict.sentence("diary", probe.machine, probe.model)
