@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from electorate.core import Growth, Standing, Status
+from electorate.core import Standing, Status
 from tests.check.diary import Diary, DiaryState
 
 FLOOD = {
@@ -31,7 +31,7 @@ COUNTING = {"any boot": "follow 1; set x 1", "any fired x": "quietly; count; set
 class Forgetful(Diary):
     """Counts, and at eleven forgets whom it follows."""
 
-    growing = {"count": Growth.EQUALITY}
+    growing = ("count",)
 
     def _change(self, state: DiaryState, order: list[str]) -> DiaryState:
         after = super()._change(state, order)
