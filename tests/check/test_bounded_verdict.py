@@ -30,7 +30,7 @@ def test_a_loop_that_feeds_a_dead_node_is_found_whatever_becomes_of_its_messages
     outlive, die = (asked(f"{line} --connections {kind}", engine) for kind in Connections)
     for verdict in (outlive, die):
         assert grade(verdict) == (Result.VIOLATED, Liveness.PREVENTABLE)
-        assert (verdict.stable_states, verdict.cuts) == (608, {})
+        assert (verdict.stable_states, verdict.cuts) == (399, {})
         assert [violation.length for violation in verdict.violations] == [6]
 
 

@@ -30,22 +30,22 @@ VERDICTS = [
     (Question(SOUND, "A2", ONE_BACK, PAPER), Holds(33540, 26)),
     (Question(PRINTED, "A1", Budget(crashes=2)), Holds(3291)),
     (Question(PRINTED, "A2", Budget(crashes=2)), Holds(3291, 14)),
-    (Question(PRINTED, "A1", ONE_BACK), Breaks(21)),
-    (Question(PRINTED, "A2", ONE_BACK), Breaks(43, Liveness.STUCK)),
+    (Question(PRINTED, "A1", ONE_BACK), Breaks(18)),
+    (Question(PRINTED, "A2", ONE_BACK), Breaks(40, Liveness.STUCK)),
     # The leader is the strongest live node, until it crashes.
     (Question(SOUND, "S1"), Holds(1340)),
-    (Question(SOUND, "S1", Budget(crashes=1)), Breaks(3)),
+    (Question(SOUND, "S1", Budget(crashes=1)), Breaks(1)),
     # One message may be lost; with two, or with a crash, two nodes lead, but not for ever.
     (Question(SOUND, "A1", Budget(losses=1)), Holds(5461)),
-    (Question(SOUND, "A1", Budget(losses=2)), Breaks(27)),
-    (Question(SOUND, "A1", Budget(crashes=1, losses=1)), Breaks(17)),
+    (Question(SOUND, "A1", Budget(losses=2)), Breaks(20)),
+    (Question(SOUND, "A1", Budget(crashes=1, losses=1)), Breaks(14)),
     (Question(SOUND, "A2", Budget(losses=2)), Holds(23376, 28)),
     (Question(SOUND, "A2", Budget(crashes=1, losses=1)), Holds(11198, 16)),
-    (Question(SOUND, "A1", Budget(pauses=1)), Breaks(17)),
-    (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED), Breaks(5)),
+    (Question(SOUND, "A1", Budget(pauses=1)), Breaks(14)),
+    (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED), Breaks(3)),
     (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT), Breaks(4)),
     # A time-out that may come before an answer of the same moment has to be a tick longer.
-    (Question(SOUND, "A1", Budget(crashes=1), ties=Ties.BOTH), Breaks(18)),
+    (Question(SOUND, "A1", Budget(crashes=1), ties=Ties.BOTH), Breaks(15)),
     (Question(SOUND, "A2", ONE_BACK, ("call=2T+1",), ties=Ties.BOTH), Holds(144276, 29)),
     # Handling takes P at either end of a call, not only at the callee.
     (

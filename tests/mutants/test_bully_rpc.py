@@ -19,17 +19,17 @@ STUCK = Liveness.STUCK
 
 KILLED = [
     # The order of the halts.
-    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",)), Breaks(31)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",)), Breaks(31)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",), timing=Timing(2)), Breaks(40)),
-    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",), timing=Timing(2)), Breaks(40)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",)), Breaks(28)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",)), Breaks(28)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=weakest-first",), timing=Timing(2)), Breaks(32)),
+    (Question(RPC, "A1", ONE_BACK, ("halts=parallel",), timing=Timing(2)), Breaks(32)),
     # Either guard of the announcement is enough; without both it breaks.
-    (Question(RPC, "A1", ONE_BACK, ("accept=anyone", "ready=false")), Breaks(25)),
-    (Question(RPC, "A1", ONE_BACK, ("begin=anyone",)), Breaks(29)),
+    (Question(RPC, "A1", ONE_BACK, ("accept=anyone", "ready=false")), Breaks(22)),
+    (Question(RPC, "A1", ONE_BACK, ("begin=anyone",)), Breaks(26)),
     # The check takes weak nodes in, and ends the office of a second leader.
-    (Question(RPC, "A2", ONE_BACK, ("check=0",)), Breaks(20, STUCK)),
-    (Question(RPC, "A2", LOST, ("normal=any",)), Breaks(41, STUCK)),
-    (Question(RPC, "A2", Budget(losses=2), ("normal=any",), nodes=2), Breaks(24, STUCK)),
+    (Question(RPC, "A2", ONE_BACK, ("check=0",)), Breaks(18, STUCK)),
+    (Question(RPC, "A2", LOST, ("normal=any",)), Breaks(34, STUCK)),
+    (Question(RPC, "A2", Budget(losses=2), ("normal=any",), nodes=2), Breaks(22, STUCK)),
     # A call is there and back.
     (Question(RPC, "A1", rules=("call=2T-1",), start=Start.BOOT), Breaks(39)),
 ]

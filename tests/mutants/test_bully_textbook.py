@@ -49,18 +49,18 @@ KILLED = [
     ),
     (
         Question(TEXTBOOK, "A2", ONE_BACK, ("doubt=0",), start=Start.ANY),
-        Breaks(4, Liveness.STUCK),
+        Breaks(1, STUCK),
     ),
 ]
 
 KEPT = [
     # What one word keeps if nobody comes back.
-    (Question(TEXTBOOK, "S2", Budget(crashes=2), AT_ONCE), Holds(685)),
-    (Question(TEXTBOOK, "A2", Budget(crashes=2), AT_ONCE), Holds(685, 6)),
-    (Question(TEXTBOOK, "A1", Budget(crashes=2), AT_ONCE, detection=1), Holds(380)),
-    (Question(TEXTBOOK, "A1", Budget(crashes=2), DELAYED), Holds(732)),
+    (Question(TEXTBOOK, "S2", Budget(crashes=2), AT_ONCE), Holds(310)),
+    (Question(TEXTBOOK, "A2", Budget(crashes=2), AT_ONCE), Holds(310, 6)),
+    (Question(TEXTBOOK, "A1", Budget(crashes=2), AT_ONCE, detection=1), Holds(178)),
+    (Question(TEXTBOOK, "A1", Budget(crashes=2), DELAYED), Holds(345)),
     (Question(TEXTBOOK, "A1", ONE_BACK, DELAYED), Holds(11865)),
-    (Question(TEXTBOOK, "A1", TORN, DELAYED, atomic=True), Holds(93710)),
+    (Question(TEXTBOOK, "A1", TORN, DELAYED, atomic=True), Holds(44376)),
 ]
 
 SURVIVE = {

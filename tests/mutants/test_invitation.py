@@ -39,12 +39,12 @@ class Mutant(NamedTuple):
 
 
 KILLED = [
-    Mutant("probe=alive", ONE, Liveness.STUCK, 19, claim="A4p"),
-    Mutant("probe=alive", Budget(1, 1, losses=1), Liveness.STUCK, 72, nodes=3, delay_min=1),
-    Mutant("asks=outsiders", ONE, Liveness.STUCK, 19),
-    Mutant("asks=outsiders", ONE, Liveness.STUCK, 28, T=2),
-    Mutant("outranked=delay", ONE, Liveness.PREVENTABLE, 94),
-    Mutant("outranked=delay", ONE, Liveness.PREVENTABLE, 128, T=2),
+    Mutant("probe=alive", ONE, Liveness.STUCK, 17, claim="A4p"),
+    Mutant("probe=alive", Budget(1, 1, losses=1), Liveness.STUCK, 65, nodes=3, delay_min=1),
+    Mutant("asks=outsiders", ONE, Liveness.STUCK, 17),
+    Mutant("asks=outsiders", ONE, Liveness.STUCK, 26, T=2),
+    Mutant("outranked=delay", ONE, Liveness.PREVENTABLE, 89),
+    Mutant("outranked=delay", ONE, Liveness.PREVENTABLE, 122, T=2),
     Mutant("outranked=delay delay=0", NONE, Liveness.PREVENTABLE, 85, start=Start.BOOT),
     Mutant("outranked=delay delay=0", NONE, Liveness.PREVENTABLE, 118, T=2, start=Start.BOOT),
     Mutant("answers=2T-1", NONE, Liveness.STUCK, 143, start=Start.BOOT),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from electorate.check.model import BUDGETS
 from electorate.claims import CLAIMS, Kind
 from electorate.core import Value
 from electorate.protocols.registry import REGISTRY
@@ -135,6 +136,12 @@ UNMOVED = {"park": "a wrong suspicion"}
 """Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
 
 
+PERIODIC = frozenset(
+    name for name, entry in REGISTRY.items() if any(timer.periodic for timer in entry.machine.timers)
+)
+"""Protocols whose nodes have something to do though nothing fails."""
+
+
 class Repair(Value):
     """A rule or timer of the sound form, and where it is missed."""
 
@@ -177,8 +184,10 @@ class Dropped(Value):
     run: str = ""
 
     def rows(self, protocol: str) -> tuple[str, str]:
-        """With it, and without it."""
-        return row(protocol, self.under), row(protocol, self.under, self.by)
+        """With it, and without it. Where nothing would happen with it, all boot first."""
+        stirs = any(f"--{kind}" in self.under for kind in ("from", *BUDGETS))
+        boot = "" if stirs or PERIODIC & {protocol.split()[0]} else "--from boot"
+        return row(protocol, self.under, boot), row(protocol, self.under, self.by)
 
 
 class Finding(Value):

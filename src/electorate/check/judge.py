@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
-from electorate.check.model import BUDGETS, Budget
+from electorate.check.model import BUDGETS
 from electorate.check.world import Move, World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status, Topic
@@ -156,8 +156,7 @@ class Judge:
         """What should have happened somewhere in this search, and never did."""
         if not self.reacted:
             return "no node ever had anything to do (--from boot, or other faults)"
-        budget = self._world.model.first_budget()
-        if budget != Budget() and not self.spent:
+        if self._spendable() and not self.spent:
             return "none of the faults that a run may spend could happen"
         if self.achievement == DECIDED and not self.sometimes[DECIDED]:
             return "not once was a transaction decided"
@@ -173,8 +172,15 @@ class Judge:
     def unspent(self) -> tuple[str, ...]:
         """The budgets of which no run could spend anything, and why."""
         budget = self._world.model.first_budget()
-        idle = (kind for kind in BUDGETS if getattr(budget, kind) and kind not in self.spent)
+        idle = (kind for kind in self._spendable() if kind not in self.spent)
         return tuple(f"{budget.text(kind)}: {UNSPENT[kind]}" for kind in idle)
+
+    def _spendable(self) -> list[str]:
+        """The budgets that a run may spend; where it may begin anywhere, they led to there."""
+        model = self._world.model
+        begins_anywhere = model.setting.start is Start.ANY
+        budget = model.last_budget() if begins_anywhere else model.first_budget()
+        return [kind for kind in BUDGETS if getattr(budget, kind)]
 
 
 def lack_of(world: World, row: Codes) -> str | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
-from electorate.check.model import Budget, Detector, Model, Normal
+from electorate.check.model import Bounds, Budget, Detector, Model, Normal
 from electorate.check.normal import DRAWN, STEPS_MAX, End, Explored, Path, calm_run, drawn_ends
 from electorate.check.part import Armed
 from electorate.check.world import Move, World
@@ -149,9 +149,16 @@ def _fault_free_twin(world: World) -> World:
     if world.model.setting.order is Order.SET:
         raise ModelError("a network that keeps everything never comes to rest: --from boot")
     setting = msgspec.structs.replace(world.model.setting, clock=Clock.BOUNDED, start=Start.BOOT)
-    # A full channel cuts the way to the normal state short, also where it blocks later on. And
-    # its numbers are the real ones: from there on they are renamed, and told as they are.
-    bounds = msgspec.structs.replace(world.model.bounds, blocks=False)
+    # However narrow the search is, the way to where it begins need not be; there a full channel
+    # cuts it short, also where it blocks later on. And its numbers are the real ones: from there
+    # on they are renamed, and told as they are.
+    given, usual = world.model.bounds, Bounds()
+    bounds = msgspec.structs.replace(
+        given,
+        capacity=max(given.capacity, usual.capacity),
+        counter=max(given.counter, usual.counter),
+        blocks=False,
+    )
     model = Model(setting, Budget(), bounds, Detector.EVENTUALLY_PERFECT, renames=False)
     return World(world.turns, model, [claim for claim in world.claims if claim.fold is None])
 
