@@ -85,7 +85,7 @@ def test_the_guard_is_not_needed_with_one_crash_and_one_recovery() -> None:
 def test_without_bounds_two_nodes_disagree_from_boot_without_any_fault() -> None:
     verdict = judged("sound", "A1", nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT)
     assert verdict.result is Result.VIOLATED
-    assert pinned(verdict) == Pinned(45, 73, 3)
+    assert pinned(verdict) == Pinned(26, 47, 3)
 
 
 def test_without_bounds_two_nodes_disagree_from_normal_after_one_wrong_suspicion() -> None:

@@ -13,6 +13,7 @@ import pytest
 from electorate.core import Send
 from electorate.protocols.bully_textbook import BullyTextbook, BullyTextbookState, Work
 from electorate.simulate import Cluster, settle, started
+from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Setting, Start
 
 SIZES = range(3, 9)
@@ -40,11 +41,25 @@ def cost(cluster: Cluster) -> tuple[Counter[str], int]:
     return sent, last - cluster.steps[0].at
 
 
-def lose_leader(cluster: Cluster, *noticed_by: int) -> None:
+def lose_leader(cluster: Cluster, noticed_by: int) -> None:
+    """One node notices it at once; the others do so once they follow another leader."""
     leader = max(cluster.nodes)
+    alive = cluster.everybody - {leader}
     cluster.crash(leader)
-    for node in noticed_by:
-        cluster.view(node, cluster.everybody - {leader})
+    cluster.view(noticed_by, alive)
+    while any(standing.leader not in alive for _, standing in cluster.row().live()):
+        run_until(cluster, cluster.now + 1)
+    for node in sorted(alive - {noticed_by}):
+        cluster.view(node, alive)
+    settle(cluster)
+
+
+def recover_leader(cluster: Cluster) -> None:
+    """All views are right again before anybody follows it."""
+    leader = max(cluster.nodes)
+    cluster.recover(leader)
+    for node in sorted(cluster.everybody - {leader}):
+        cluster.view(node, cluster.everybody)
     settle(cluster)
 
 
@@ -112,10 +127,7 @@ def test_the_strongest_node_recovers_and_fetches_the_task(n: int) -> None:
     lose_leader(cluster, n - 1)
     cluster.ask(n - 1, Work())
     cluster.steps.clear()
-    cluster.recover(n)
-    # Its views are right again before anybody follows it.
-    cluster.view(n - 1, cluster.everybody)
-    settle(cluster)
+    recover_leader(cluster)
     sent, last = cost(cluster)
     news = dict.fromkeys(("WhatTask", "Coordinator", "Acknowledge", "Handover"), n - 1)
     assert sent == Counter({"Task": 1, **news})
@@ -137,9 +149,7 @@ def test_without_fetching_the_strongest_node_hands_out_an_old_task(
     cluster = cluster_of(3, *rules)
     lose_leader(cluster, 2)
     cluster.ask(2, Work())
-    cluster.recover(3)
-    cluster.view(2, cluster.everybody)
-    settle(cluster)
+    recover_leader(cluster)
     assert tasks(cluster) == [task] * 3
 
 

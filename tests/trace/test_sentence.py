@@ -375,7 +375,7 @@ def test_one_golden_run_word_for_word() -> None:
     trace = run_script(text, lambda name: REGISTRY[name]).trace
     machine = trace.setting.machine(*REGISTRY[trace.setting.protocol])
     sentences = sentences_of(trace, machine.view, uses_views=machine.uses_views)
-    assert [s.text for s in sentences][:11] == [
+    assert [s.text for s in sentences][:13] == [
         "Node 1 crashes.",
         "Node 2 suspects node 1, gives it up as leader, enters an election, sends AreYouThere to "
         "node 1 and sets its timer probe to 2T.",
@@ -387,6 +387,8 @@ def test_one_golden_run_word_for_word() -> None:
         "Node 3 hears Halt from node 2, gives up node 1 as leader and enters an election.",
         "Node 4 hears Halt from node 2, gives up node 1 as leader, enters an election and sets "
         "its timer halted to 2T.",
+        "Node 3 suspects node 1.",
+        "Node 4 suspects node 1.",
         "Node 2's timer settle runs out: it crashes after sending NewLeader to node 3, before "
         "sending it to node 4.",
         "1 tick passes.",
