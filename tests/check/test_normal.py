@@ -143,6 +143,7 @@ def test_the_sentence_says_how_many_ends_there_are_and_what_they_miss() -> None:
         Normal(4, missing=3, missed=("A2", "S2")): (
             "(all 4 fault-free ends, 3 of which miss A2 and S2)"
         ),
+        Normal(2, missing=1, missed=("A2",)): "(all 2 fault-free ends, 1 of which misses A2)",
         Normal(1, drawn=200): "(1 fault-free end of 200 drawn runs)",
         Normal(1, endless=True): "(the only fault-free end; some runs may never get there)",
         Normal(2, 200, 2, ("A2",)): "(2 fault-free ends of 200 drawn runs, 2 of which miss A2)",

@@ -84,8 +84,9 @@ class Normal(Value):
         else:
             found = f"all {ends}" if self.ends > 1 else "the only fault-free end"
         if self.missing:
-            which = "which misses" if self.ends == 1 else f"{self.missing} of which miss"
-            found += f", {which} {' and '.join(self.missed)}"
+            which = "which" if self.ends == 1 else f"{self.missing} of which"
+            verb = "misses" if self.missing == 1 else "miss"
+            found += f", {which} {verb} {' and '.join(self.missed)}"
         return f"({found}; some runs may never get there)" if self.endless else f"({found})"
 
 
