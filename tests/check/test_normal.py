@@ -96,16 +96,24 @@ def test_ends_that_differ_in_phases_alone_are_one() -> None:
     assert drifting.world.normal.ends == 1
 
 
-def test_a_loop_that_a_run_can_but_need_not_leave_is_an_end() -> None:
-    """Without a fault the run can go round for ever, or else come to rest."""
+def test_a_loop_that_a_run_can_leave_is_no_end_but_the_verdict_mentions_it() -> None:
     orders = {
-        "1 boot": "set x 1; set y 1 1",
-        "1 fired x": "quietly; cancel y; set x 1; set y 1 1",
+        "1 boot": "set w 1",
+        "1 fired w": "quietly; set x 1; set y 1",
+        "1 fired x": "quietly; cancel y; follow 1",
+        "1 fired y": "quietly; cancel x; set w 1",
+    }
+    assert Probe(orders, nodes=1, start=NORMAL).world.normal == Normal(ends=1, endless=True)
+
+
+def test_where_the_calm_run_goes_round_is_an_end_even_if_others_leave_it() -> None:
+    orders = {
+        "1 boot": "set w 1",
+        "1 fired w": "quietly; set x 1; set y 1",
+        "1 fired x": "quietly; cancel y; set w 1",
         "1 fired y": "quietly; cancel x; follow 1",
     }
-    probe = Probe(orders, nodes=1, start=NORMAL)
-    assert probe.world.normal == Normal(ends=2)
-    verdict = probe.check(everybody_follows(1))
+    verdict = Probe(orders, nodes=1, start=NORMAL).check(everybody_follows(1))
     assert (verdict.result, verdict.liveness) == (Result.VIOLATED, Liveness.PREVENTABLE)
     assert verdict.normal == Normal(ends=2, missing=1, missed=("follow-1",))
 
@@ -118,7 +126,7 @@ def test_beyond_the_bound_runs_are_drawn_and_the_verdict_says_so() -> None:
     assert verdict.cuts == {"normal": 1}
     sentence = verdict.sentence("first-come", probe.machine, probe.model)
     assert "from normal (2 fault-free ends of 200 drawn runs), " in sentence
-    assert "up to normal 3 (cut 1 times)" in sentence
+    assert ", up to normal 3 (cut 1 time" in sentence
 
 
 def test_the_same_runs_are_drawn_every_time() -> None:
@@ -135,7 +143,9 @@ def test_the_sentence_says_how_many_ends_there_are_and_what_they_miss() -> None:
         Normal(4, missing=3, missed=("A2", "S2")): (
             "(all 4 fault-free ends, 3 of which miss A2 and S2)"
         ),
+        Normal(2, missing=1, missed=("A2",)): "(all 2 fault-free ends, 1 of which misses A2)",
         Normal(1, drawn=200): "(1 fault-free end of 200 drawn runs)",
+        Normal(1, endless=True): "(the only fault-free end; some runs may never get there)",
         Normal(2, 200, 2, ("A2",)): "(2 fault-free ends of 200 drawn runs, 2 of which miss A2)",
     }
     assert {normal: normal.text() for normal in texts} == texts

@@ -96,6 +96,8 @@ class Normal(Value):
     """How many of these ends lack a goal."""
     missed: tuple[str, ...] = ()
     """The goals that some of them lack."""
+    endless: bool = False
+    """Whether fault-free runs can go round for ever without getting to any of them."""
 
     def text(self) -> str:
         """For the sentence of a verdict: `(all 3 fault-free ends)`."""
@@ -104,10 +106,11 @@ class Normal(Value):
             found = f"{ends} of {self.drawn} drawn runs"
         else:
             found = f"all {ends}" if self.ends > 1 else "the only fault-free end"
-        if not self.missing:
-            return f"({found})"
-        which = "which misses" if self.ends == 1 else f"{self.missing} of which miss"
-        return f"({found}, {which} {' and '.join(self.missed)})"
+        if self.missing:
+            which = "which" if self.ends == 1 else f"{self.missing} of which"
+            verb = "misses" if self.missing == 1 else "miss"
+            found += f", {which} {verb} {' and '.join(self.missed)}"
+        return f"({found}; some runs may never get there)" if self.endless else f"({found})"
 
 
 class Model(Value):

@@ -1,15 +1,15 @@
 """Where runs without a fault end: what is normal.
 
 All fault-free runs are explored, with bounded timing and every delay and order, and a run is at
-its end in a component of that graph where it can stay for ever: one in which time passes, or one
-that has no way out. Where the graph has more states than it may (`--normal-max`), runs are drawn
-instead, and each is followed until it repeats itself.
+its end in a component of that graph which it cannot leave. Where the graph has more states than it
+may (`--normal-max`), runs are drawn instead, and each is followed until it repeats itself. What
+the calm run (every delay T, messages first) ends in is always among the ends. There may be loops
+besides that a run need not leave but can; they are no end, and the verdict says that there are any.
 
 A search does not have to begin in every state of an end. Each of them can be reached from each
 other without a fault, by moves that the search makes anyway, so one of them will do; beginning in
-all that the calm run passes (every delay T, messages first) keeps counterexamples short. An end
-whose run is at some phase of an end that is known already is that end once more: searches begin
-with each periodic timer at every phase.
+all that the calm run passes there keeps counterexamples short. Searches begin with each periodic
+timer at every phase, so an end that only has other phases than a known one is no other end.
 """
 
 from collections.abc import Collection, Iterator
@@ -138,6 +138,8 @@ class Explored:
         self._graph = Graph()
         self._cut: set[int] = set()
         """States some of whose successors lie beyond a bound."""
+        self.may_go_round = False
+        """Whether a run can go round for ever where it is not at its end."""
 
     def explore(self, states_max: int) -> bool:
         """See everything; False if there are more states than that."""
@@ -163,10 +165,10 @@ class Explored:
         return state
 
     def ends(self, known: Collection[Row]) -> Iterator[End]:
-        """Every end in which no row is known, the nearest first."""
+        """Every end in which no row is known, the nearest first; what is found becomes known."""
         parts, member = self._graph.components()
         lasting: set[int] = set()
-        leaving = {member[state] for state in self._cut}
+        leaving: set[int] = set()
         for state in range(len(self._graph)):
             mine = member[state]
             for target, tick in self._graph.edges(state):
@@ -174,7 +176,13 @@ class Explored:
                     leaving.add(mine)
                 elif tick:
                     lasting.add(mine)
-        ends = [part for n, part in enumerate(parts) if n in lasting or n not in leaving]
+        # Where a run goes that leaves by a bound is not known, but it can stay where time passes.
+        cut = {member[state] for state in self._cut} - lasting
+        self.may_go_round = any(
+            not any(self._rows[state] in known for state in parts[number])
+            for number in lasting & leaving
+        )
+        ends = [part for number, part in enumerate(parts) if number not in leaving | cut]
         for part in sorted(ends, key=min):
             rows = {self._rows[state] for state in part}
             if not any(row in known for row in rows):

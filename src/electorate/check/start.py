@@ -71,7 +71,8 @@ def beginnings(world: World, goal: Goal) -> list[Beginning]:
     if not is_whole:
         world.cuts["normal"] += 1
     missed = tuple(sorted(starts.missed))
-    world.normal = Normal(starts.ends, 0 if is_whole else DRAWN, starts.missing, missed)
+    drawn = 0 if is_whole else DRAWN
+    world.normal = Normal(starts.ends, drawn, starts.missing, missed, explored.may_go_round)
     return starts.found
 
 
