@@ -94,7 +94,7 @@ def test_a_run_from_anywhere_in_the_loop_tells_how_to_get_there(
 
 def test_a_machine_that_misses_the_goal_without_faults_is_refused_with_its_run() -> None:
     orders = {"1 boot": "elect; set x 1; set y 2", "1 fired x": "follow 1", "1 fired y": "follow 2"}
-    probe = Probe({**orders, "2 boot": "follow 2"}, start=NORMAL)
+    probe = Probe({**orders, "2 boot": "follow 2"}, start=NORMAL, asks=1, wishes=("w",))
     with pytest.raises(StartError, match="misses the goal: not all follow 1") as refusal:
         probe.check(everybody_follows(1))
     fired = [s.happening.timer for s in refusal.value.trace.steps if isinstance(s.happening, Fired)]
