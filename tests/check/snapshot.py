@@ -32,7 +32,7 @@ class Snapshot(NamedTuple):
             if (lane[1] if isinstance(lane, tuple) else lane) not in nodes
             and (not isinstance(lane, tuple) or frozenset(lane) not in links)
         }
-        gone = (None, None, frozenset(), None, Pulse.AWAKE)
+        gone: tuple[object, ...] = (None, None, frozenset(), None, Pulse.AWAKE)
         named = {node: gone if node in nodes else known for node, known in self.nodes.items()}
         return Snapshot(named, kept, self.cut)
 
