@@ -4,7 +4,7 @@ The checker forgets at once what can never matter again; the simulator does not 
 """
 
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from electorate.check.column import Row
 from electorate.check.part import Pulse
@@ -32,7 +32,7 @@ class Snapshot(NamedTuple):
             if (lane[1] if isinstance(lane, tuple) else lane) not in nodes
             and (not isinstance(lane, tuple) or frozenset(lane) not in links)
         }
-        gone: Any = (None, None, frozenset(), None, Pulse.AWAKE)
+        gone: tuple[object, ...] = (None, None, frozenset(), None, Pulse.AWAKE)
         named = {node: gone if node in nodes else known for node, known in self.nodes.items()}
         return Snapshot(named, kept, self.cut)
 

@@ -159,7 +159,8 @@ def test_both_engines_agree_where_every_way_on_is_cut() -> None:
         told(check(machine, model, [CLAIMS["A2"]], engine=engine)) for engine in ("python", "numba")
     ]
     assert found[0] == found[1]
-    assert (found[0]["stable states"], found[0]["tau"]) == (3, 2)
+    assert (found[0]["stable states"], found[0]["cuts"]) == (3, {"capacity": 16})
+    assert found[0]["reason"] == "the search says nothing: not once did anybody lead"
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

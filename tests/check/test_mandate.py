@@ -54,7 +54,7 @@ LARGE = [
 
 def expect_held(case: Case, states: int) -> None:
     verdict = judged(case, STATES_MAX)
-    assert verdict.result is Result.HOLDS
+    assert verdict.result is (Result.WITHIN_BOUNDS if verdict.cuts else Result.HOLDS)
     assert verdict.sometimes["a leader was elected"]
     assert verdict.states == states
 
@@ -125,9 +125,9 @@ def expect_live(case: Case, states: int, tau: int) -> None:
 
 
 LIVE = [
-    (timed("bully", 3, Budget(crashes=1)), 62_008, 17),
-    (timed("invitation", 2, Budget(crashes=1)), 15_716, 16),
-    (timed("park", 3, Budget(crashes=1), 1), 3_446, 16),
+    (timed("bully", 3, Budget(crashes=1)), 30_924, 17),
+    (timed("invitation", 2, Budget(crashes=1)), 12_414, 16),
+    (timed("park", 3, Budget(crashes=1), 1), 2_982, 16),
 ]
 """States, and the longest time in ticks without anybody in office."""
 
@@ -153,11 +153,11 @@ def test_verdict_over_an_election_in_a_large_search(case: Case, states: int, tau
 
 APPLIED = [
     (applied("application", "base=3", Budget()), 364, 4),
-    (applied("application", "base=3", Budget(crashes=1)), 13_161, 17),
+    (applied("application", "base=3", Budget(crashes=1)), 7_686, 17),
     (applied("application", "base=3", Budget(losses=1)), 1_218, 6),
     (applied("application", "base=3", Budget(1, 1), 1), 37_046, 17),
-    (applied("register", "base=3", Budget(crashes=1)), 17_366, 17),
-    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 20_451, 22),
+    (applied("register", "base=3", Budget(crashes=1)), 10_957, 17),
+    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 18_370, 22),
     (applied("register", "base=3", Budget(asks=2), 1), 15_282, 25),
 ]
 """States, and the longest time in ticks to an office, or to one whose members are decided."""

@@ -96,7 +96,7 @@ def test_what_does_not_fit_on_a_channel_cuts_the_search_and_is_counted() -> None
     assert tight.check().cuts == {"capacity": 1}
     assert tight.ends(2) == {(A, B)}
     sentence = tight.check().sentence("diary", tight.machine, tight.model)
-    assert sentence.endswith(", up to capacity 1 (cut 1 times).")
+    assert sentence.endswith(", up to capacity 1 (cut 1 time).")
 
 
 def test_in_a_global_order_the_capacity_is_the_receivers() -> None:

@@ -67,6 +67,15 @@ def test_a_budget_that_stirs_nothing_beside_one_that_does_is_only_mentioned(engi
     assert verdict.unspent == ("asks ≤ 2: there was nothing to ask for",)
 
 
+@pytest.mark.parametrize("engine", ["python", "numba"])
+def test_faults_that_lead_to_any_state_have_been_exercised(engine: str) -> None:
+    """Fails if only the search from those states is asked, in which nothing fails any more."""
+    verdict = asked("bully-rpc --from any --nodes 2 --crashes 1 --recoveries 1", engine)
+    assert verdict.claims == {"A2": Result.HOLDS}
+    assert (verdict.liveness, verdict.tau) == (Liveness.LIVE, 13)
+    assert verdict.unspent == ()
+
+
 def test_a_violation_counts_though_nobody_ever_led() -> None:
     """Fails if a run that breaks a claim is thrown away with those that say nothing."""
     orders = {"1 boot": "elect; set x 1", "1 fired x": "follow 2"}

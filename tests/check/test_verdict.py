@@ -41,7 +41,7 @@ def test_a_claim_that_holds_beside_one_that_breaks_is_searched_to_the_end() -> N
     orders = {**STEPS, "2 boot": "follow 2"}
     verdict = Probe(orders).check(nobody_follows(2), CLAIMS["S2"]._replace(name="S"))
     assert verdict.claims == {"never-2": Result.VIOLATED, "S": Result.VIOLATED}
-    quiet = {"2 boot": "follow 2; set x 1", "2 fired x": "elect"}
+    quiet = {"2 boot": "follow 2; set x 1", "2 fired x": "quietly; set x 1"}
     claims = Probe(quiet, start=Start.NORMAL, pauses=1).check(nobody_follows(1)).claims
     assert claims == {"never-1": Result.HOLDS}
 
@@ -68,21 +68,26 @@ def test_a_search_in_which_nobody_is_ever_elected_says_nothing() -> None:
     verdict = Probe({}).check(CLAIMS["A1"])
     assert verdict.result is Result.UNKNOWN
     assert verdict.claims == {"A1": Result.UNKNOWN}
-    assert verdict.reason == "the search says nothing: not once was a leader elected"
+    assert verdict.reason == "the search says nothing: not once did anybody lead"
     assert (
         Probe({"any boot": "set x 1", "1 fired x": "follow 1"}).check(CLAIMS["A1"]).reason is None
     )
 
 
+IDLE = "no node ever had anything to do (--from boot, or other faults)"
+NOBODY_LED = "not once did anybody lead"
+
+
 @pytest.mark.parametrize(
-    ("given", "stirred"),
-    [({}, False), ({"crashes": 1}, True), ({"lies": 1}, True), ({"losses": 1}, False)],
+    ("given", "reason"),
+    [({}, IDLE), ({"crashes": 1}, NOBODY_LED), ({"lies": 1}, NOBODY_LED), ({"losses": 1}, IDLE)],
 )
-def test_an_election_is_expected_only_of_a_search_that_can_lead_to_one(
-    given: dict[str, int], stirred: bool
+def test_a_leader_is_expected_only_of_a_search_in_which_somebody_has_something_to_do(
+    given: dict[str, int], reason: str
 ) -> None:
     verdict = Probe({}, views=True, start=Start.NORMAL, **given).check(CLAIMS["A1"])
-    assert (verdict.result is Result.UNKNOWN) is stirred
+    assert verdict.result is Result.UNKNOWN
+    assert verdict.reason == f"the search says nothing: {reason}"
 
 
 def test_sometimes_facts_are_seen_where_they_happen() -> None:

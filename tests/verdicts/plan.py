@@ -137,7 +137,9 @@ UNMOVED = {"park": "a wrong suspicion"}
 
 
 PERIODIC = frozenset(
-    name for name, entry in REGISTRY.items() if any(timer.periodic for timer in entry.machine.timers)
+    name
+    for name, entry in REGISTRY.items()
+    if any(timer.periodic for timer in entry.machine.timers)
 )
 """Protocols whose nodes have something to do though nothing fails."""
 

@@ -152,6 +152,11 @@ class Judge:
                 if new.achieves(node) and not old.achieves(node):
                     self.sometimes[self.achievement] = True
 
+    def go_on_from(self, first: "Judge") -> None:
+        """Take over what happened in the search that found where runs may begin."""
+        self.spent |= first.spent
+        self.reacted |= first.reacted
+
     def vacuous(self) -> str | None:
         """What should have happened somewhere in this search, and never did."""
         if not self.reacted:

@@ -83,6 +83,7 @@ class Search:
             return beginnings(self.world, lack_of)
         first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
         first.run(report)
+        self.judge.go_on_from(first.judge)
         return anywhere(self.world, first.met(), self.states_max)
 
     def met(self) -> list[set[Met]]:

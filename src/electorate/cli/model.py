@@ -108,14 +108,22 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
         help="from normal: if all fault-free runs have more states, 200 are drawn; "
         f"default {usual.normal:,}",
     )
-    parser.add_argument(
-        "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
-    )
+    _add_limit_arguments(bounds)
+    _add_engine_arguments(parser)
+
+
+def _add_limit_arguments(bounds: argparse._ArgumentGroup) -> None:
     bounds.add_argument(
         "--states-max", type=_count, metavar="M", help="default 50,000,000; 5,000,000 in python"
     )
     bounds.add_argument(
         "--memory", type=_memory, metavar="M", help="e.g. 4G; default: most of what is free"
+    )
+
+
+def _add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine", choices=ENGINES, help="default: numba where it is installed, else python"
     )
     parser.add_argument(
         "--threads", type=_threads, metavar="K", help="default: one per processor (numba)"

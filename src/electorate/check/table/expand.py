@@ -237,6 +237,15 @@ def count_in(tables: Tables, origin: Origin, e: Any, scratch: Scratch, count: An
 
 
 @inlined
+def count_cut(layout: Layout, tally: Any, done: Any) -> None:
+    """Count a move that a bound cuts; one that waits for room on a channel is none."""
+    if done == 2:
+        tally[FIRST_CUT + 1] += 1
+    elif not layout.blocks:
+        tally[FIRST_CUT + 2] += 1
+
+
+@inlined
 def expand_row(
     layout: Layout,
     tables: Tables,
@@ -276,10 +285,8 @@ def expand_row(
             done = work_out(layout, tables, origin, at, e, scratch, count, notes)
             if done < 0:
                 status = MISSING
-            elif done == 0:
-                tally[FIRST_CUT + 2] += 0 if layout.blocks else 1
-            elif done == 2:
-                tally[FIRST_CUT + 1] += 1
+            elif done != 1:
+                count_cut(layout, tally, done)
             else:
                 count_in(tables, origin, e, scratch, count)
                 count += 1

@@ -150,7 +150,9 @@ class TableSearch:
         if self.world.model.setting.start is not Start.ANY:
             return beginnings(self.world, lack_of)
         first = TableSearch(self.world.machine, exploring(self.world.model), (), self._limits)
-        return anywhere(self.world, first.met(report), self.states_max)
+        met = first.met(report)
+        self.judge.go_on_from(first.judge)
+        return anywhere(self.world, met, self.states_max)
 
     def met(self, report: Report) -> list[set[Met]]:
         """What every node is met as."""
