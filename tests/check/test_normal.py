@@ -126,7 +126,7 @@ def test_beyond_the_bound_runs_are_drawn_and_the_verdict_says_so() -> None:
     assert verdict.cuts == {"normal": 1}
     sentence = verdict.sentence("first-come", probe.machine, probe.model)
     assert "from normal (2 fault-free ends of 200 drawn runs), " in sentence
-    assert ", up to normal 3 (cut 1 time" in sentence
+    assert ", up to normal-max 3 (cut 1 time" in sentence
 
 
 def test_the_same_runs_are_drawn_every_time() -> None:

@@ -137,8 +137,9 @@ def test_only_goals_can_be_missed_at_the_start() -> None:
 
 
 def test_a_start_that_a_bound_cuts_is_refused_with_the_bound() -> None:
-    orders = {"1 boot": "send 2 a", "2 heard a": "send 1 b; send 1 c"}
-    with pytest.raises(StartError, match="cut by a bound: capacity 1") as refusal:
+    many = "; ".join(["send 1 b"] * 9)
+    orders = {"1 boot": "send 2 a", "2 heard a": many}
+    with pytest.raises(StartError, match="cut by a bound: capacity 8") as refusal:
         Probe(orders, start=NORMAL, capacity=1)
     assert [type(step.happening) for step in refusal.value.trace.steps] == [Ticked]
     with pytest.raises(StartError, match="cut by a bound: capacity 1"):
@@ -146,7 +147,9 @@ def test_a_start_that_a_bound_cuts_is_refused_with_the_bound() -> None:
 
 
 def test_where_a_bound_cuts_some_fault_free_runs_a_search_begins_where_others_end() -> None:
-    orders = {"1 boot": "set x 1; set y 1", "1 fired x": "send 2 a; send 2 b"}
+    """However narrow the search is, the way to where it begins has room for eight messages."""
+    many = "; ".join(["send 2 a"] * 9)
+    orders = {"1 boot": "set x 1; set y 1", "1 fired x": many}
     probe = Probe({**orders, "1 fired y": "cancel x"}, start=NORMAL, capacity=1)
     assert probe.diaries(1) == {("fired y",)}
     assert probe.check(nobody_follows(1)).cuts == {"capacity": 1}

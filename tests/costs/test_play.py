@@ -11,8 +11,10 @@ from electorate.simulate import Cluster, IllegalStep, started
 from electorate.trace import Crashed, Recovered, Saw, Setting, Start
 
 
-def cluster_of(name: str, nodes: int = 3, start: Start = Start.NORMAL) -> Play:
-    setting = Setting(name, tuple(range(1, nodes + 1)), start=start)
+def cluster_of(
+    name: str, nodes: int = 3, start: Start = Start.NORMAL, rules: tuple[str, ...] = ()
+) -> Play:
+    setting = Setting(name, tuple(range(1, nodes + 1)), rules, start=start)
     cluster, boots = started(setting, setting.machine(*REGISTRY[name]))
     return Play(cluster, boots, Variant({"N": nodes}, {"S": (1, 3)}))
 
@@ -23,13 +25,13 @@ def happened(cluster: Cluster, kind: type) -> list[object]:
 
 def test_messages_are_counted_by_kind_with_their_time_and_rounds() -> None:
     """Node 3 asks both, node 2 answers and asks; 1 is down; then node 2 halts and announces."""
-    tally = cluster_of("bully").run("crash 1; suspect 3; settle")
+    tally = cluster_of("bully", rules=("doubt=0",)).run("crash 1; suspect 3; settle")
     sent = Counter({"AreYouThere": 3, "Yes": 1, "Halt": 1, "NewLeader": 1})
     assert tally == Tally(sent, multicasts=5, memories=0, rounds=6, time=5)
 
 
 def test_the_same_words_to_several_nodes_are_one_multicast() -> None:
-    tally = cluster_of("bully", 5).run("crash 1; suspect 2; settle")
+    tally = cluster_of("bully", 5, rules=("doubt=0",)).run("crash 1; suspect 2; settle")
     assert (tally.kinds["Halt"], tally.kinds["NewLeader"], tally.multicasts) == (3, 3, 3)
 
 
