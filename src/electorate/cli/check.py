@@ -4,17 +4,20 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 
-from electorate.check import Result, check
-from electorate.check.checking import EngineMissing, default_engine
+from electorate.check import Model, Result, Verdict, check
+from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
 from electorate.check.model import Budget
 from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
+from electorate.check.robust import STATES_MAX as ROBUST_MAX
+from electorate.check.robust import changes, rechecks
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
@@ -22,6 +25,7 @@ from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
+from electorate.cli.sensitivity import Sensitivity
 from electorate.trace import Start, script_of
 
 NAME = "check"
@@ -60,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accept-bounds",
         action="store_true",
         help="exit with 0 also where claims hold only within the bounds that cut the search",
+    )
+    output.add_argument(
+        "--robust",
+        action="store_true",
+        help="check what holds again with each default moved by one: what does it hang on? "
+        f"within {ROBUST_MAX:,} states each, or --states-max",
     )
     output.add_argument("--ways", action="store_true", help="list every way of getting stuck")
     output.add_argument("--slowest", action="store_true", help="show the run that takes τ")
@@ -111,14 +121,42 @@ def run(options: argparse.Namespace) -> int:
         print(f"no claim is broken: nothing to write to {options.script}", file=sys.stderr)
     if options.svg:
         _draw(options, finding)
+    robust = _robust(options, protocol, model, claims, verdict) if options.robust else None
     if options.json:
-        print(msgspec.json.encode(finding.as_object()).decode())
+        moved = {"robust": robust and robust.as_object()}
+        print(msgspec.json.encode(finding.as_object() | moved).decode())
     else:
-        for text in finding.texts(slowest=options.slowest, ways=options.ways):
+        texts = finding.texts(slowest=options.slowest, ways=options.ways)
+        for text in chain(texts, robust.texts() if robust else ()):
             print(text, flush=True)
     if options.accept_bounds and verdict.result is Result.WITHIN_BOUNDS:
         return EXIT_DONE
     return EXIT_CODES[verdict.result]
+
+
+def _robust(
+    options: argparse.Namespace,
+    protocol: Protocol,
+    model: Model,
+    claims: list[Claim],
+    verdict: Verdict,
+) -> Sensitivity:
+    """What the verdict hangs on; nothing is checked before it is asked for."""
+    engine = options.engine or default_engine()
+    most: int = options.states_max or min(ROBUST_MAX, STATES_MAX[engine])
+    found = changes(protocol.machine(model.setting), model, verdict.cuts)
+    kind, form = protocol.kind, protocol.form
+    again = rechecks(
+        lambda setting: setting.machine(kind, form),
+        found,
+        claims,
+        most,
+        engine,
+        _progress,
+        options.memory,
+        options.threads,
+    )
+    return Sensitivity(verdict, found, again, most)
 
 
 def _claims(names: list[str] | None, protocol: Protocol, start: Start) -> list[Claim]:
