@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from electorate.check import Model, Result, Verdict, check
+from electorate.check import Result, check
 from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
 from electorate.check.model import Budget
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"no claim is broken: nothing to write to {options.script}", file=sys.stderr)
     if options.svg:
         _draw(options, finding)
-    robust = _robust(options, protocol, model, claims, verdict) if options.robust else None
+    robust = _robust(options, protocol, claims, finding) if options.robust else None
     if options.json:
         moved = {"robust": robust and robust.as_object()}
         print(msgspec.json.encode(finding.as_object() | moved).decode())
@@ -135,16 +135,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _robust(
-    options: argparse.Namespace,
-    protocol: Protocol,
-    model: Model,
-    claims: list[Claim],
-    verdict: Verdict,
+    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: Finding
 ) -> Sensitivity:
-    """What the verdict hangs on; nothing is checked before it is asked for."""
-    engine = options.engine or default_engine()
-    most: int = options.states_max or min(ROBUST_MAX, STATES_MAX[engine])
-    found = changes(protocol.machine(model.setting), model, verdict.cuts)
+    """What the verdict hangs on; nothing is checked before it is to be shown."""
+    verdict, engine = finding.verdict, finding.engine
+    most = options.states_max
+    if most is None:
+        most = min(ROBUST_MAX, STATES_MAX[engine])
+    found = changes(finding.machine, finding.model, verdict.cuts)
     kind, form = protocol.kind, protocol.form
     again = rechecks(
         lambda setting: setting.machine(kind, form),
