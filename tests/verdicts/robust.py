@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
     result: str
     broken: dict[str, str] = {}
-    """What breaks after a change, by its option: `A1 13, A2 18`."""
+    """What breaks after a change, by its option: `A1 13, A2 18`; `A2?` where that is not known."""
     unknown: dict[str, str] = {}
     """Why that is not known, by option."""
     kept: tuple[str, ...] = ()
@@ -108,15 +108,18 @@ def _result(verdict: Verdict) -> str:
 
 
 def _answer(verdict: Verdict, found: list[Recheck]) -> Answer:
-    broken = {
-        each.option: COMMA.join(f"{claim} {each.moves[claim]}" for claim in each.broken)
-        for each in found
-        if each.broken
-    }
+    broken = {each.option: _broken(each) for each in found if each.broken}
     left = [each for each in found if each.option not in broken]
     unknown = {each.option: each.reason or "" for each in left if not each.finished}
     kept = tuple(each.option for each in left if each.finished)
     return Answer(_result(verdict), broken, unknown, kept)
+
+
+def _broken(found: Recheck) -> str:
+    """`A1 8, A2?` where A1 breaks in 8 moves, and what becomes of A2 was not seen."""
+    broken = [f"{claim} {found.moves[claim]}" for claim in found.broken]
+    unknown = [f"{name}?" for name, result in found.claims.items() if result is Result.UNKNOWN]
+    return COMMA.join([*broken, *unknown])
 
 
 # --- the file ---
