@@ -103,7 +103,7 @@ def test_the_conclusion_names_what_carries_and_what_is_open() -> None:
     assert conclusion([fine]) == "Nothing that was moved carries it."
     open_ = recheck("--order bag", claims={"A1": Result.UNKNOWN}, reason="out of memory")
     assert conclusion([fine, open_]) == (
-        "Nothing that was moved carries it. Not decided: --order bag."
+        "Nothing that was decided carries it. Not decided: --order bag."
     )
     broken = recheck(claims=HELD | {"A1": Result.VIOLATED}, moves={"A1": 8})
     assert conclusion([broken, open_]) == (

@@ -35,6 +35,7 @@ EXAMPLES = """examples:
   electorate check bully-as-printed --crashes 1 --recoveries 1 --script found.txt
   electorate check bully --rule guard=T --delay 0..2 --crashes 2 --recoveries 2 --claim A1
   electorate check bully --nodes 2 --timing unbounded --from boot
+  electorate check chang-roberts --crashes 1 --recoveries 1 --robust
   electorate check ring-attribute --crashes 1 --attribute 1=80 --attribute 2=6
   electorate check two-phase --asks 1 --crashes 1 --rule inner.first=1 --claim C4 --ways
   electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4

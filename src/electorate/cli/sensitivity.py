@@ -75,8 +75,9 @@ def conclusion(found: Sequence[Recheck]) -> str:
             broken = f"{_broken(recheck)} at {recheck.option}"
             carrying.setdefault(recheck.default, []).append(broken)
     hangs = ", ".join(f"{default} ({', '.join(texts)})" for default, texts in carrying.items())
-    sentences = [f"It hangs on: {hangs}." if hangs else "Nothing that was moved carries it."]
     open_ = [recheck.option for recheck in found if not recheck.finished]
+    nothing = f"Nothing that was {'decided' if open_ else 'moved'} carries it."
+    sentences = [f"It hangs on: {hangs}." if hangs else nothing]
     if open_:
         sentences.append(f"Not decided: {', '.join(open_)}.")
     return " ".join(sentences)
