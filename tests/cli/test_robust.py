@@ -64,6 +64,14 @@ def test_where_nothing_holds_there_is_nothing_to_try(electorate: Run) -> None:
     assert electorate(*unknown, "--json").object["robust"] == []
 
 
+def test_where_runs_would_notice_nothing_there_is_nothing_to_try(electorate: Run) -> None:
+    kept = ("examples/two_phase_gray_lamport.py:TwoPhase", "--nodes", "2", "--timing", "unbounded")
+    ran = electorate("check", *kept, "--order", "set", "--from", "boot", "--robust")
+    assert ran.code == 0
+    last = ran.out.rstrip().splitlines()[-1]
+    assert last == "--robust has nothing to try: runs would notice none of the defaults."
+
+
 def test_a_change_that_was_not_finished_is_named_with_its_reason(electorate: Run) -> None:
     words = ("check", "bully", "--nodes", "2", "--crashes", "1", "--states-max", "32", "--robust")
     ran = electorate(*words)

@@ -42,9 +42,12 @@ class Sensitivity:
         if self._result not in KEPT:
             yield f"\n--robust has nothing to try: the verdict is {self._result}."
             return
+        if not self._changes:
+            yield "\n--robust has nothing to try: runs would notice none of the defaults."
+            return
         yield f"\nWith each default moved by one, within {self._most:,} states each:"
-        wide = max((len(change.text) for change in self._changes), default=0)
-        wide_option = max((len(change.option) for change in self._changes), default=0)
+        wide = max(len(change.text) for change in self._changes)
+        wide_option = max(len(change.option) for change in self._changes)
         found: list[Recheck] = []
         for recheck in self._rechecks:
             found.append(recheck)
