@@ -44,8 +44,10 @@ def main() -> int:
     os.chdir(ROOT)
     asked = rows()
     before = {row: found for row, found in read().items() if row in asked}
-    states = options.states
-    found = before
+    states, found = options.states, before
+    if options.only and before and states != states_of(FILE.read_text(encoding="utf-8")):
+        print(f"{FILE.name} was made with other --states: ask about all rows", file=sys.stderr)
+        return 2
     if options.pages:
         states = states_of(FILE.read_text(encoding="utf-8"))
     else:
@@ -88,6 +90,7 @@ def _answers(wanted: dict[str, tuple[str, ...]], states: int, jobs: int) -> Answ
             found[row] = answered
             file.write(line(row, answered))
             file.flush()
+    kept.unlink()
     return found
 
 
@@ -103,13 +106,18 @@ def _kept(states: int) -> Path:
 
 
 def _asked(questions: list[Question], states: int, jobs: int) -> Iterator[tuple[str, Answer]]:
+    """Every row with its answer, as they come; one processor for each."""
     began = time.monotonic()
     with Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        answers = pool.imap(partial(answer, states=states), questions)
-        for number, ((row, _), found) in enumerate(zip(questions, answers, strict=True), start=1):
+        answers = pool.imap_unordered(partial(_ask, states=states), questions)
+        for number, (row, found) in enumerate(answers, start=1):
             seconds = time.monotonic() - began
             print(f"{number}/{len(questions)}, {seconds:.0f} s: {row}", file=sys.stderr, flush=True)
             yield row, found
+
+
+def _ask(question: Question, states: int) -> tuple[str, Answer]:
+    return question[0], answer(question, states)
 
 
 if __name__ == "__main__":
