@@ -125,6 +125,11 @@ def test_what_is_not_usual_is_moved_back() -> None:
     assert options(*kept) == []
 
 
+def test_no_order_is_tried_that_the_model_cannot_have() -> None:
+    found = options(*bully(budget=Budget(cuts=1)))
+    assert [option for option in found if "order" in option] == ["--order bag"]
+
+
 def test_a_bound_is_moved_where_it_cut_something() -> None:
     found = options(*bully(clock=Clock.UNBOUNDED), counter=3, capacity=1)
     assert found[-2:] == ["--capacity 9", "--counter 9"]

@@ -133,9 +133,11 @@ def _delayed(model: Model, name: str, before: str, after: str, delay: tuple[int,
 
 def _of_network(model: Model) -> Iterator[Change]:
     setting = model.setting
-    for order in (Order.BAG, Order.GLOBAL, Order.FIFO):
-        # A network that keeps everything is no neighbour of one that delivers everything once.
-        if setting.order not in (order, Order.SET):
+    # A network that keeps everything is no neighbour of one that delivers everything once; and
+    # where links are cut there is a channel for each of them.
+    orders = (Order.BAG, Order.FIFO) if model.budget.cuts else (Order.BAG, Order.GLOBAL, Order.FIFO)
+    for order in orders if setting.order is not Order.SET else ():
+        if order is not setting.order:
             yield _set(model, "order", order)
     falls = model.budget.crashes or setting.start is Start.ANY
     if falls and setting.order is not Order.SET:
