@@ -19,7 +19,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts docs-check graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ bench-leadership: setup ## time failovers of leadership beside etcd, ZooKeeper a
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)
+
+robust: setup ## see what the promises hang on: all checks again with each default moved by one (ROBUST="--states 10000000")
+	$(BIN)/python -m tests.verdicts.make_robust $(ROBUST)
 
 docs-check: setup ## run every command that the docs show, the slow ones too (DOCS=--rewrite writes what is printed)
 	$(BIN)/pytest -q tests/docs $(DOCS)

@@ -101,7 +101,7 @@ def test_without_bounds_two_nodes_disagree_from_normal_after_one_wrong_suspicion
 def test_with_both_orders_of_a_tie_one_crash_breaks_it() -> None:
     verdict = judged("sound", "A1", crashes=1, ties=Ties.BOTH)
     assert verdict.result is Result.VIOLATED
-    assert pinned(verdict) == Pinned(178, 303, 12)
+    assert pinned(verdict) == Pinned(179, 303, 12)
     assert judged("sound", "A1", crashes=1).result is Result.HOLDS
 
 

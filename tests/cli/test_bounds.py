@@ -59,8 +59,11 @@ def test_channels_that_block_cut_nothing(electorate: Run) -> None:
     blocked = electorate(*words, "--capacity-blocks", "2").object
     assert blocked["cuts"] == {}
     assert blocked["bounds"] == {
-        **{"capacity": 2, "counter": 8, "firings": 2},
-        **{"normal": 100_000, "blocks": True},
+        "capacity": 2,
+        "counter": 8,
+        "firings": 2,
+        "normal": 100_000,
+        "blocks": True,
     }
     told = electorate(*words[:-1], "--capacity-blocks", "2").out
     assert "channels of 2 that block" in told

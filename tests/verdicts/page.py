@@ -10,12 +10,18 @@ from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
 from tests.verdicts.ask import UNSHOWN, WITHIN, Answer, is_broken
 from tests.verdicts.plan import ROOT, Page
+from tests.verdicts.robust import Answer as Moved
+from tests.verdicts.robust import situations
 from tests.verdicts.table import Table
 
 DOCS = ROOT / "docs"
 
 BEGIN = "<!-- Made by `make verdicts`: change tests/verdicts, not what is between these marks. -->"
 END = "<!-- So far `make verdicts`. -->"
+
+ROBUST_BEGIN = BEGIN.replace("make verdicts", "make robust")
+ROBUST_END = END.replace("make verdicts", "make robust")
+OVERVIEW = DOCS / "verdicts.md"
 
 DOT = " · "
 DASH = "–"
@@ -28,13 +34,13 @@ def pages(table: Table) -> dict[Path, str]:
     return {file: _between(file, made) for file, made in wanted.items()}
 
 
-def _between(file: Path, made: str) -> str:
+def _between(file: Path, made: str, first: str = BEGIN, last: str = END) -> str:
     text = file.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not (begin and end):
         raise ValueError(f"{file.name} lacks the marks between which its verdicts go")
-    return f"{before}{BEGIN}\n\n{made}\n\n{END}{after}"
+    return f"{before}{first}\n\n{made}\n\n{last}{after}"
 
 
 # --- one page ---
@@ -227,6 +233,50 @@ def _glance(protocol: str, timing: str, faults: str, table: Table) -> str:
     ]
     also = f" ({', '.join(blocked)} blocked)" if blocked else ""
     return (", ".join(signs) or f"kept{star}") + also
+
+
+# --- what the promises hang on ---
+
+
+def robust(found: dict[str, Moved], states: int) -> str:
+    """The overview with the tables of what the promises hang on made anew."""
+    parts = [
+        f"Within {states:,} states for each check, in bounded timing with three nodes (commit "
+        "protocols: with three who vote, or two where three have too many states). **ties both** "
+        "(A1): with `--ties both` A1 breaks. T 2?: it is not known what becomes of the promises "
+        f"with T = 2. nothing: nothing that was moved breaks a promise. {DASH}: there is nothing "
+        "to try, because a promise does not hold, or not within so many states, or the search "
+        "says nothing.",
+    ]
+    parts += [_hanging(suite, found) for suite in (plan.ELECTIONS, plan.COMMITS)]
+    return _between(OVERVIEW, "\n\n".join(parts), ROBUST_BEGIN, ROBUST_END)
+
+
+def _hanging(suite: plan.Suite, found: dict[str, Moved]) -> str:
+    """All protocols of one kind."""
+    asked = [each for each in situations() if each.suite is suite]
+    lines = []
+    for protocol in dict.fromkeys(each.protocol for each in asked):
+        of = {each.faults: each.row for each in asked if each.protocol == protocol}
+        cells = (_hangs_on(found[of[name]]) if name in of else "" for name in suite.situations)
+        lines.append([f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)", *cells])
+    return _table(["protocol", *suite.situations], lines)
+
+
+def _hangs_on(found: Moved) -> str:
+    if not found.is_kept:
+        return DASH
+    signs = [
+        f"**{_moved(option)}** ({re.sub(r' [0-9]+', '', broken)})"
+        for option, broken in found.broken.items()
+    ]
+    return ", ".join([*signs, *(f"{_moved(option)}?" for option in found.unknown)]) or "nothing"
+
+
+def _moved(option: str) -> str:
+    """`detection 3` of `--detection 3`; a longer delay by its T."""
+    longer = re.fullmatch(r"--delay 0\.\.(\d+)", option)
+    return f"T {longer[1]}" if longer else option.removeprefix("--").replace("-turns", " turns")
 
 
 # --- cells ---

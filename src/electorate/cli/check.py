@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import msgspec
 from rich.console import Console
 
 from electorate.check import Result, check
-from electorate.check.checking import EngineMissing, default_engine
+from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
 from electorate.check.model import Budget
 from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
+from electorate.check.robust import STATES_MAX as ROBUST_MAX
+from electorate.check.robust import changes, rechecks
 from electorate.check.start import StartError
 from electorate.claims import Claim
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
@@ -23,6 +26,7 @@ from electorate.cli.finding import Finding, effort_text
 from electorate.cli.model import add_model_arguments, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
+from electorate.cli.sensitivity import Sensitivity
 from electorate.core import Machine
 from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.trace import Start, script_of
@@ -34,6 +38,7 @@ EXAMPLES = """examples:
   electorate check bully-as-printed --crashes 1 --recoveries 1 --script found.txt
   electorate check bully --rule guard=T --delay 0..2 --crashes 2 --recoveries 2 --claim A1
   electorate check bully --nodes 2 --timing unbounded --from boot
+  electorate check chang-roberts --crashes 1 --recoveries 1 --robust
   electorate check ring-attribute --crashes 1 --attribute 1=80 --attribute 2=6
   electorate check two-phase --asks 1 --crashes 1 --rule inner.first=1 --claim C4 --ways
   electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4
@@ -64,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accept-bounds",
         action="store_true",
         help="exit with 0 also where claims hold only within the bounds that cut the search",
+    )
+    output.add_argument(
+        "--robust",
+        action="store_true",
+        help="check what holds again with each default moved by one: what does it hang on? "
+        f"within {ROBUST_MAX:,} states each, or --states-max",
     )
     output.add_argument(
         "--ways", action="store_true", help="show a run for every way of getting stuck"
@@ -120,14 +131,40 @@ def run(options: argparse.Namespace) -> int:
         print(f"no claim is broken: nothing to write to {options.script}", file=sys.stderr)
     if options.svg:
         _draw(options, finding)
+    robust = _robust(options, protocol, claims, finding) if options.robust else None
     if options.json:
-        print(msgspec.json.encode(finding.as_object()).decode())
+        moved = {"robust": robust and robust.as_object()}
+        print(msgspec.json.encode(finding.as_object() | moved).decode())
     else:
-        for text in finding.texts(slowest=options.slowest, ways=options.ways):
+        texts = finding.texts(slowest=options.slowest, ways=options.ways)
+        for text in chain(texts, robust.texts() if robust else ()):
             print(text, flush=True)
     if options.accept_bounds and verdict.result is Result.WITHIN_BOUNDS:
         return EXIT_DONE
     return EXIT_CODES[verdict.result]
+
+
+def _robust(
+    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: Finding
+) -> Sensitivity:
+    """What the verdict hangs on; nothing is checked before it is to be shown."""
+    verdict, engine = finding.verdict, finding.engine
+    most = options.states_max
+    if most is None:
+        most = min(ROBUST_MAX, STATES_MAX[engine])
+    found = changes(finding.machine, finding.model, verdict.cuts)
+    kind, form = protocol.kind, protocol.form
+    again = rechecks(
+        lambda setting: setting.machine(kind, form),
+        found,
+        claims,
+        most,
+        engine,
+        _progress,
+        options.memory,
+        options.threads,
+    )
+    return Sensitivity(verdict, found, again, most)
 
 
 def _claims(
