@@ -256,14 +256,14 @@ def test_a_detector_that_is_slower_by_one_breaks_a_bully_of_the_textbook() -> No
     setting = Setting("bully-textbook", (1, 2, 3, 4), ("office=delayed",), strongest="highest")
     machine = setting.machine(*REGISTRY["bully-textbook"])
     model = Model(setting, Budget(crashes=2))
-    claims = [CLAIMS["A1"], CLAIMS["A2"]]
+    claims = [CLAIMS["A1"]]
     verdict = check(machine, model, claims, engine="numba", lean=True)
-    assert verdict.result is Result.HOLDS
+    assert (verdict.result, verdict.cuts) == (Result.WITHIN_BOUNDS, {"normal": 1})
     found = [change for change in changes(machine, model, verdict.cuts) if "3" in change.option]
     (slower,) = rechecks(lambda setting: machine, found, claims, engine="numba")
     assert (slower.default, slower.option) == ("detection 2", "--detection 3")
     assert slower.moves == {"A1": 8}
-    assert slower.claims == {"A1": Result.VIOLATED, "A2": Result.HOLDS}
+    assert slower.claims == {"A1": Result.VIOLATED}
 
 
 # --- where it ends ---
