@@ -31,12 +31,17 @@ from electorate.core import (
 )
 from electorate.trace import Clock, Connections, Order
 from tests.check.place import Link, Mail, Node, Opinion, Place, Sends, Turns, sends
+from tests.check.plain_number import largest
 
 Move = tuple[str, Place]
 
 
 class EndlessTalk(Exception):
     """A node never stops talking to itself."""
+
+
+class TooMuchAtOnce(Exception):
+    """A turn sends more to one node than a channel that blocks ever has room for."""
 
 
 class Plain:
@@ -49,6 +54,7 @@ class Plain:
         claims: Sequence[Claim] = (),
         *,
         drops: bool = True,
+        renames: bool = False,
     ) -> None:
         self.machine, self.model, self.setting = machine, model, model.setting
         self.ids = machine.members.ids
@@ -68,6 +74,8 @@ class Plain:
         self.forgets_mail = drops and not any(Sight.MESSAGES in c.sights for c in claims)
         self.drops = drops
         """Whether what can never matter again is forgotten: it should make no difference."""
+        self.renames = renames
+        """Whether numbers are renamed in every place, or else the search is cut at the counter."""
 
     # --- links ---
 
@@ -131,6 +139,9 @@ class Plain:
         for state, effects in turns:
             self.carry_out(whole.nodes[me], state, effects)
         whole.nodes[me].stable = None
+        if not self.renames and largest(whole, me) > self.model.bounds.counter:
+            self.cuts["counter"] += 1
+            return
         if self.post(whole, me, [send for _, effects in turns for send in sends(effects)]):
             yield kind, whole
         if place.budget["crashes"] and self.is_mortal(me):
@@ -188,6 +199,7 @@ class Plain:
         return found
 
     def post(self, place: Place, me: NodeId, out: Sends) -> bool:
+        busy = {self.lane(mail) for mail in place.mail}
         for to, message in out:
             mail = Mail(me, to, message)
             gone = self.dies and place.nodes[to].state is None
@@ -195,14 +207,24 @@ class Plain:
             gone |= self.forgets_mail and self.is_lost(place, to)
             if self.joined(place, me, to) and not gone and not known:
                 place.mail.append(mail)
-        self.cuts["capacity"] += not self.model.bounds.blocks and not self.fits(place)
-        return self.fits(place)
+        fits = self.fits(place)
+        if not self.model.bounds.blocks:
+            self.cuts["capacity"] += not fits
+        elif any(
+            load > self.model.bounds.capacity and lane not in busy
+            for lane, load in self.loads(place).items()
+        ):
+            raise TooMuchAtOnce
+        return fits
 
     def fits(self, place: Place) -> bool:
-        if self.keeps:
-            return True
-        loads = Counter(self.lane(mail) for mail in place.mail)
-        return all(load <= self.model.bounds.capacity for load in loads.values())
+        return (
+            self.keeps or max(self.loads(place).values(), default=0) <= self.model.bounds.capacity
+        )
+
+    def loads(self, place: Place) -> Counter[Hashable]:
+        """How many messages wait in each queue."""
+        return Counter(self.lane(mail) for mail in place.mail)
 
     def is_lost(self, place: Place, me: NodeId) -> bool:
         """Whether a node is down for good."""

@@ -11,6 +11,7 @@ from electorate.core import Asked, NodeId, Received, Request, TimedOut, Viewed
 from electorate.trace import Order, Ties
 from tests.check.place import Mail, Node, Opinion, Place
 from tests.check.plain import Move, Plain
+from tests.check.plain_number import largest, rename
 
 Nodes = tuple[NodeId, ...]
 
@@ -220,8 +221,6 @@ class PlainMoves(Plain):
         index: dict[Hashable, int] = {}
 
         def meet(place: Place, depth: int) -> int:
-            if self.drops:
-                self.forget(place)
             number = index.setdefault(self.frozen(place), len(index))
             if number == len(found.places):
                 found.places.append(place)
@@ -229,12 +228,12 @@ class PlainMoves(Plain):
             return number
 
         for root in roots:
-            if self.fits(root):
+            if self.fits(root) and self.tidy(root):
                 meet(root, 0)
         for number, place in enumerate(found.places):
             cuts = self.cuts.total()
             depth = found.depths[number] + 1
-            moves = self.moves(place)
+            moves = [move for move in self.moves(place) if self.tidy(move[1])]
             for kind, after in moves:
                 self.remember(after)
                 left = after.budget.items()
@@ -245,6 +244,17 @@ class PlainMoves(Plain):
             if len(found.places) > places_max:
                 return None
         return found
+
+    def tidy(self, place: Place) -> bool:
+        """Forget what never matters again and rename numbers; False where some are too large."""
+        if self.drops:
+            self.forget(place)
+        if not self.renames:
+            return True
+        rename(place)
+        fits = largest(place, *place.nodes) <= self.model.bounds.counter
+        self.cuts["counter"] += not fits
+        return fits
 
     def says_nothing(self, *reached: Reached) -> bool:
         """Whether nobody ever led, or no fault happened of all that might have."""

@@ -10,9 +10,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from electorate.check.column import Columns, ModelError, Row
+from electorate.check.declared import Trial
 from electorate.check.model import Budget, Model
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
-from electorate.check.renaming import NUMBERS_MAX, Renaming, verify
+from electorate.check.renaming import NUMBERS_MAX, Renaming
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
@@ -74,6 +75,8 @@ class Board(Columns):
         self._offers: dict[Standing, tuple[Request, ...]] = {}
         self._growing = [attrgetter(name) for name in self.machine.growing]
         self.renaming = self._renaming()
+        if self.renaming is not None:
+            self._trial = Trial(self.machine, lambda trusted: Turning(trusted, model))
         self.beginnings: dict[Row, Any] = {}
         """The rows that runs begin with, and how each is reached; set by the search."""
         self.raw_rows: dict[Row, Row] = {}
@@ -195,15 +198,15 @@ class Board(Columns):
     def _outcome(self, value: Local, place: int, event: Event | None) -> Outcome:
         """What an event, or a boot, does to a node."""
         me = self.ids[place]
-        outcome = self._taken(value, me, event)
-        if self.renaming is not None and (event is not None or value.stable is not None):
-            verify(value, event, outcome, lambda other, said: self._taken(other, me, said))
-        return outcome
-
-    def _taken(self, value: Local, me: NodeId, event: Event | None) -> Outcome:
         if event is None:
-            return self.turning.boot(me, value.stable)
-        return self.turning.step(value, event)
+            outcome = self.turning.boot(me, value.stable)
+        else:
+            outcome = self.turning.step(value, event)
+        if self.renaming is not None:
+            budget = self.model.budget
+            comes_back = bool(budget.crashes and budget.recoveries) and self.model.may_crash(me)
+            self._trial.verify(value, me, event, outcome, comes_back=comes_back)
+        return outcome
 
     def _is_pressing(self, before: Local, event: Event | None, after: Local) -> bool:
         """Whether something that time had to wait for led at once to more of the kind.

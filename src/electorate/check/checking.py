@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import msgspec
 
+from electorate.check.declared import NotAsDeclared
 from electorate.check.judge import SAYS_NOTHING, Judge
 from electorate.check.limit import Limits
 from electorate.check.model import BOUND_OPTIONS, Model
 from electorate.check.progress import LimitReached, Progress, Report
-from electorate.check.renaming import NotAsDeclared
 from electorate.check.search import Search
 from electorate.check.telling import STANDSTILL, Finding
 from electorate.check.verdict import Liveness, Result, Verdict, Violation
@@ -138,7 +138,7 @@ def _checked(
 ) -> Verdict:
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
-    if search.world.may_stand_still and verdict.result in KEPT and verdict.liveness is None:
+    if search.world.may_stand_still and _keeps_safety(verdict, claims):
         clock = _engine(engine)(machine, model, [TIME_GOES_ON], limits._replace(lean=True))
         return _while_time_passes(verdict, _judged(clock, report, tidy=False))
     if search.world.reduction is None or verdict.result is not Result.VIOLATED:
@@ -147,6 +147,11 @@ def _checked(
     every = msgspec.structs.replace(model, reduced=False)
     full = _judged(_engine(engine)(machine, every, claims, limits), report, tidy)
     return full if full.result is Result.VIOLATED else verdict
+
+
+def _keeps_safety(verdict: Verdict, claims: Sequence[Claim]) -> bool:
+    """Whether some claim is said to hold that one run can break."""
+    return any(claim.kind.is_safety and verdict.claims[claim.name] in KEPT for claim in claims)
 
 
 def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
@@ -181,8 +186,9 @@ def _while_time_passes(verdict: Verdict, clock: Verdict) -> Verdict:
     moves = clock.violations[0].length
     reason = f"{STANDSTILL}, after {moves} moves: what would come later was never seen"
     kept = {name: Result.UNKNOWN for name, result in verdict.claims.items() if result in KEPT}
+    results = verdict.claims | kept
     return msgspec.structs.replace(
-        verdict, result=Result.UNKNOWN, claims=verdict.claims | kept, reason=reason
+        verdict, result=_overall(results, reason), claims=results, reason=reason
     )
 
 

@@ -7,18 +7,14 @@ A machine declares such numbers in its types (core/growing.py). In every row tha
 - the smallest of the Ordinals in a row is subtracted from all of them.
 
 Rows that differ by such a renaming have the same moves, up to the same renaming, if the machine
-compares its numbers as it says. So every turn that is asked of the machine is asked once more with
-other numbers; if it does not come to the same, nothing is renamed, and the search is cut at
-`--counter` instead.
+compares its numbers as it says, and if a node that counts never forgets how far it is. So every
+turn that is asked of the machine is asked once more with other numbers (check/declared.py); if it
+does not come to the same, nothing is renamed, and the search is cut at `--counter` instead.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
-
 from electorate.check.column import Columns, Row
+from electorate.check.declared import NotAsDeclared, joined, numbers_at, renamed_local
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool
-from electorate.check.turning import Outcome, Sends, Torn
-from electorate.core import Event, NodeId, Received, text_of
 from electorate.core.growing import Change, Family, numbers_in, renumbered
 
 NUMBERS_MAX = 62
@@ -26,10 +22,6 @@ NUMBERS_MAX = 62
 
 Masks = tuple[tuple[int, int], ...]
 """Some families, by number, and the numbers of each as bits."""
-
-
-class NotAsDeclared(Exception):
-    """The machine makes a difference between rows that differ in their numbers alone."""
 
 
 class Renaming:
@@ -57,7 +49,7 @@ class Renaming:
         """The numbers that a node holds."""
         known = self._local_masks.get(code)
         if known is None:
-            found = _numbers_at(self._locals.cards[code].value)
+            found = numbers_at(self._locals.cards[code].value)
             known = self._local_masks[code] = self._masks(found)
         return known
 
@@ -67,7 +59,7 @@ class Renaming:
         if known is None:
             items = self._channels.cards[code].value
             each = (numbers_in(item.message, item.sender) for item in items)
-            known = self._channel_masks[code] = self._masks(_joined(each))
+            known = self._channel_masks[code] = self._masks(joined(each))
         return known
 
     def largest(self, code: int) -> int:
@@ -131,7 +123,7 @@ class Renaming:
         key = (True, code, needed)
         if key not in self._renamed:
             value = self._locals.cards[code].value
-            self._renamed[key] = self._locals.code(_renamed_local(value, self._change(needed)))
+            self._renamed[key] = self._locals.code(renamed_local(value, self._change(needed)))
         return self._renamed[key]
 
     def channel(self, code: int, needed: Masks) -> int:
@@ -157,93 +149,5 @@ class Renaming:
         return change
 
 
-# --- is it as the machine says? ---
-
-SHIFT, STRIDE = 1000, 3
-"""The numbers of a turn become 1000, 1003, 1006 … to see whether that makes a difference: so large
-that a machine which begins anew somewhere is found out."""
-
-
-def verify(
-    local: Local,
-    event: Event | None,
-    outcome: Outcome,
-    step: Callable[[Local, Event | None], Outcome],
-) -> None:
-    """Take a turn, or a boot, with other numbers; NotAsDeclared if it comes to something else."""
-    what = "a boot" if event is None else text_of(event)
-    sent = numbers_in(event.message, event.sender) if isinstance(event, Received) else {}
-    known = _joined([_numbers_at(local), sent])
-    ranks = {family: sorted(numbers) for family, numbers in known.items()}
-
-    def change(family: Family, number: int) -> int:
-        if family.owner is None and family in ranks:
-            return number + SHIFT
-        if family in ranks:
-            numbers = ranks[family]
-            if number in numbers:
-                return SHIFT + STRIDE * numbers.index(number)
-            if number == numbers[-1] + 1:
-                return SHIFT + STRIDE * (len(numbers) - 1) + 1
-        raise NotAsDeclared(f"{what} leads to the number {number} out of nothing")
-
-    other = event
-    if isinstance(event, Received):
-        other = Received(event.sender, renumbered(event.message, event.sender, change))
-    try:
-        found = step(_renamed_local(local, change), other)
-    except Exception as error:
-        raise NotAsDeclared(f"with other numbers {what} fails: {error}") from error
-    if _shape(found) != _shape(outcome, change):
-        raise NotAsDeclared(f"with other numbers {what} leads elsewhere")
-
-
-def _shape(outcome: Outcome, change: Change | None = None) -> Any:
-    """What an outcome comes to, with its numbers changed if that is asked for."""
-    me = outcome.turns[0].state.me
-
-    def sends(each: Sends) -> Any:
-        return {to: tuple(_changed(m, me, change) for m in given) for to, given in each.items()}
-
-    def torn(each: Torn) -> Any:
-        return _changed_local(each.local, change), sends(each.sends), each.sent, each.turn
-
-    local = _changed_local(outcome.local, change)
-    return local, sends(outcome.sends), tuple(map(torn, outcome.torn))
-
-
-def _changed(value: Any, holder: NodeId, change: Change | None) -> Any:
-    return value if change is None else renumbered(value, holder, change)
-
-
-def _changed_local(value: Local, change: Change | None) -> Local:
-    return value if change is None else _renamed_local(value, change)
-
-
-def _renamed_local(value: Local, change: Change) -> Local:
-    holder = _holder(value)
-    state = renumbered(value.state, holder, change)
-    return value._replace(state=state, stable=renumbered(value.stable, holder, change))
-
-
 def _renamed_item(item: Item, change: Change) -> Item:
     return item._replace(message=renumbered(item.message, item.sender, change))
-
-
-def _numbers_at(value: Local) -> dict[Family, set[int]]:
-    return numbers_in(value.stable if value.state is None else value.state, _holder(value))
-
-
-def _holder(value: Local) -> NodeId:
-    """The node that a local state is of; one that has saved nothing holds no numbers either."""
-    if value.state is not None:
-        return value.state.me
-    return -1 if value.me is None else value.me
-
-
-def _joined(each: Iterable[dict[Family, set[int]]]) -> dict[Family, set[int]]:
-    joined: dict[Family, set[int]] = {}
-    for found in each:
-        for family, numbers in found.items():
-            joined.setdefault(family, set()).update(numbers)
-    return joined

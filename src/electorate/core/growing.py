@@ -146,7 +146,7 @@ def _visit_struct(kind: type[Any]) -> Visit | None:
                 changes[name] = change(family, number)
         for name, inner in others.items():
             changes[name] = inner(getattr(value, name), holder, change)
-        changed = {name: new for name, new in changes.items() if new != getattr(value, name)}
+        changed = {name: new for name, new in changes.items() if new is not getattr(value, name)}
         return msgspec.structs.replace(value, **changed) if changed else value
 
     return visit
