@@ -76,4 +76,9 @@ def async_bully(capacity: int) -> tuple[Machine[Any], Model]:
         "async_bully", (1, 2, 3), strongest="highest", clock=Clock.UNBOUNDED, start=Start.BOOT
     )
     budget = Budget(crashes=3, recoveries=1)
-    return setting.machine(AsyncBully, "sound"), Model(setting, budget, Bounds(capacity=capacity))
+    return setting.machine(AsyncBully, "sound"), Model(
+        setting,
+        budget,
+        Bounds(capacity=capacity),
+        drops=False,  # So that the states are those of the other tools.
+    )

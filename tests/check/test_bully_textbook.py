@@ -39,7 +39,7 @@ VERDICTS = [
     (Question(SOUND, "A1", Budget(crashes=1, pauses=1)), Breaks(6)),
     (Question(SOUND, "A1", nodes=2, clock=Clock.UNBOUNDED, start=Start.BOOT), Breaks(4)),
     (Question(SOUND, "A1", Budget(lies=1), nodes=2, clock=Clock.UNBOUNDED), Breaks(2)),
-    (Question(SOUND, "A1", LIE, ties=Ties.BOTH), Breaks(18)),
+    (Question(SOUND, "A1", LIE, ties=Ties.BOTH), Breaks(19)),
     # Handling takes P at either end of question and answer, not only at the one that answers.
     (
         Question(SOUND, "A1", LIE, ("asking=2T+P",), timing=Timing(1, 1), detection=4),
@@ -57,7 +57,7 @@ TIES = [
     (LONGER, "A2", ONE_BACK, Holds(26721, 14)),
     (("asking=2T", *LONGER[1:]), "A1", LIE, Breaks(20)),
     ((LONGER[0], "announcing=2T", LONGER[2]), "A1", ONE_BACK, Breaks(22)),
-    ((*LONGER[:2], "following=3T+1"), "A2", ONE_BACK, Breaks(33, Liveness.PREVENTABLE)),
+    ((*LONGER[:2], "following=3T+1"), "A2", ONE_BACK, Breaks(19, Liveness.PREVENTABLE)),
 ]
 
 

@@ -123,8 +123,8 @@ def test_who_is_halted_hands_its_work_over(
 @pytest.mark.parametrize(
     ("kind", "rules", "moves"),
     [
-        (Calls, ("resumes=own",), 37),
-        (Calls, ("resumes=own", "start=elect"), 29),
+        (Calls, ("resumes=own",), 30),
+        (Calls, ("resumes=own", "start=elect"), 26),
         (Textbook, ("resumes=own",), 25),
         (Textbook, ("resumes=own", "start=elect"), 22),
     ],

@@ -56,9 +56,10 @@ class Board(Columns):
         )
         self.scenes = Scenes(self, self.locals.cards, claims)
         sights = {sight for claim in claims for sight in claim.sights}
-        self.drops_mail = Sight.MESSAGES not in sights
+        self.shows_mail = Sight.MESSAGES in sights
+        self.drops_mail = model.drops and not self.shows_mail
         """Whether messages that nobody can receive any more are dropped at once."""
-        self.drops_saved = Sight.STABLES not in sights
+        self.drops_saved = model.drops and Sight.STABLES not in sights
         """Whether what a node has saved is dropped once it can never boot again."""
         self.recall = Recall(self.scenes, claims) if remembers else None
         self.watching = Watching(self.ids, model)

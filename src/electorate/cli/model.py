@@ -139,6 +139,11 @@ def _add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         help="explore every order of deliveries that commute, too",
     )
     parser.add_argument(
+        "--no-dropping",
+        action="store_true",
+        help="keep messages that nobody can receive any more, as other checkers do",
+    )
+    parser.add_argument(
         "--no-renaming",
         action="store_true",
         help="leave numbers that grow for ever as they are, and cut the search at --counter",
@@ -221,6 +226,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         not options.no_reduction,
         options.mortal,
         options.atomic_sends,
+        not options.no_dropping,
         not options.no_renaming,
     )
 

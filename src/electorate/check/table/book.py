@@ -110,7 +110,7 @@ class Book:
             world.model.bounds.blocks,
             world.reduction is not None,
             any(claim.kind is Kind.STEP for claim in world.claims),
-            not world.drops_mail,
+            world.shows_mail,
             0 if world.renaming is None else len(world.renaming.families),
             self._family_owners(),
             np.array([to for _, to in world.channel_columns] or [0], np.int64),
