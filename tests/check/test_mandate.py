@@ -132,8 +132,8 @@ LIVE = [
 """States, and the longest time in ticks without anybody in office."""
 
 LIVE_LARGE = [
-    (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 340_996, 36),
-    (timed("bully", 3, Budget(crashes=1, recoveries=1, losses=1), 1), 2_123_133, 21),
+    (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 341_080, 36),
+    (timed("bully", 3, Budget(crashes=1, recoveries=1, losses=1), 1), 2_194_562, 21),
     (timed("bully", 4, Budget(crashes=1), 1), 171_486, 16),
 ]
 
