@@ -55,6 +55,8 @@ def _part(value: Any, hint: Any, beside: Any, holder: NodeId, change: Change) ->
             return change(Family(mark.name, None), value)
         assert isinstance(mark, Serial)
         return change(Family(mark.name, holder if mark.of is None else beside[mark.of]), value)
+    if origin is tuple and inside[-1:] == (...,):
+        return tuple(_part(each, inside[0], value, holder, change) for each in value)
     if origin is tuple:
         pairs = zip(value, inside, strict=True)
         return tuple(_part(each, kind, value, holder, change) for each, kind in pairs)

@@ -36,7 +36,8 @@ HOLDS = {
     f"two-phase {LEADER} {ROUNDS} --cuts 2 --heals 1": Held(27_314),
     f"two-phase {LEADER} {ROUNDS} --pauses 1": Held(13_897, capped=True),
     "two-phase --nodes 2 --asks 3 --crashes 1 --recoveries 1": Held(765_948),
-    f"two-phase {LEADER} --timing unbounded --firings 1 {LAZY}": Held(1_377_475, capped=True),
+    f"two-phase {LEADER} --timing unbounded --firings 1 {LAZY} "
+    "--claim C1 --claim C2 --claim C3": Held(1_377_475, capped=True),
     f"three-phase {LEADER} {ALL}": Held(15_663, 5),
     f"three-phase {LEADER} --crashes 1 --claim C1 --claim C3 --claim C4": Held(67_877, 9),
     f"three-phase {LEADER} {ROUNDS} --crashes 2 --recoveries 1": Held(98_382),
