@@ -8,6 +8,7 @@ FRAMES ?= 100000
 ROUNDS ?= 100
 WHIMS ?= 100
 FAULTS ?= 500
+DRAWN ?= 10000
 PROTOCOL ?= all
 
 BIN := .venv/bin
@@ -19,7 +20,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +52,9 @@ swarm: setup ## simulate Bully under SEEDS=10000 seeds
 
 mutants: setup ## break the protocols on purpose; every break must be noticed
 	$(BIN)/pytest -n auto -v tests/mutants
+
+drawn: setup ## draw machines until DRAWN=10000 were judged alike by checker and plain explorer (FROM=SEED goes on)
+	$(BIN)/python -m tests.check.drawn_run $(DRAWN) --from $(or $(FROM),0)
 
 fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of chaos at a cluster
 	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/net/test_frame.py tests/net/test_fuzz.py

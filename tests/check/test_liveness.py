@@ -2,7 +2,7 @@
 
 import pytest
 
-from electorate.check import Liveness, Result, Verdict
+from electorate.check import Liveness, Result, Verdict, check
 from electorate.trace import Clock, Ticked, Trace, is_consequence
 from tests.check.claim import everybody_follows
 from tests.check.probe import Probe
@@ -193,3 +193,17 @@ def test_states_beyond_a_bound_are_not_called_stuck() -> None:
     assert verdict.liveness is Liveness.UNDECIDED
     assert verdict.cuts["capacity"] > 0
     assert "up to capacity 2" in verdict.sentence("diary", probe.machine, probe.model)
+
+
+@pytest.mark.parametrize("engine", ["python", "numba"])
+def test_a_run_that_goes_round_in_no_time_until_a_bound_cuts_it_is_told(engine: str) -> None:
+    """Fails if the slowest run is followed to an end that only lies beyond the bound."""
+    orders = {
+        "1 boot": "elect; set x 0; set y 0",
+        "1 fired x": "quietly; set x 0",
+        "1 fired y": "send 2 a; send 2 b",
+        "2 boot": "follow 2",
+    }
+    probe = Probe(orders, capacity=1)
+    verdict = check(probe.machine, probe.model, [FOLLOW_2], engine=engine)
+    assert (verdict.liveness, verdict.tau) == (Liveness.UNDECIDED, 0)

@@ -64,11 +64,14 @@ def _slowest(calm: TableCalm, claim: Claim, grade: Liveness, left: Array) -> Fin
         def is_nearer(target: int) -> bool:
             return is_over(target) or bool(left[target] < left[state])
 
-        return shortest_way(tight, state, is_nearer, anything)[1:]
+        try:
+            return shortest_way(tight, state, is_nearer, anything)[1:]
+        except LookupError:
+            return []  # Here the run goes round in no time, until a bound cuts it.
 
     states = [slowest]
-    while not is_over(states[-1]):
-        states += way_on(states[-1])
+    while not is_over(states[-1]) and (way := way_on(states[-1])):
+        states += way
     return slowest_run(calm, claim, grade, max(0, int(left[slowest])), states)
 
 
