@@ -34,7 +34,8 @@ def judged(
     budget = Budget(**{name: given.pop(name) for name in BUDGETS if name in given})
     ids = tuple(range(1, nodes + 1))
     setting = Setting("invitation", ids, rules, timing=Timing(T), **given)
-    model = Model(setting, budget, Bounds(counter=counter))
+    # With the numbers as they are: what renaming makes of them is in test_rings and test_declared.
+    model = Model(setting, budget, Bounds(counter=counter), renames=False)
     claims = [CLAIMS["A3"], CLAIMS["A2"]]
     return check(setting.machine(kind, form), model, claims, engine="numba")
 
@@ -114,7 +115,7 @@ def test_a_counter_that_grows_hides_that_they_do() -> None:
 
 def test_as_printed_a_node_of_three_can_be_left_behind_for_ever() -> None:
     verdict = judged(Invitation, "printed", **FAULTS)
-    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.claims == {"A3": Result.WITHIN_BOUNDS, "A2": Result.VIOLATED}
     assert verdict.liveness is Liveness.STUCK
     assert pinned(verdict) == Pinned(491_354, 1_280_348)
 
@@ -162,7 +163,7 @@ def test_with_both_orders_of_a_tie_two_timers_are_too_short_by_one_tick(
 
 def test_with_both_orders_of_a_tie_no_fault_is_needed() -> None:
     verdict = judged(nodes=2, ties=Ties.BOTH)
-    assert verdict.claims == {"A3": Result.HOLDS, "A2": Result.VIOLATED}
+    assert verdict.claims == {"A3": Result.WITHIN_BOUNDS, "A2": Result.VIOLATED}
     assert pinned(verdict) == Pinned(5_660, 8_783)
 
 

@@ -35,22 +35,22 @@ class Kept(NamedTuple):
 
 KEPT = [
     Kept({"graph": PATH_3, **BOOT}, 650, 13),
-    Kept({"graph": PATH_3, **RETURN}, 101_710, 20),
-    Kept({"graph": PATH_3, "losses": 1}, 60_577, 15),
-    Kept({"graph": PATH_3, **HEAL}, 162_157, 20),
+    Kept({"graph": PATH_3, **RETURN}, 95_015, 20),
+    Kept({"graph": PATH_3, "losses": 1}, 59_165, 15),
+    Kept({"graph": PATH_3, **HEAL}, 156_447, 20),
     Kept({"graph": PATH_4, **BOOT}, 9_682, 20),
-    Kept({"graph": PATH_4, **BOOT, **RETURN, **ROUNDS}, 29_676, 28),
+    Kept({"graph": PATH_4, **BOOT, **RETURN, **ROUNDS}, 16_259, 28),
     Kept({"graph": CYCLE_4, **BOOT}, 125_680, 13),
-    Kept({"graph": CYCLE_4, **BOOT, **RETURN, **ROUNDS}, 67_600, 21),
-    Kept({"graph": PATH_3, **RETURN, **ROUNDS}, 45_070, 20),
+    Kept({"graph": CYCLE_4, **BOOT, **RETURN, **ROUNDS}, 39_435, 21),
+    Kept({"graph": PATH_3, **RETURN, **ROUNDS}, 41_690, 20),
     Kept({"graph": PATH_3, "T": 2, **BOOT}, 1_519, 26),
     Kept({"graph": PATH_4, "T": 2, **BOOT}, 31_024, 40),
     Kept({"graph": CYCLE_4, "T": 2, **BOOT}, 664_279, 26),
     Kept({"graph": STAR_4, **BOOT}, 10_529, 13),
-    Kept({"nodes": 2, **HEAL}, 5_895, 15),
+    Kept({"nodes": 2, **HEAL}, 5_753, 15),
     Kept({"cuts": 1, **ROUNDS}, 58_079, 0),
-    Kept({**HEAL, **ROUNDS}, 151_918, 14),
-    Kept({"cuts": 2, "heals": 2, **ROUNDS}, 747_918, 21),
+    Kept({**HEAL, **ROUNDS}, 149_337, 14),
+    Kept({"cuts": 2, "heals": 2, **ROUNDS}, 675_726, 21),
 ]
 
 
@@ -202,13 +202,11 @@ def test_it_is_missed_however_many_numbers_there_are(missed: Missed) -> None:
         assert verdict.liveness is missed.liveness
 
 
-def test_numbers_that_grow_leave_it_open_and_the_time_grows_with_their_bound() -> None:
-    """Fails if a goal is said to hold because no loop was found within the bound."""
+def test_numbers_that_grow_do_not_hide_the_loop() -> None:
     given: dict[str, Any] = {"rules": AT_ONCE, "graph": PATH_3, **BOOT, **ROUNDS}
-    for counter, tau in ((4, 30), (8, 58)):
+    for counter in (4, 8):
         verdict = judged("invitation", "A4p", bounds=Bounds(counter=counter), **given)
-        assert (verdict.liveness, verdict.tau) == (Liveness.UNDECIDED, tau)
-        assert verdict.claims == {"A4p": Result.UNKNOWN}
+        assert verdict.claims == {"A4p": Result.VIOLATED}
 
 
 @pytest.mark.parametrize("graph", [PATH_3, PATH_4, CYCLE_4])
@@ -259,7 +257,9 @@ def test_the_variants_keep_a4_weakened_on_a_path_too(rules: tuple[str, ...], tau
 )
 def test_group_numbers_are_never_reused(given: dict[str, Any]) -> None:
     for name in ("invitation", "invitation-as-printed"):
-        assert judged(name, "S4", **given).claims == {"S4": Result.HOLDS}
+        verdict = judged(name, "S4", **given)
+        assert verdict.claims == {"S4": Result.WITHIN_BOUNDS if verdict.cuts else Result.HOLDS}
+        assert set(verdict.cuts) <= {"counter"}
 
 
 def test_if_the_counter_were_lost_in_a_crash_numbers_would_be_reused() -> None:
@@ -270,12 +270,6 @@ def test_if_the_counter_were_lost_in_a_crash_numbers_would_be_reused() -> None:
         2,
         "1 forms a group (1, 1), which there was before",
     )
-
-
-def test_what_is_remembered_costs_no_states_where_counters_say_as_much() -> None:
-    given = {"graph": PATH_3, **RETURN, **ROUNDS}
-    states = {judged("invitation", *claims, **given).states for claims in (["A3"], ["A3", "S4"])}
-    assert len(states) == 1
 
 
 # --- beginning where links are missing ---
