@@ -123,7 +123,7 @@ BULLY = {
     "copies": (Setting("bully", (1, 2, 3)), Budget(crashes=1, doubles=1)),
     "lie": (Setting("bully", (1, 2, 3)), Budget(lies=1)),
     "pause": (Setting("bully", (1, 2, 3)), Budget(crashes=1, pauses=1)),
-    "four nodes": (Setting("bully", (1, 2, 3, 4)), Budget(crashes=2)),
+    "four nodes": (Setting("bully", (1, 2, 3, 4)), Budget(crashes=1)),
     "one node": (Setting("bully", (1,)), Budget(crashes=1, recoveries=1)),
     "T": (Setting("bully", (1, 2, 3), timing=Timing(3), delay_min=1), Budget(crashes=2)),
     "dying": (

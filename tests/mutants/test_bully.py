@@ -47,7 +47,7 @@ KILLED = [
     Mutant("while_halting=restart", Budget(crashes=1), "A2", 13, liveness=Liveness.PREVENTABLE),
     Mutant("while_halting=silent", Budget(crashes=1, lies=1), "A1", 17),
     Mutant("while_halted=silent", Budget(crashes=1, lies=1), "A1", 17),
-    Mutant("doubt=0", Budget(crashes=1, recoveries=1), "A2", 4, 1, Start.ANY, Liveness.STUCK),
+    Mutant("doubt=0", Budget(crashes=1, recoveries=1), "A2", 1, 1, Start.ANY, Liveness.STUCK),
 ]
 
 SURVIVE = {
