@@ -13,6 +13,7 @@ from electorate.check.judge import SAYS_NOTHING
 from electorate.check.telling import STANDSTILL
 from electorate.claims import Claim, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status
+from tests.check.place import Place
 from tests.check.plain import EndlessTalk, TooMuchAtOnce
 from tests.check.plain_goal import Grade, PlainGoal
 from tests.check.plain_moves import PlainMoves
@@ -105,11 +106,13 @@ class Oracle:
     ) -> None:
         self.plain = PlainMoves(machine, model, drops=drops, renames=renames)
 
-    def opinion(self, places_max: int = PLACES_MAX) -> Opinion | None:
-        """What it says; None if there is too much to see."""
+    def opinion(
+        self, places_max: int = PLACES_MAX, beginnings: list[Place] | None = None
+    ) -> Opinion | None:
+        """What it says; None if there is too much to see. It begins with the first boots."""
         plain = self.plain
         try:
-            reached = plain.reached([plain.start()], places_max)
+            reached = plain.reached(beginnings or [plain.start()], places_max)
             if reached is None or not reached.places:
                 return None
             self.reached = reached
@@ -164,11 +167,13 @@ def why(verdict: Verdict) -> str | None:
     return next((kind for kind, text in kinds.items() if reason.startswith(text)), verdict.reason)
 
 
-def of_checker(
-    machine: Machine[Any], model: Model, engine: str, *, together: bool = False
-) -> tuple[Opinion, bool]:
-    """What the checker says, and whether it renamed numbers; `together` asks it only once."""
-    asked: Sequence[Sequence[Claim]] = ([*SAFETY, GOAL],) if together else (SAFETY, [GOAL])
+def of_checker(machine: Machine[Any], model: Model, engine: str) -> tuple[Opinion, bool]:
+    """What the checker says, and whether it renamed numbers.
+
+    One engine is asked for all claims at once, the other for safety and for the goal apart.
+    """
+    at_once: Sequence[Sequence[Claim]] = ([*SAFETY, GOAL],)
+    asked = at_once if engine == "numba" else (SAFETY, [GOAL])
     said: dict[str, Said] = {}
     try:
         verdicts = [
@@ -198,9 +203,12 @@ class Compared(NamedTuple):
     """What was compared of one machine."""
 
     raw: bool = False
+    """Whether it was explored with its numbers as they are."""
     renamed: bool = False
     fell_back: bool = False
     """Whether numbers that are declared were not renamed after all."""
+    refused: bool = False
+    """Whether both said that it cannot be explored at all."""
 
 
 def expect_same(about: str, one: Opinion, other: Opinion) -> None:
@@ -226,8 +234,8 @@ def compare(
     for engine in engines if raw is not None else ():
         assert raw is not None
         expect_same(f"plain and {engine}", raw, of_checker(machine, plainly, engine)[0])
-        compared = compared._replace(raw=True)
-    if not counts:
+        compared = Compared(raw=not raw.refused, refused=raw.refused)
+    if not counts or compared.refused:
         return compared
     renamed = Oracle(machine, model, renames=True).opinion()
     for engine in engines if renamed is not None or raw is not None else ():
@@ -235,7 +243,7 @@ def compare(
         if not is_renamed:
             if raw is not None:
                 expect_same(f"plain and {engine} that fell back", raw, found)
-                compared = compared._replace(fell_back=not raw.refused)
+                compared = compared._replace(fell_back=True)
             continue
         if renamed is not None:
             expect_same(f"plain with renaming and {engine}", renamed, found)

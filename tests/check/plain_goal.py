@@ -40,11 +40,12 @@ class PlainGoal:
         """This place and all that one can go to and come back from."""
         return {place} | {other for other in self.reach[place] if place in self.reach[other]}
 
-    def _is_final(self, place: int) -> bool:
+    def is_final(self, place: int) -> bool:
+        """Whether no run leaves what is round here, not even beyond a bound."""
         mine = self.round[place]
         return self.reach[place] <= mine and not any(self.cut[other] for other in mine)
 
-    def _runs_for_ever(self, place: int) -> bool:
+    def runs_for_ever(self, place: int) -> bool:
         """Whether a run can go round here for ever, and time with it."""
         mine = self.round[place]
         inside = ((a, target, tick) for a in mine for target, tick in self.edges[a])
@@ -57,11 +58,11 @@ class PlainGoal:
     def grade(self) -> Grade:
         for place in self.every:
             lacking = any(self.lacks[other] for other in self.round[place])
-            stops = self.bounded and not self._runs_for_ever(place)
-            if self._is_final(place) and (lacking or stops):
+            stops = self.bounded and not self.runs_for_ever(place)
+            if self.is_final(place) and (lacking or stops):
                 return Grade(Liveness.STUCK)
         for place in self.every:
-            if self._runs_for_ever(place) and not self.settled(place):
+            if self.runs_for_ever(place) and not self.settled(place):
                 return Grade(Liveness.PREVENTABLE)
         grade = Liveness.UNDECIDED if self.hidden else Liveness.LIVE
         return Grade(grade, self._tau() if self.bounded else None)

@@ -19,11 +19,18 @@ COUNTS: dict[str, tuple[str, ...]] = {
 """Everybody counts for ever and takes down what the others have counted."""
 
 
-def judged(sin: str | None, *, saves: bool = True, nodes: int = 2, **budget: int) -> Verdict:
+def judged(
+    sin: str | None,
+    *,
+    saves: bool = True,
+    nodes: int = 2,
+    orders: dict[str, tuple[str, ...]] = COUNTS,
+    **budget: int,
+) -> Verdict:
     """What is said of a machine that counts; in mode 1, which it comes to by its sin, it elects."""
     setting = Setting("tally", tuple(range(1, nodes + 1)), start=Start.BOOT)
     rules: dict[tuple[str, int], Rule] = {
-        (cause, mode): (mode and 1, saves, COUNTS.get(cause, ()) if mode == 0 else ())
+        (cause, mode): (mode and 1, saves, orders.get(cause, ()) if mode == 0 else ())
         for cause in CAUSES
         for mode in range(MODES)
     }
@@ -41,6 +48,12 @@ def test_a_machine_that_does_as_it_says_is_explored_without_a_cut() -> None:
 def test_a_number_that_is_held_against_a_constant_tells(sin: str) -> None:
     """Fails if a bug that waits for a certain number is never met, because it is renamed."""
     verdict = judged(sin, nodes=1)
+    assert (verdict.result, verdict.renamed) == (Result.VIOLATED, False)
+
+
+def test_what_can_be_seen_of_a_first_boot_must_not_hang_on_its_numbers_either() -> None:
+    """Fails if only turns that follow another are taken again."""
+    verdict = judged("view", orders={"boot": ("count it",)})
     assert (verdict.result, verdict.renamed) == (Result.VIOLATED, False)
 
 

@@ -110,38 +110,42 @@ class Trial:
         `comes_back`: whether a node may crash and boot again, with what it has saved.
         """
         _verify_memory(local, me, outcome, comes_back=comes_back)
-        if event is None and local.stable is None:
-            return  # The first numbers of all come out of nothing.
         what = "a boot" if event is None else text_of(event)
-        sent = numbers_in(event.message, event.sender) if isinstance(event, Received) else {}
-        renumbering = Renumbering(what, me, joined([numbers_at(local), sent]))
-        other = event
-        if isinstance(event, Received):
-            message = renumbered(event.message, event.sender, renumbering.watched)
-            other = Received(event.sender, message)
         try:
-            given = renamed_local(local, renumbering.watched)
-            found = (
-                self._turning.boot(me, given.stable)
-                if other is None
-                else self._turning.step(given, other)
-            )
-            if _shape(found, me, _unwatched) != _shape(outcome, me, renumbering.changed):
-                raise NotAsDeclared(f"with other numbers {what} leads elsewhere")
             assert outcome.local.state is not None
-            assert found.local.state is not None
-            self._verify_view(outcome.local.state, found.local.state, renumbering.changed)
+            self._verify_view(outcome.local.state)
+            # The first numbers of all come out of nothing.
+            if event is not None or local.stable is not None:
+                self._verify_turn(what, local, me, event, outcome)
         except NotAsDeclared:
             raise
         except Exception as error:
             raise NotAsDeclared(f"with other numbers {what} fails: {error}") from error
 
-    def _verify_view(self, state: State, other: State, changed: Change) -> None:
+    def _verify_turn(
+        self, what: str, local: Local, me: NodeId, event: Event | None, outcome: Outcome
+    ) -> None:
+        sent = numbers_in(event.message, event.sender) if isinstance(event, Received) else {}
+        renumbering = Renumbering(what, me, joined([numbers_at(local), sent]))
+        given = renamed_local(local, renumbering.watched)
+        if isinstance(event, Received):
+            message = renumbered(event.message, event.sender, renumbering.watched)
+            event = Received(event.sender, message)
+        if event is None:
+            found = self._turning.boot(me, given.stable)
+        else:
+            found = self._turning.step(given, event)
+        if _shape(found, me, _unwatched) != _shape(outcome, me, renumbering.changed):
+            raise NotAsDeclared(f"with other numbers {what} leads elsewhere")
+
+    def _verify_view(self, state: State) -> None:
         """An application must see the same, but for the numbers, and may do the same."""
+        renumbering = Renumbering("a view", state.me, numbers_in(state, state.me))
+        other = renumbered(state, state.me, renumbering.watched)
         views = self._machine.view(state), self._machine.view(other)
         for one, watched in zip(*map(_parts, views), strict=True):
             if isinstance(watched, Watched):
-                if changed(watched.family, one) != size(watched):
+                if renumbering.changed(watched.family, one) != size(watched):
                     raise NotAsDeclared("with other numbers a view shows others")
             elif one != watched:
                 raise NotAsDeclared("with other numbers a view is another")
