@@ -177,12 +177,12 @@ class Explored:
                 elif tick:
                     lasting.add(mine)
         # Where a run goes that leaves by a bound is not known, but it can stay where time passes.
-        cut = {member[state] for state in self._cut} - lasting
+        passing = leaving | {member[state] for state in self._cut} - lasting
         self.may_go_round = any(
             not any(self._rows[state] in known for state in parts[number])
             for number in lasting & leaving
         )
-        ends = [part for number, part in enumerate(parts) if number not in leaving | cut]
+        ends = [part for number, part in enumerate(parts) if number not in passing]
         for part in sorted(ends, key=min):
             rows = {self._rows[state] for state in part}
             if not any(row in known for row in rows):

@@ -214,17 +214,19 @@ def let_time_pass(
     count: Any,
     notes: Notes,
 ) -> Any:
-    """Work out the successor by a tick; says whether everything about it was known."""
-    known = tick(layout, tables, origin.rows, at, scratch.rows, count, notes)
-    if known and layout.families:
-        known = rename(layout, tables, scratch.rows, count, notes) == 1
-    if known and (layout.memory >= 0 or layout.steps):
+    """Work out the successor by a tick; says what `work_out` says."""
+    if not tick(layout, tables, origin.rows, at, scratch.rows, count, notes):
+        return -1
+    # A tick makes no number larger, but a search may begin beyond a bound: --from normal.
+    status = rename(layout, tables, scratch.rows, count, notes) if layout.families else 1
+    if status == 1 and (layout.memory >= 0 or layout.steps):
         known = look_back(layout, tables, origin.rows, at, scratch.rows, count, notes)
+        status = 1 if known else -1
     mark = origin.marks[at]
     scratch.marks[count] = difference(layout, mark, origin.rows, at, scratch.rows, count)
     scratch.effects[count] = WRITTEN
     scratch.ticks[count] = 1
-    return known
+    return status
 
 
 @inlined
@@ -296,10 +298,14 @@ def expand_row(
                 tally[FIRST_CUT + 2] = 0
         is_last = k >= found
         if is_last and layout.bounded and not flags & BLOCKS:
-            tally[TRANSITIONS] += 1
-            if not let_time_pass(layout, tables, origin, at, scratch, count, notes):
+            done = let_time_pass(layout, tables, origin, at, scratch, count, notes)
+            if done < 0:
                 status = MISSING
-            count += 1
+            elif done != 1:
+                count_cut(layout, tally, done)
+            else:
+                tally[TRANSITIONS] += 1
+                count += 1
         if status == DONE and not offer(layout, tables, origin, at, scratch, count, sink, notes):
             return FULL
         count = 0
