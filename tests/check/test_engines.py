@@ -15,6 +15,7 @@ from electorate.core import Machine, ProtocolError, Status, Timing
 from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.invitation import Invitation
+from electorate.protocols.park import Park
 from electorate.trace import (
     Clock,
     Connections,
@@ -161,6 +162,18 @@ def test_both_engines_agree_where_every_way_on_is_cut() -> None:
     assert found[0] == found[1]
     assert (found[0]["stable states"], found[0]["cuts"]) == (3, {"capacity": 16})
     assert found[0]["reason"] == "the search says nothing: not once did anybody lead"
+
+
+def test_both_engines_agree_where_a_search_begins_beyond_a_bound() -> None:
+    """Fails if an engine waits for ever for a tick that the bound cuts."""
+    setting = Setting("park", (1, 2, 3), ("patience=3T-1", "release=promise"))
+    model = Model(setting, Budget(lies=1), Bounds(counter=6))
+    machine = setting.machine(Park, "sound")
+    found = [
+        told(check(machine, model, [CLAIMS["P2"]], engine=engine)) for engine in ("python", "numba")
+    ]
+    assert found[0] == found[1]
+    assert found[0]["cuts"] == {"counter": 271}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -258,12 +258,14 @@ def _hanging(suite: plan.Suite, found: dict[str, Moved]) -> str:
     lines = []
     for protocol in dict.fromkeys(each.protocol for each in asked):
         of = {each.faults: each.row for each in asked if each.protocol == protocol}
-        cells = (_hangs_on(found[of[name]]) if name in of else "" for name in suite.situations)
+        cells = (_hangs_on(found.get(of.get(name, ""))) for name in suite.situations)
         lines.append([f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)", *cells])
     return _table(["protocol", *suite.situations], lines)
 
 
-def _hangs_on(found: Moved) -> str:
+def _hangs_on(found: Moved | None) -> str:
+    if found is None:
+        return "no detector"
     if not found.is_kept:
         return DASH
     signs = [

@@ -111,6 +111,7 @@ class ThreePhase(Transaction):
     form_assumptions = {
         "printed": (
             Assumption.BOUNDED_DELAY,
+            Assumption.CLOSED_BOUNDS,
             Assumption.NO_LOSS,
             Assumption.NO_PAUSE,
             Assumption.NO_RECOVERY,

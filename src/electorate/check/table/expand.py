@@ -214,7 +214,7 @@ def let_time_pass(
     count: Any,
     notes: Notes,
 ) -> Any:
-    """Work out the successor by a tick; says what `work_out` says."""
+    """Work out the successor by a tick, and count it; says what `work_out` says."""
     if not tick(layout, tables, origin.rows, at, scratch.rows, count, notes):
         return -1
     # A tick makes no number larger, but a search may begin beyond a bound: --from normal.
@@ -226,6 +226,10 @@ def let_time_pass(
     scratch.marks[count] = difference(layout, mark, origin.rows, at, scratch.rows, count)
     scratch.effects[count] = WRITTEN
     scratch.ticks[count] = 1
+    if status == 1:
+        scratch.tally[TRANSITIONS] += 1
+    elif status == 2:
+        scratch.tally[FIRST_CUT + 1] += 1
     return status
 
 
@@ -301,10 +305,7 @@ def expand_row(
             done = let_time_pass(layout, tables, origin, at, scratch, count, notes)
             if done < 0:
                 status = MISSING
-            elif done != 1:
-                count_cut(layout, tally, done)
-            else:
-                tally[TRANSITIONS] += 1
+            elif done == 1:
                 count += 1
         if status == DONE and not offer(layout, tables, origin, at, scratch, count, sink, notes):
             return FULL
