@@ -82,7 +82,7 @@ bench-leadership: setup ## time failovers of leadership beside etcd, ZooKeeper a
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)
 
-robust: setup ## see what the promises hang on: all checks again with each default moved by one (ROBUST="--states 10000000")
+robust: setup ## see what the promises hang on: all checks again with each default moved by one (ROBUST="--states 300000" is quicker)
 	$(BIN)/python -m tests.verdicts.make_robust $(ROBUST)
 
 docs-check: setup ## run every command that the docs show, the slow ones too (DOCS=--rewrite writes what is printed)

@@ -1,6 +1,6 @@
 """What the promises hang on: every protocol again with each default moved by one.
 
-python -m tests.verdicts.make_robust                everything: some minutes
+python -m tests.verdicts.make_robust                everything: most of an hour
 python -m tests.verdicts.make_robust --only bully   the rows with this word in them
 python -m tests.verdicts.make_robust --states M     so many states for each check
 python -m tests.verdicts.make_robust --pages        ask nothing, only write the page

@@ -16,7 +16,7 @@ from tests.verdicts.ask import is_kept
 from tests.verdicts.plan import FOLDER, Situation
 
 FILE = FOLDER / "robust.txt"
-STATES = 300_000
+STATES = 10_000_000
 NODES = 3
 """As many as there are in these rows; two where three who vote have too many states."""
 ARROW, BAR, COMMA = " => ", " | ", ", "

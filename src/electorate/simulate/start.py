@@ -95,7 +95,10 @@ def _expect(cluster: Cluster, goals: list[Claim]) -> None:
 
 
 def _signature(cluster: Cluster) -> object:
-    """Everything but the time: states, timers and messages with the time that each has left."""
+    """Everything but the time: states, timers and messages with the time that each has left.
+
+    Which of two messages was sent first matters only where they wait in one line.
+    """
     now = cluster.now
     nodes = tuple(
         (
@@ -107,7 +110,7 @@ def _signature(cluster: Cluster) -> object:
         )
         for node in cluster.nodes.values()
     )
-    flying = sorted(cluster.in_flight(), key=lambda envelope: envelope.number)
+    flying = sorted(cluster.in_flight(), key=cluster.place_in_line)
     return nodes, tuple((e.sender, e.to, e.message, e.sent_at - now) for e in flying)
 
 
