@@ -245,8 +245,8 @@ def robust(found: dict[str, Moved], states: int) -> str:
         "protocols: with three who vote, or two where three have too many states). **ties both** "
         "(A1): with `--ties both` A1 breaks. T 2?: it is not known what becomes of the promises "
         f"with T = 2. nothing: nothing that was moved breaks a promise. {DASH}: there is nothing "
-        "to try, because a promise does not hold, or not within so many states, or the search "
-        "says nothing.",
+        "to try, because nothing is promised, or there is no detector to be wrong, or a promise does "
+        "not hold, or not within so many states, or the search says nothing.",
     ]
     parts += [_hanging(suite, found) for suite in (plan.ELECTIONS, plan.COMMITS)]
     return _between(OVERVIEW, "\n\n".join(parts), ROBUST_BEGIN, ROBUST_END)
@@ -258,14 +258,12 @@ def _hanging(suite: plan.Suite, found: dict[str, Moved]) -> str:
     lines = []
     for protocol in dict.fromkeys(each.protocol for each in asked):
         of = {each.faults: each.row for each in asked if each.protocol == protocol}
-        cells = (_hangs_on(found.get(of.get(name, ""))) for name in suite.situations)
+        cells = (_hangs_on(found[of[name]]) if name in of else DASH for name in suite.situations)
         lines.append([f"[`{protocol}`](protocols/{plan.page_of(protocol)}.md)", *cells])
     return _table(["protocol", *suite.situations], lines)
 
 
-def _hangs_on(found: Moved | None) -> str:
-    if found is None:
-        return "no detector"
+def _hangs_on(found: Moved) -> str:
     if not found.is_kept:
         return DASH
     signs = [

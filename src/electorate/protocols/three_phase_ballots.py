@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal
 from msgspec.structs import replace
 
 from electorate.core import (
+    Assumption,
     Effect,
     Event,
     Message,
@@ -148,6 +149,7 @@ class ThreePhaseBallots(Transaction):
         *(PreCommit, PreAbort, Ack, Poll, Report, Refuse),
     )
     promises: tuple[str, ...] = ("C1", "C2", "C3", "C5", "C7")
+    assumptions = (Assumption.CLOSED_BOUNDS,)  # For C5; whatever is decided is so without.
     growing = ("elected",)
 
     rules: BallotRules
