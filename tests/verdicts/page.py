@@ -245,8 +245,8 @@ def robust(found: dict[str, Moved], states: int) -> str:
         "protocols: with three who vote, or two where three have too many states). **ties both** "
         "(A1): with `--ties both` A1 breaks. T 2?: it is not known what becomes of the promises "
         f"with T = 2. nothing: nothing that was moved breaks a promise. {DASH}: there is nothing "
-        "to try, because nothing is promised, or there is no detector to be wrong, or a promise does "
-        "not hold, or not within so many states, or the search says nothing.",
+        "to try, because nothing is promised, or there is no detector to be wrong, or a promise "
+        "does not hold, or not within so many states, or the search says nothing.",
     ]
     parts += [_hanging(suite, found) for suite in (plan.ELECTIONS, plan.COMMITS)]
     return _between(OVERVIEW, "\n\n".join(parts), ROBUST_BEGIN, ROBUST_END)
