@@ -128,6 +128,14 @@ class Tally(Machine[TallyState]):
         match self.sin:
             case "constant":
                 return s.number == 2 or s.term == 3
+            case "set":
+                return s.number in {2, 5} or s.term in {3}
+            case "dict":
+                return {2: True}.get(s.number, False) or {3: True}.get(s.term, False)
+            case "slice":
+                return "..x"[s.number : s.number + 1] == "x" or "...x"[s.term : s.term + 1] == "x"
+            case "repr":
+                return repr(s.number) == "2" or f"{s.term!r}" == "3"
             case "parity":
                 return s.number % 2 == 1 or s.term % 2 == 1
             case "cross":

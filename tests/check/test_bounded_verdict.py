@@ -1,6 +1,7 @@
 """A verdict never says more than was seen: what bounds cut, or time never came to, is not known."""
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.check import Bounds, Liveness, Model, Result, Verdict, check
 from electorate.claims import CLAIMS
@@ -82,6 +83,11 @@ def test_a_bound_that_cuts_before_the_last_fault_leaves_the_goal_open_too(engine
     }
     probe = Probe(orders, crashes=1, recoveries=1, capacity=2, mortal=(1,))
     verdict = check(probe.machine, probe.model, [everybody_follows(1)], engine=engine)
+    assert verdict.cuts == {"capacity": 1}
+    assert grade(verdict) == (Result.UNKNOWN, Liveness.UNDECIDED)
+    # Nor are those all states that nodes can be in.
+    anywhere = replace(probe.model, setting=replace(probe.model.setting, start=Start.ANY))
+    verdict = check(probe.machine, anywhere, [everybody_follows(1)], engine=engine)
     assert verdict.cuts == {"capacity": 1}
     assert grade(verdict) == (Result.UNKNOWN, Liveness.UNDECIDED)
 

@@ -3,6 +3,8 @@
 import pytest
 
 from electorate.check import Bounds, Budget, Model, Result, Verdict, check
+from electorate.check.progress import Progress
+from electorate.claims import Claim
 from electorate.trace import Setting, Start
 from tests.check.agree import ALWAYS, GOAL
 from tests.check.claim import claim_that
@@ -25,6 +27,7 @@ def judged(
     saves: bool = True,
     nodes: int = 2,
     orders: dict[str, tuple[str, ...]] = COUNTS,
+    claim: Claim = ALWAYS,
     **budget: int,
 ) -> Verdict:
     """What is said of a machine that counts; in mode 1, which it comes to by its sin, it elects."""
@@ -36,7 +39,7 @@ def judged(
     }
     machine = Tally(setting.members(), setting.timing, rules, views=False, sin=sin)
     model = Model(setting, Budget(**budget), Bounds(capacity=4))
-    return check(machine, model, [ALWAYS], engine="python")
+    return check(machine, model, [claim], engine="python")
 
 
 def test_a_machine_that_does_as_it_says_is_explored_without_a_cut() -> None:
@@ -44,10 +47,17 @@ def test_a_machine_that_does_as_it_says_is_explored_without_a_cut() -> None:
     assert (verdict.result, verdict.renamed, verdict.cuts) == (Result.HOLDS, True, {})
 
 
-@pytest.mark.parametrize("sin", ["constant", "parity", "view"])
+@pytest.mark.parametrize("sin", ["constant", "set", "dict", "slice", "repr", "parity", "view"])
 def test_a_number_that_is_held_against_a_constant_tells(sin: str) -> None:
     """Fails if a bug that waits for a certain number is never met, because it is renamed."""
     verdict = judged(sin, nodes=1)
+    assert (verdict.result, verdict.renamed) == (Result.VIOLATED, False)
+
+
+def test_a_claim_that_may_hold_a_number_against_a_constant_sees_it_as_it_is() -> None:
+    """Fails if tokens are renamed under a claim that has not said that it only compares them."""
+    small = claim_that(lambda row: all((view.token or 0) < 3 for _, view in row.live()))
+    verdict = judged(None, claim=small)
     assert (verdict.result, verdict.renamed) == (Result.VIOLATED, False)
 
 
@@ -84,3 +94,21 @@ def test_where_time_stands_still_no_claim_holds_though_another_is_broken() -> No
     assert verdict.result is Result.VIOLATED
     both = check(probe.machine, probe.model, [kept, GOAL], engine="python")
     assert both.claims == {kept.name: Result.UNKNOWN, GOAL.name: Result.VIOLATED}
+
+
+@pytest.mark.parametrize("engine", ["python", "numba"])
+def test_what_stops_the_search_for_a_standstill_leaves_safety_unknown(engine: str) -> None:
+    """Fails if a search that did not end is taken to have found that time goes on."""
+    orders = {"1 boot": "follow 1; set x 0", "1 fired x": "quietly; set x 0"}
+    probe, searches = Probe(orders, nodes=1), 0
+
+    def report(progress: Progress) -> None:
+        nonlocal searches
+        searches += progress.phase == "search" and progress.level == 0
+        if searches > 1:
+            raise KeyboardInterrupt
+
+    kept = claim_that(lambda row: True)
+    verdict = check(probe.machine, probe.model, [kept], report=report, engine=engine)
+    assert verdict.claims == {kept.name: Result.UNKNOWN}
+    assert verdict.reason == "whether time goes on was not seen: interrupted"

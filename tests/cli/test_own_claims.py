@@ -130,6 +130,7 @@ GOOD = "Kind.ALWAYS, 'all is well', lambda row: None"
         (f"MINE = Claim('x', {GOOD}, sights={{'states'}})", "not a frozenset of Sight"),
         (f"MINE = Claim('x', {GOOD}, premise=bool)", "which is not a Premise"),
         (f"MINE = Claim('x', {GOOD}, about='terms')", "not a frozenset of Topic"),
+        ("MINE = Claim('x', Kind.ALWAYS, '', min, Fold([], max))", "remembers [] at first"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "simulate"])
@@ -151,6 +152,11 @@ def test_what_is_no_claim_is_refused_in_one_line(
         ("'', lambda row, m: None, Fold(0, lambda m, row: [])", "its fold raises TypeError"),
         ("'', lambda row, m: None, Fold(0, lambda m, row: m + 1)", "the same row twice in a row"),
         ("'', lambda row: row.states[0]", "its judge raises IndexError"),
+        ("'', lambda row: exit(0)", "its judge raises SystemExit: 0"),
+        (
+            "'', lambda row, dice=[1]: dice and dice.pop() and Witness((), '') or None",
+            "in two ways",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["check --engine python", "check", "simulate"])
@@ -195,3 +201,35 @@ def test_both_engines_show_whole_states(electorate: Run, tmp_path: Path) -> None
     assert [ran.code for ran in ended] == [1, 1]
     steps = [ran.object["violations"][0]["moves"] for ran in ended]
     assert steps[0] == steps[1] > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("def hears(self, node): return 1 / 0", "whom it hears: raised ZeroDivisionError"),
+        ("def __init__(self, *given): exit(0)", "ended the program (exit 0)"),
+    ],
+)
+def test_a_protocol_file_that_fails_is_no_verdict(
+    electorate: Run, tmp_path: Path, text: str, wrong: str
+) -> None:
+    """Fails if what such a file ends with is taken for a claim that holds, or is broken."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from electorate.protocols.bully import Bully\n"
+        f"class Mine(Bully):\n    forms = Bully.forms\n    {text}\n",
+        encoding="utf-8",
+    )
+    ran = electorate("check", f"{file}:Mine", "--crashes", "1")
+    assert (ran.code, ran.out) == (2, "")
+    assert wrong in ran.err
+
+
+def test_a_fault_of_our_own_is_no_verdict_either(
+    electorate: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails if a traceback ends with 1, which says that a claim is broken."""
+    monkeypatch.setattr("electorate.cli.protocols.run", lambda options: 1 / 0)
+    ran = electorate("protocols")
+    assert (ran.code, ran.out) == (3, "")
+    assert "ZeroDivisionError" in ran.err

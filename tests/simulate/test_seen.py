@@ -96,3 +96,64 @@ def test_what_runs_show_is_joined() -> None:
     assert joined.turns
     crashes = sum(seen.happened.get("crashes", 0) for seen in runs)
     assert joined.happened["crashes"] == crashes > 0
+
+
+MACHINE = """
+from msgspec.structs import replace
+from electorate.core import Machine, Message, Received, Send, SetTimer, Stable, Standing, State
+from electorate.core import Status, TimedOut, Timer
+
+class Beat(Message):
+    number: int
+
+class Counting(State):
+    number: int = 0
+
+class Mine(Machine[Counting]):
+    state_type = Counting
+    messages = (Beat,)
+    timers = (Timer("beat", periodic=True),)
+    promises = ("A1", "A2")
+
+    def boot(self, me, stable):
+        return Counting(me, Stable()), [SetTimer("beat", LENGTH)]
+
+    def step(self, s, event):
+        match event:
+            case TimedOut("beat"):
+                return replace(s, number=(s.number + 1) % 4), [SetTimer("beat", LENGTH), *MORE]
+        return s, []
+
+    def view(self, s):
+        return Standing(Status.ELECTION) if s.number == 3 else Standing(Status.NORMAL, 1)
+"""
+BEAT = "Send(3 - s.me, Beat(s.number))"
+
+
+def in_file(folder: Path, length: str, more: str) -> str:
+    file = folder / "mine.py"
+    text = MACHINE.replace("LENGTH", length).replace("*MORE", more)
+    file.write_text(text, encoding="utf-8")
+    return f"{file}:Mine"
+
+
+def test_a_goal_that_is_lost_again_and_again_is_not_reached_because_the_run_ends(
+    electorate: Run, tmp_path: Path
+) -> None:
+    """Fails if a goal needs only to be true at the moment in which nobody looks any longer."""
+    name = in_file(tmp_path, "2 * self.timing.T", BEAT)
+    words = ["--nodes", "2", "--crashes", "0", "--from", "boot", "--claim", "A2"]
+    ran = electorate("simulate", name, *words, "--seeds", "8")
+    assert (ran.code, "A2 holds" in ran.out) in ((1, False), (3, False))
+    assert "reached and kept for 50T: in no run" in ran.out
+    at_the_end = electorate("simulate", name, *words, "--seed", "0", "--json").object
+    assert at_the_end["verdict"] in ("unknown", "violated")
+
+
+def test_where_time_stands_still_the_run_is_broken_off(electorate: Run, tmp_path: Path) -> None:
+    """Fails if a timer of no length that is set again for ever keeps the command for ever."""
+    words = ["--nodes", "2", "--crashes", "0", "--from", "boot", "--claim", "A1", "--seeds", "2"]
+    ran = electorate("simulate", in_file(tmp_path, "0", BEAT), *words)
+    assert ran.code == 3
+    assert "A1 unknown" in ran.out
+    assert "time stands still in some run" in ran.out

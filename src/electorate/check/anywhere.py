@@ -30,7 +30,7 @@ class Met(NamedTuple):
 def exploring(model: Model) -> Model:
     """The model of the search that meets the states: from the first boots."""
     setting: Setting = msgspec.structs.replace(model.setting, start=Start.BOOT)
-    return msgspec.structs.replace(model, setting=setting, reduced=False)
+    return msgspec.structs.replace(model, setting=setting, reduced=False, renames=False)
 
 
 def met_at(world: World, local: int, watch: int) -> Met:

@@ -17,10 +17,10 @@ from electorate.check.renaming import NUMBERS_MAX, Renaming
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
-from electorate.claims import Claim, Sight
+from electorate.claims import CLAIMS, Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
-from electorate.trace import Connections, Order
+from electorate.trace import Connections, Order, Start
 
 WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
 """What shows numbers as they are, and not only how they compare with others of their kind."""
@@ -77,7 +77,12 @@ class Board(Columns):
         self._growing = [attrgetter(name) for name in self.machine.growing]
         self.renaming = self._renaming()
         if self.renaming is not None:
-            self._trial = Trial(self.machine, lambda trusted: Turning(trusted, model))
+            own = any(
+                not claim.compares and CLAIMS.get(claim.name) is not claim for claim in claims
+            )
+            self._trial = Trial(
+                self.machine, lambda trusted: Turning(trusted, model), shows_nothing=own
+            )
         self.beginnings: dict[Row, Any] = {}
         """The rows that runs begin with, and how each is reached; set by the search."""
         self.raw_rows: dict[Row, Row] = {}
@@ -87,7 +92,9 @@ class Board(Columns):
         """How numbers are renamed, if there are any and no claim could see it."""
         setting, claims = self.model.setting, self.claims
         is_seen = any(claim.looks_back or claim.sights & WHOLE for claim in claims)
-        wanted = self.model.renames and not is_seen and setting.order is not Order.SET
+        # Beginning anywhere means with any numbers too.
+        plain = setting.order is Order.SET or setting.start is Start.ANY
+        wanted = self.model.renames and not is_seen and not plain
         declared = declared_families(self.machine) if wanted else set()
         if not declared or self.model.bounds.counter >= NUMBERS_MAX:
             return None

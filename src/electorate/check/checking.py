@@ -23,7 +23,7 @@ STATES_MAX = {"python": 5_000_000, "numba": 50_000_000}
 ENGINES = tuple(STATES_MAX)
 KEPT = (Result.HOLDS, Result.WITHIN_BOUNDS)
 
-TIME_GOES_ON = Claim("time", Kind.GOAL, "time goes on", lambda row: None)
+TIME_GOES_ON = Claim("time", Kind.GOAL, "time goes on", lambda row: None, compares=True)
 """Not a claim about any row: a goal that only a standstill of time can miss."""
 
 
@@ -181,10 +181,13 @@ def _together(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> Verdict:
 
 def _while_time_passes(verdict: Verdict, clock: Verdict) -> Verdict:
     """The verdict on safety, given whether time goes on: what it never comes to was not seen."""
-    if clock.result is not Result.VIOLATED:
+    if clock.result is Result.VIOLATED:
+        moves = clock.violations[0].length
+        reason = f"{STANDSTILL}, after {moves} moves: what would come later was never seen"
+    elif clock.liveness is None:
+        reason = f"whether time goes on was not seen: {clock.reason}"
+    else:
         return verdict
-    moves = clock.violations[0].length
-    reason = f"{STANDSTILL}, after {moves} moves: what would come later was never seen"
     kept = {name: Result.UNKNOWN for name, result in verdict.claims.items() if result in KEPT}
     results = verdict.claims | kept
     return msgspec.structs.replace(
@@ -199,18 +202,11 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
     findings: list[Finding] = []
     reason: str | None = None
     unspent: tuple[str, ...] = ()
+    is_whole = False
     try:
-        if search.run(report):
-            seen = Result.WITHIN_BOUNDS if search.world.cuts else Result.HOLDS
-            results |= {claim.name: seen for claim in claims if claim.kind.is_safety}
-            if any(claim.kind is Kind.GOAL for claim in claims):
-                findings = search.findings(report)
-                results |= {finding.goal: finding.result for finding in findings}
-            unspent = search.judge.unspent()
-            empty = _empty(search, results)
-            results |= dict.fromkeys(empty, Result.UNKNOWN)
-            reason = _why_empty(empty, results) or _undecided(search, findings)
-            findings = [found for found in findings if found.goal not in empty]
+        is_whole = search.run(report)
+        if is_whole and any(claim.kind is Kind.GOAL for claim in claims):
+            findings = search.findings(report)
     except LimitReached as limit:
         reason = str(limit)
     except MemoryError:
@@ -219,6 +215,14 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         reason = "interrupted"
     finally:
         search.close()
+    if is_whole:
+        seen = Result.WITHIN_BOUNDS if search.world.cuts else Result.HOLDS
+        results |= {claim.name: seen for claim in claims if claim.kind.is_safety}
+        results |= {finding.goal: finding.result for finding in findings}
+        unspent, empty = search.judge.unspent(), _empty(search, results)
+        results |= dict.fromkeys(empty, Result.UNKNOWN)
+        reason = reason or _why_empty(empty, results) or _undecided(search, findings)
+        findings = [found for found in findings if found.goal not in empty]
     results |= dict.fromkeys(search.broken, Result.VIOLATED)
     effort = search.progress("done", 0, 0).effort
     worst = max(findings, key=lambda finding: finding.gravity, default=None)

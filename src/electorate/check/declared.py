@@ -6,13 +6,14 @@ Wherever a machine looks at more than it declares, nothing is renamed (check/ren
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from electorate.check.part import Local
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.core import Event, Machine, NodeId, Received, Standing, State, text_of
 from electorate.core.growing import Change, Family, numbers_in, renumbered
-from electorate.core.turn import TrustedTurns
+from electorate.core.turn import TrustedTurns, Turn
 
 SHIFT, STRIDE = 1009, 3
 """The numbers of the first family in a turn become 1009, 1012, 1015 …, those of the second 2018,
@@ -23,62 +24,64 @@ class NotAsDeclared(Exception):
     """The machine makes a difference between rows that differ in their numbers alone."""
 
 
-class Watched(int):
-    """A number that is compared with others of its family, and tells if anything else is done."""
+class Watched:
+    """A number that is compared with others of its family, and tells if anything else is done.
 
-    family: Family
+    It is no int: what Python does with those without asking them, as a slice does, it cannot do
+    with this.
+    """
 
-    @classmethod
-    def of(cls, family: Family, number: int) -> "Watched":
-        """A number of this family."""
-        watched = cls(number)
-        watched.family = family
-        return watched
+    __slots__ = ("family", "size")
 
-    def __hash__(self) -> int:
-        return 0  # So that sets and dicts ask whether it is equal.
+    def __init__(self, family: Family, size: int) -> None:
+        self.family = family
+        self.size = size
 
     def _beside(self, other: object) -> int:
         """The size of a number that this one may be held against."""
         if isinstance(other, Watched) and other.family == self.family:
-            return size(other)
+            return other.size
         return int(self._tell(f"is held against {other!r}"))
 
     def _tell(self, what: str) -> Any:
         kind = "An ordinal" if self.family.owner is None else "A serial number"
         raise NotAsDeclared(f"{kind} {what}")
 
+    def __hash__(self) -> int:
+        # Whether a set of constants has it in it, it would not be asked.
+        return int(self._tell("is looked up in a set or a dict"))
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, int) and size(self) == self._beside(other)
+        return other is not None and self.size == self._beside(other)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+    def __lt__(self, other: object) -> bool:
+        return self.size < self._beside(other)
 
-    def __lt__(self, other: int) -> bool:
-        return size(self) < self._beside(other)
+    def __le__(self, other: object) -> bool:
+        return self.size <= self._beside(other)
 
-    def __le__(self, other: int) -> bool:
-        return size(self) <= self._beside(other)
+    def __gt__(self, other: object) -> bool:
+        return self.size > self._beside(other)
 
-    def __gt__(self, other: int) -> bool:
-        return size(self) > self._beside(other)
+    def __ge__(self, other: object) -> bool:
+        return self.size >= self._beside(other)
 
-    def __ge__(self, other: int) -> bool:
-        return size(self) >= self._beside(other)
-
-    def __add__(self, other: int) -> int:
-        if isinstance(other, Watched):
-            return int(self._tell("is added to another"))
-        return Watched.of(self.family, size(self) + other)
+    def __add__(self, other: object) -> "Watched":
+        if type(other) is not int:
+            self._tell("is added to something else than a count")
+        return Watched(self.family, self.size + other)  # type: ignore[operator]
 
     __radd__ = __add__
 
-    def __sub__(self, other: int) -> int:
+    def __sub__(self, other: object) -> "int | Watched":
         if self.family.owner is not None:
             return int(self._tell("is calculated with"))
-        if isinstance(other, Watched):
-            return size(self) - self._beside(other)
-        return Watched.of(self.family, size(self) - other)
+        if type(other) is int:
+            return Watched(self.family, self.size - other)
+        return self.size - self._beside(other)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._tell(f"is asked for its {name}")
 
     def _calculated(self, *others: object) -> Any:
         return self._tell("is calculated with")
@@ -86,21 +89,35 @@ class Watched(int):
     __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _calculated
     __truediv__ = __rtruediv__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _calculated
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = _calculated
-    __rshift__ = __rlshift__ = __rrshift__ = __neg__ = __abs__ = __invert__ = _calculated
-    __index__ = __int__ = __float__ = __bool__ = __format__ = __str__ = _calculated
+    __rshift__ = __rlshift__ = __rrshift__ = __neg__ = __pos__ = __abs__ = _calculated
+    __invert__ = __round__ = __trunc__ = __floor__ = __ceil__ = _calculated
+    __index__ = __int__ = __float__ = __complex__ = __bool__ = _calculated
+    __format__ = __str__ = __repr__ = _calculated
 
 
-def size(number: int) -> int:
-    """A number, no longer watched."""
-    return int.__add__(number, 0)
+class TurnsAfresh(TrustedTurns):
+    """Turns that are not remembered: whoever looks one up asks its numbers for their hash."""
+
+    def step(self, state: State, event: Event) -> Turn:
+        """The turn that `event` leads to in `state`."""
+        where, run = "state {}, event {}", self.machine.step
+        return self._handled(where, (state, event), run, partial(self._turn, state.me))
 
 
 class Trial:
     """Takes turns a second time, with watched numbers."""
 
-    def __init__(self, machine: Machine[Any], turning: Callable[[TrustedTurns], Turning]) -> None:
+    def __init__(
+        self,
+        machine: Machine[Any],
+        turning: Callable[[TrustedTurns], Turning],
+        *,
+        shows_nothing: bool = False,
+    ) -> None:
+        """`shows_nothing`: whether a view must not show any number, whatever is done with it."""
         self._machine = machine
-        self._turning = turning(TrustedTurns(machine))
+        self._turning = turning(TurnsAfresh(machine))
+        self._shows_nothing = shows_nothing
 
     def verify(
         self, local: Local, me: NodeId, event: Event | None, outcome: Outcome, *, comes_back: bool
@@ -145,7 +162,9 @@ class Trial:
         views = self._machine.view(state), self._machine.view(other)
         for one, watched in zip(*map(_parts, views), strict=True):
             if isinstance(watched, Watched):
-                if renumbering.changed(watched.family, one) != size(watched):
+                if self._shows_nothing:
+                    raise NotAsDeclared("a view shows a number that a claim may hold against any")
+                if renumbering.changed(watched.family, one) != watched.size:
                     raise NotAsDeclared("with other numbers a view shows others")
             elif one != watched:
                 raise NotAsDeclared("with other numbers a view is another")
@@ -176,9 +195,9 @@ class Renumbering(NamedTuple):
             return shift + STRIDE * (len(numbers) - 1) + 1
         raise NotAsDeclared(f"{self.what} leads to the number {number} out of nothing")
 
-    def watched(self, family: Family, number: int) -> int:
+    def watched(self, family: Family, number: int) -> Any:
         """The same, watched."""
-        return Watched.of(family, self.changed(family, number))
+        return Watched(family, self.changed(family, number))
 
 
 def _verify_memory(local: Local, me: NodeId, outcome: Outcome, *, comes_back: bool) -> None:
@@ -201,8 +220,9 @@ def _parts(view: Standing) -> Iterable[Any]:
         yield from (len(value), *value) if isinstance(value, tuple) else (value,)
 
 
-def _unwatched(family: Family, number: int) -> int:
-    return size(number)
+def _unwatched(family: Family, number: Any) -> int:
+    """The number itself; one that the turn has made out of nothing was never watched."""
+    return number.size if isinstance(number, Watched) else int(number)
 
 
 def _shape(outcome: Outcome, me: NodeId, change: Change) -> Any:

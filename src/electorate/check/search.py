@@ -84,6 +84,7 @@ class Search:
         first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
         first.run(report)
         self.judge.go_on_from(first.judge)
+        self.world.cuts.update(first.world.cuts)
         return anywhere(self.world, first.met(), self.states_max)
 
     def met(self) -> list[set[Met]]:

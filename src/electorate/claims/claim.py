@@ -163,6 +163,9 @@ class Claim(NamedTuple):
     """What standings have to tell of for it to mean anything."""
     misreads: frozenset[Topic] = frozenset()
     """What it would take for something else where standings tell of it."""
+    compares: bool = False
+    """Whether all that it does with the tokens and groups in standings is to compare them with each
+    other. Unless it says so, numbers that standings show are not renamed."""
 
     @property
     def looks_back(self) -> bool:

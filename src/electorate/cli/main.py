@@ -6,6 +6,7 @@ Exit code 0 = holds or done, 1 = a claim is broken, 2 = bad usage or input, 3 = 
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -69,6 +70,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"electorate: {error.strerror or error}", file=sys.stderr)
         return EXIT_USAGE
+    except SystemExit as stop:
+        # No command ends so by itself, and what a given file ends with is no verdict.
+        told = f"electorate: a file that it was given ended the program (exit {stop.code!r})"
+        print(told, file=sys.stderr)
+        return EXIT_USAGE
+    except Exception:
+        # Python's own exit code for this is 1, which would say that a claim is broken.
+        traceback.print_exc()
+        print("electorate: a fault in it, or in a file that it was given", file=sys.stderr)
+        return EXIT_UNKNOWN
     return code
 
 

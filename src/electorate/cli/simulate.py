@@ -325,8 +325,10 @@ def _show_swarm(
     rate = swarmed.deliveries / max(seconds, 1e-9)
     print(f"  {swarmed.deliveries:,} deliveries in {seconds:.1f} s ({rate:,.0f}/s)")
     if any(claim.kind is Kind.GOAL for claim in bench.judge.claims):
-        times = ", ".join(f"{name} {t}T" for name, t in _elect_T(swarmed, bench).items())
-        print(f"  from the last fault until the goals were reached: {times}")
+        found = {name: t for name, t in _elect_T(swarmed, bench).items() if t is not None}
+        kept = f"{in_T(bench.scenario.watched, bench.setting.timing):g}T"
+        times = ", ".join(f"{name} {t}T" for name, t in found.items()) or "in no run"
+        print(f"  from the last fault until the goals were reached and kept for {kept}: {times}")
     if not interrupted:
         _show_silence(fates)
 

@@ -28,7 +28,10 @@ class Contract:
         self._members = frozenset(machine.members.ids)
         self._timers = frozenset(timer.name for timer in machine.timers)
         self._growing = {name: attrgetter(name) for name in machine.growing}
-        self._hears = {node: machine.hears(node) for node in machine.members.ids}
+        try:
+            self._hears = {node: machine.hears(node) for node in machine.members.ids}
+        except (Exception, SystemExit) as error:
+            raise Breach(f"whom it hears: raised {type(error).__name__}: {error}") from error
         try:
             self._codec = Codec(machine)
         except Exception as error:

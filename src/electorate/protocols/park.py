@@ -8,6 +8,7 @@ survives a crash: tests/golden/park/without_durable.txt.
 """
 
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from msgspec.structs import replace
@@ -145,8 +146,9 @@ class ParkState(State):
     attempt: frozenset[NodeId] | None = None
     """The view that I want to lead; None while I am not trying."""
     accepted: frozenset[NodeId] = frozenset()
-    waiting: frozenset[Bid] = frozenset()
-    """Proposals that my view does not approve of yet."""
+    waiting: tuple[Bid, ...] = ()
+    """Proposals that my view does not approve of yet, by proposer; not a set, so that rounds can be
+    renamed."""
 
 
 class Park(Machine[ParkState]):
@@ -188,7 +190,8 @@ class Park(Machine[ParkState]):
             case Received(j, Commit(k, view)) if self._believes(s, Bid(k, j), view):
                 return self._follow(s, j, view)
             case Received(j, Abort(k)):
-                return replace(s, waiting=s.waiting - {Bid(k, j)}), []
+                left = tuple(bid for bid in s.waiting if bid != Bid(k, j))
+                return replace(s, waiting=left), []
 
             case Received(j, Wanted()) if s.leader == s.me and s.attempt is None and j in s.alive:
                 return self._start(s)
@@ -229,7 +232,7 @@ class Park(Machine[ParkState]):
     def _answer(self, s: ParkState, bid: Bid) -> Result[ParkState]:
         """Accept a proposal, reject it, or put it off until my view approves of it."""
         assert bid.by is not None
-        others = frozenset(other for other in s.waiting if other.by != bid.by)
+        others = tuple(other for other in s.waiting if other.by != bid.by)
         is_approved = self._approves(s, bid.by)
         if not self._is_above(bid, s.stable.promised) or not (
             is_approved or self.rules.store != "none"
@@ -237,8 +240,8 @@ class Park(Machine[ParkState]):
             rejection = Reject(bid.round, s.stable.promised.round)
             return replace(s, waiting=others), [Send(bid.by, rejection)]
         if not is_approved:
-            kept = others if self.rules.store == "each" else frozenset()
-            return replace(s, waiting=kept | {bid}), []
+            kept = others if self.rules.store == "each" else ()
+            return replace(s, waiting=tuple(sorted((*kept, bid), key=attrgetter("by")))), []
         promised = replace(s, stable=ParkStable(bid), waiting=others)
         if self.rules.release == "promise":
             promised = replace(promised, leader=None)

@@ -77,6 +77,11 @@ def _flaw(found: object) -> str | None:
         values: Any = getattr(found, field)
         if not (isinstance(values, frozenset) and all(isinstance(v, member) for v in values)):
             return f"has the {field} {values!r}, which is not a frozenset of {member.__name__}"
+    if found.fold is not None:
+        try:
+            hash(found.fold.first)
+        except TypeError as error:
+            return f"remembers {found.fold.first!r} at first: {error}"
     return _misfitting_judge(found)
 
 
@@ -102,17 +107,19 @@ def _watched(name: str, claim: Claim) -> Claim:
     def called(part: str, function: Callable[..., Any], *given: Any) -> Any:
         try:
             return function(*given)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             problem = f"its {part} raises {type(error).__name__}: {error}"
             raise ClaimError(name, f"{where.filename}:{where.lineno}", problem) from error
 
     def judge(*given: Any) -> Witness | None:
-        shown = (seen(each) if isinstance(each, Row) else each for each in given)
-        found: Witness | None = called("judge", claim.judge, *shown)
-        if found is None or isinstance(found, Witness):
-            return found
-        raise ClaimError(name, "judge", f"returned {found!r} instead of None or a Witness")
+        shown = [seen(each) if isinstance(each, Row) else each for each in given]
+        found, again = (called("judge", claim.judge, *shown) for _ in range(2))
+        if not (found is None or isinstance(found, Witness)):
+            raise ClaimError(name, "judge", f"returned {found!r} instead of None or a Witness")
+        if (found is None) is not (again is None):
+            raise ClaimError(name, "judge", "judges the same row in two ways")
+        return found
 
     def then(memory: Any, row: Row) -> Any:
         assert claim.fold is not None

@@ -32,6 +32,8 @@ from electorate.simulate.world import Armed, Envelope, Node
 from electorate.trace import Order, Trace
 
 NEVER = 1 << 62
+AT_ONCE_MAX = 50_000
+"""When so much has happened in one moment, time is taken to stand still."""
 
 
 class Violation(NamedTuple):
@@ -101,6 +103,8 @@ class Run:
         self._violations: dict[str, Violation] = {}
         self._deadline = NEVER
         self._is_over = False
+        self._is_cut_short = False
+        self._at_once = 0
         self._deliveries = 0
         cluster.posted = sorted(cluster.in_flight(), key=lambda envelope: envelope.number)
         cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
@@ -116,7 +120,10 @@ class Run:
         heap, nodes, cluster = self._agenda.heap, self._nodes, self._cluster
         while heap:
             time, rank, _, what = heappop(heap)
-            if time > self._deadline or self._is_over:
+            if self._is_over or self._stands_still(time):
+                break
+            if time > self._deadline:
+                self._is_cut_short = True
                 break
             if rank == MESSAGE:
                 if what.gone:
@@ -141,6 +148,14 @@ class Run:
                     self._look()
             self._answer()
         return self._concluded()
+
+    def _stands_still(self, time: int) -> bool:
+        """Whether far too much has happened since time last went on."""
+        if time > self._cluster.now and self._at_once <= AT_ONCE_MAX:
+            self._at_once = 0
+        else:
+            self._at_once += 1
+        return self._at_once > AT_ONCE_MAX
 
     def _reach(self, time: int) -> None:
         cluster = self._cluster
@@ -225,6 +240,8 @@ class Run:
                 torn = self._turmoil.torn(node, self._cluster.locals.asked(node.local, request))
             self._cluster.ask(node.id, request, torn)
             self._after(node)
+            if self._stands_still(self._cluster.now):
+                return
 
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""
@@ -365,18 +382,28 @@ class Run:
         known = [time for time in times if time is not None]
         return max(known, default=0) if len(known) == len(times) else None
 
+    def _fleeting(self) -> frozenset[str]:
+        """The goals that had not been true for long when the run was broken off."""
+        if not self._is_cut_short:
+            return frozenset()
+        latest = self._deadline - self._scenario.watched
+        since = self._true_since.items()
+        return frozenset(name for name, time in since if time is not None and time > latest)
+
     def _concluded(self) -> Result:
         cluster = self._cluster
-        if self._stop_at not in self._violations:
+        still = self._at_once > AT_ONCE_MAX
+        if self._stop_at not in self._violations and not still:
             for claim, since in self._true_since.items():
                 if since is None:
                     self._blame(claim, self._broken[claim])
-        since = self._settled_since()
+        fleeting = self._fleeting()
+        since = None if fleeting else self._settled_since()
         elected = None if since is None else max(0, since - self._turmoil.last)
         met = self._judge.premises.keys() - self._unmet
         happened = self._turmoil.happened + self._traffic.happened
         turns = self._took_turns or self._deliveries > 0 or bool(happened & TURNS)
-        seen = Seen(frozenset(met), turns, dict(happened))
+        seen = Seen(frozenset(met), turns, dict(happened), fleeting, still)
         return Result(
             self._violations, self._deliveries, elected, cluster.now, cluster.trace(), seen
         )

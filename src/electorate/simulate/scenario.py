@@ -64,6 +64,11 @@ class Scenario(Value):
     claims: tuple[str, ...] = ()
     """What the run is held against; nothing means what the protocol promises."""
 
+    @property
+    def watched(self) -> int:
+        """How long a goal has to be true at the end of a run."""
+        return min(self.stay, self.stable)
+
     def setting(self, protocol: str, rules: tuple[str, ...], strongest: Strongest) -> Setting:
         """The setting of the runs; bounds are claimed only where the delays keep to them."""
         longest = self.delay.longest()

@@ -36,19 +36,28 @@ class Seen(NamedTuple):
     """Whether any node took a turn."""
     happened: dict[str, int] = {}
     """How many faults of each kind found something to do."""
+    fleeting: frozenset[str] = frozenset()
+    """The goals that were true at the end, but not for as long as they were to be watched."""
+    stands_still: bool = False
+    """Whether so much happened in one moment that the rest was not waited for."""
 
     @classmethod
     def joined(cls, all_seen: "Iterable[Seen]") -> "Seen":
         """What all of them have shown together."""
-        met, turns, happened = frozenset[str](), False, Counter[str]()
+        met, fleeting, happened = frozenset[str](), frozenset[str](), Counter[str]()
+        turns = stands_still = False
         for seen in all_seen:
             met |= seen.met
             turns = turns or seen.turns
             happened.update(seen.happened)
-        return cls(met, turns, dict(sorted(happened.items())))
+            fleeting |= seen.fleeting
+            stands_still = stands_still or seen.stands_still
+        return cls(met, turns, dict(sorted(happened.items())), fleeting, stands_still)
 
     def silence(self, machine: Machine[Any], deliveries: int) -> str | None:
         """Why the runs say nothing at all; None if they say something."""
+        if self.stands_still:
+            return "time stands still in some run: what would come later was never seen"
         if not self.turns:
             return "nothing happened: not one node took a turn"
         if ACHIEVED not in self.met:
@@ -65,6 +74,11 @@ class Seen(NamedTuple):
             for claim in claims
             if claim.premise is not None and claim.name not in self.met
         }
+
+    def unsettled(self, scenario: Scenario, T: int) -> dict[str, str]:
+        """The goals that may have been lost again after the end, and why that is not known."""
+        text = f"in some run it was true at the end for less than {scenario.watched / T:g}T"
+        return dict.fromkeys(sorted(self.fleeting), text)
 
     def idle(self, scenario: Scenario, machine: Machine[Any]) -> dict[str, str]:
         """The faults that were asked for and never happened, and why not, where that is known."""

@@ -152,6 +152,7 @@ class TableSearch:
         first = TableSearch(self.world.machine, exploring(self.world.model), (), self._limits)
         met = first.met(report)
         self.judge.go_on_from(first.judge)
+        self.world.cuts.update(first.world.cuts)
         return anywhere(self.world, met, self.states_max)
 
     def met(self, report: Report) -> list[set[Met]]:
