@@ -2,7 +2,9 @@
 
 import pytest
 
-from electorate.check import Liveness, Result
+from electorate.check import Liveness, Result, check
+from electorate.check.progress import Progress
+from electorate.claims import CLAIMS
 from tests.check.asked import asked
 from tests.check.claim import everybody_follows, nobody_follows
 from tests.check.probe import Probe
@@ -84,3 +86,17 @@ def test_a_violation_counts_though_nobody_ever_led() -> None:
     assert verdict.claims == {"never-2": Result.VIOLATED, "never-1": Result.UNKNOWN}
     stuck = Probe({"1 boot": "elect"}).check(everybody_follows(2))
     assert (stuck.result, stuck.liveness) == (Result.VIOLATED, Liveness.STUCK)
+
+
+def test_what_nothing_is_known_of_does_not_hold_because_somebody_interrupts() -> None:
+    """Fails if a search that is stopped after its last fault forgets to ask what it has shown."""
+    probe = Probe({"any boot": "elect; set x 1", "any fired x": "quietly; set x 1"})
+
+    def report(progress: Progress) -> None:
+        if progress.phase == "stable phase":
+            raise KeyboardInterrupt
+
+    claims = [CLAIMS["A1"], everybody_follows(1)]
+    verdict = check(probe.machine, probe.model, claims, report=report, engine="python")
+    assert set(verdict.claims.values()) == {Result.UNKNOWN}
+    assert verdict.reason == "interrupted"
