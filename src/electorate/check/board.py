@@ -10,14 +10,14 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from electorate.check.column import Columns, ModelError, Row
-from electorate.check.declared import Trial
+from electorate.check.declared import trial_of
 from electorate.check.model import Budget, Model
 from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
 from electorate.check.renaming import NUMBERS_MAX, Renaming
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
-from electorate.claims import CLAIMS, Claim, Sight
+from electorate.claims import Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
 from electorate.trace import Connections, Order, Start
@@ -77,12 +77,7 @@ class Board(Columns):
         self._growing = [attrgetter(name) for name in self.machine.growing]
         self.renaming = self._renaming()
         if self.renaming is not None:
-            own = any(
-                not claim.compares and CLAIMS.get(claim.name) is not claim for claim in claims
-            )
-            self._trial = Trial(
-                self.machine, lambda trusted: Turning(trusted, model), shows_nothing=own
-            )
+            self._trial = trial_of(self.machine, model, claims)
         self.beginnings: dict[Row, Any] = {}
         """The rows that runs begin with, and how each is reached; set by the search."""
         self.raw_rows: dict[Row, Row] = {}

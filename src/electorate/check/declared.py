@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from electorate.check.model import Model
 from electorate.check.part import Local
 from electorate.check.turning import Outcome, Sends, Torn, Turning
+from electorate.claims import CLAIMS, Claim
 from electorate.core import Event, Machine, NodeId, Received, Standing, State, text_of
 from electorate.core.growing import Change, Family, numbers_in, renumbered
 from electorate.core.turn import TrustedTurns, Turn
@@ -171,6 +173,13 @@ class Trial:
         for asks in (self._machine.may_ask, self._machine.must_ask):
             if asks(views[0]) != asks(views[1]):
                 raise NotAsDeclared("with other numbers something else may be asked")
+
+
+def trial_of(machine: Machine[Any], model: Model, claims: Iterable[Claim]) -> Trial:
+    """The trial of a machine whose numbers may be seen by these claims."""
+    # What a claim of somebody's own does with the numbers in a view is not known.
+    own = any(not claim.compares and CLAIMS.get(claim.name) is not claim for claim in claims)
+    return Trial(machine, lambda trusted: Turning(trusted, model), shows_nothing=own)
 
 
 class Renumbering(NamedTuple):

@@ -14,6 +14,7 @@ from electorate.simulate.chance import Chance
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.detector import Correction, Detectors
 from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tear
+from electorate.simulate.goals import Goals
 from electorate.simulate.judge import Judge
 from electorate.simulate.local import Local
 from electorate.simulate.scenario import Scenario
@@ -99,7 +100,7 @@ class Run:
         # What is on its way or armed may change while every state stays as it is.
         self._looks_closely = not judge.sights.isdisjoint({Sight.TIMERS, Sight.MESSAGES})
         self._took_turns = False
-        self._true_since: dict[str, int | None] = {claim.name: 0 for claim in judge.goals}
+        self._goals = Goals((claim.name for claim in judge.goals), scenario)
         self._violations: dict[str, Violation] = {}
         self._deadline = NEVER
         self._is_over = False
@@ -248,7 +249,7 @@ class Run:
         if isinstance(what, _Calm):
             self._turmoil.calm()
             self._traffic.calm()
-            self._set_deadline()
+            self._deadline = self._goals.deadline()
         elif isinstance(what, Ended):
             self._turmoil.end(what.of)
         else:
@@ -340,18 +341,13 @@ class Run:
             broken = broken | self._follow()
         if broken or self._broken:
             self._broken = broken
-            now = self._cluster.now
+            self._goals.note(broken, self._cluster.now)
             for claim in self._judge.claims:
-                is_broken = claim.name in broken
-                if claim.kind is Kind.GOAL:
-                    if is_broken:
-                        self._true_since[claim.name] = None
-                    elif self._true_since[claim.name] is None:
-                        self._true_since[claim.name] = now
-                elif is_broken and claim.name not in self._violations:
+                is_blamed = claim.kind is Kind.GOAL or claim.name in self._violations
+                if claim.name in broken and not is_blamed:
                     self._blame(claim.name, broken[claim.name])
         if self._deadline != NEVER:
-            self._set_deadline()
+            self._deadline = self._goals.deadline()
 
     def _follow(self) -> dict[str, Witness]:
         """What this row breaks of the claims about more than one row."""
@@ -362,43 +358,20 @@ class Run:
         judged = ((following.claim.name, following.judge(row)) for following in self._followed)
         return {name: witness for name, witness in judged if witness is not None}
 
-    def _set_deadline(self) -> None:
-        """The stable phase ends when the goals have been true for long enough."""
-        scenario, since = self._scenario, self._settled_since()
-        self._deadline = scenario.safety + scenario.stable
-        if since is not None:
-            begun = max(since, scenario.safety)
-            self._deadline = min(self._deadline, begun + scenario.stay)
-
     def _blame(self, claim: str, witness: Witness) -> None:
         cluster = self._cluster
         self._violations[claim] = Violation(cluster.now, witness, len(cluster.steps))
         if claim == self._stop_at:
             self._is_over = True
 
-    def _settled_since(self) -> int | None:
-        """Since when all goals have been true; None if one is not."""
-        times = list(self._true_since.values())
-        known = [time for time in times if time is not None]
-        return max(known, default=0) if len(known) == len(times) else None
-
-    def _fleeting(self) -> frozenset[str]:
-        """The goals that had not been true for long when the run was broken off."""
-        if not self._is_cut_short:
-            return frozenset()
-        latest = self._deadline - self._scenario.watched
-        since = self._true_since.items()
-        return frozenset(name for name, time in since if time is not None and time > latest)
-
     def _concluded(self) -> Result:
         cluster = self._cluster
         still = self._at_once > AT_ONCE_MAX
         if self._stop_at not in self._violations and not still:
-            for claim, since in self._true_since.items():
-                if since is None:
-                    self._blame(claim, self._broken[claim])
-        fleeting = self._fleeting()
-        since = None if fleeting else self._settled_since()
+            for claim in self._goals.missed:
+                self._blame(claim, self._broken[claim])
+        fleeting = self._goals.fleeting() if self._is_cut_short else frozenset[str]()
+        since = None if fleeting else self._goals.settled_since()
         elected = None if since is None else max(0, since - self._turmoil.last)
         met = self._judge.premises.keys() - self._unmet
         happened = self._turmoil.happened + self._traffic.happened
