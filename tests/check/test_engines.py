@@ -30,8 +30,8 @@ from tests.check.drawn import drawn
 from tests.check.test_drawn import ALWAYS, GOAL
 
 PARTS = 4
-EXAMPLES = 125
-"""So many machines and models are drawn for each part: 500 in all."""
+EXAMPLES = 90
+"""So many machines and models are drawn for each part: 360 in all."""
 STATES_MAX = 20_000
 
 
