@@ -36,6 +36,6 @@ def judged(
     if given.get("graph"):
         nodes = max(node for link in given["graph"] for node in link)
     setting = Setting(name, tuple(range(1, nodes + 1)), **given)
-    model = Model(setting, budget, bounds or Bounds(), detection=detection)
+    model = Model(setting, budget, bounds or Bounds(normal=200_000), detection=detection)
     wanted = [CLAIMS[claim] if isinstance(claim, str) else claim for claim in claims]
     return check(setting.machine(kind or machine, form), model, wanted, engine=engine)

@@ -55,13 +55,13 @@ KEPT = [
 
 
 LONG = [
-    Kept({"graph": PATH_3, "T": 2, **RETURN}, 1_508_414, 41),
-    Kept({"graph": PATH_4, **RETURN}, 3_579_685, 28),
-    Kept({"graph": PATH_4, **RETURN, **ROUNDS}, 1_097_598, 28),
-    Kept({"graph": PATH_4, **HEAL}, 5_539_051, 33),
-    Kept({"graph": CYCLE_4, **RETURN}, 10_416_294, 29),
-    Kept({"graph": CYCLE_4, **RETURN, **ROUNDS}, 2_082_305, 22),
-    Kept({"graph": CYCLE_4, **HEAL}, 10_869_993, 22),
+    Kept({"graph": PATH_3, "T": 2, **RETURN}, 1_459_077, 41),
+    Kept({"graph": PATH_4, **RETURN}, 3_396_365, 28),
+    Kept({"graph": PATH_4, **RETURN, **ROUNDS}, 1_034_941, 28),
+    Kept({"graph": PATH_4, **HEAL}, 5_406_156, 33),
+    Kept({"graph": CYCLE_4, **RETURN}, 9_279_367, 29),
+    Kept({"graph": CYCLE_4, **RETURN, **ROUNDS}, 1_938_228, 22),
+    Kept({"graph": CYCLE_4, **HEAL}, 10_669_359, 22),
 ]
 """Half a minute to a minute each."""
 

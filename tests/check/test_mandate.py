@@ -134,7 +134,7 @@ LIVE = [
 LIVE_LARGE = [
     (timed("bully", 2, Budget(crashes=1, recoveries=1), T=2), 341_080, 36),
     (timed("bully", 3, Budget(crashes=1, recoveries=1, losses=1), 1), 2_194_562, 21),
-    (timed("bully", 4, Budget(crashes=1), 1), 171_486, 16),
+    (timed("bully", 4, Budget(crashes=1), 1), 91_364, 16),
 ]
 
 

@@ -105,20 +105,20 @@ LIVE = [
 LIVE_LARGE = [
     (Lasting(3, 3, Budget(asks=2)), 13_027, 25),
     (Lasting(3, 4, Budget(asks=2)), 22_545, 25),
-    (Lasting(3, 4, CRASH), 122_483, 32),
-    (Lasting(4, 4, CRASH), 248_281, 48),
-    (Lasting(4, 4, CRASH, "highest", "register"), 304_406, 48),
-    (Lasting(3, 4, CRASH, "highest", "register"), 147_124, 29),
+    (Lasting(3, 4, CRASH), 108_391, 32),
+    (Lasting(4, 4, CRASH), 212_748, 48),
+    (Lasting(4, 4, CRASH, "highest", "register"), 261_379, 48),
+    (Lasting(3, 4, CRASH, "highest", "register"), 130_956, 29),
     (Lasting(3, 3, BACK), 713_435, 29),
     (Lasting(3, 3, BACK, "highest", "register"), 713_992, 39),
     (Lasting(3, 4, BACK), 2_320_509, 32),
     (Lasting(2, 3, Budget(crashes=1, recoveries=1, asks=2), "highest"), 1_229_864, 41),
-    (Lasting(2, 3, Budget(crashes=2, recoveries=1, asks=1)), 1_584_656, 31),
-    (Lasting(3, 4, Budget(crashes=2, asks=1), "highest"), 1_116_805, 29),
-    (Lasting(3, 3, Budget(losses=1, crashes=1, asks=1)), 175_680, 28),
+    (Lasting(2, 3, Budget(crashes=2, recoveries=1, asks=1)), 1_072_892, 31),
+    (Lasting(3, 4, Budget(crashes=2, asks=1), "highest"), 813_323, 29),
+    (Lasting(3, 3, Budget(losses=1, crashes=1, asks=1)), 153_511, 28),
     (Lasting(3, 3, Budget(losses=1, asks=2)), 79_274, 36),
     (Lasting(3, 3, Budget(cuts=1, heals=1, asks=1)), 732_398, 46),
-    (Lasting(3, 3, Budget(cuts=2, asks=1)), 1_189_429, 46),
+    (Lasting(3, 3, Budget(cuts=2, asks=1)), 974_878, 46),
 ]
 
 

@@ -115,9 +115,9 @@ def test_with_four_nodes_it_keeps_its_promises_however_they_are_placed(name: str
 @pytest.mark.parametrize(
     ("name", "states", "tau"),
     [
-        ("chang-roberts", 694_861, 11),
-        ("ring-list", 1_079_346, 12),
-        ("ring-attribute", 1_475_379, 12),
+        ("chang-roberts", 64_517, 11),
+        ("ring-list", 110_752, 12),
+        ("ring-attribute", 161_267, 12),
     ],
 )
 def test_two_crashes_and_two_recoveries(name: str, states: int, tau: int) -> None:

@@ -253,6 +253,7 @@ list, 1 and 3 of the second, 3 alone of the third. The first and the third have 
 AGAINST = Case(
     "register.inner.rivals=0 office.inner.rivals=13",
     {},
+    budget=Budget(),
     members=(1, 2, 3, 4),
     nodes=5,
     graph=((1, 4), (1, 5), (2, 3), (3, 4)),
