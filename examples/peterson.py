@@ -4,7 +4,7 @@ Source: G. L. Peterson, "An O(n log n) Unidirectional Algorithm for the Circular
 ACM Transactions on Programming Languages and Systems 4(4), 1982, its first algorithm; also found
 by D. Dolev, M. Klawe and M. Rodeh, Journal of Algorithms 3(3), 1982: 2N log N + O(N) messages.
 Needs: nobody crashes, no message is lost, and none overtakes another on its channel. Otherwise
-the ring waits for ever: tests/golden/examples/peterson_crash.txt.
+the ring waits for ever: examples/runs/peterson_crash.txt.
 
 This file is not part of the registry. Any command takes it by its path:
 

@@ -9,8 +9,8 @@ from electorate.core import Machine
 from electorate.protocols.registry import REGISTRY
 
 ROOT = Path(__file__).parents[1]
-GOLDEN = ROOT / "tests" / "golden"
-SCRIPTS = sorted(GOLDEN.rglob("*.txt"))
+GOLDEN = ROOT / "src" / "electorate" / "runs"
+SCRIPTS = sorted([*GOLDEN.rglob("*.txt"), *(ROOT / "examples" / "runs").glob("*.txt")])
 
 
 def find(name: str) -> tuple[type[Machine[Any]], str]:

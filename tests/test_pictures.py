@@ -9,13 +9,14 @@ import pytest
 from electorate.cli.main import main
 from electorate.cli.picture import draw
 from electorate.cli.replay import breaches
+from electorate.runs import run_file
 from electorate.simulate.replay import replay
 from tests.script import ROOT, find
 
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
 PAGES = sorted((DOCS / "protocols").glob("*.md"))
-EXAMPLE = re.compile(r"^\|.*\| (.*) \| `(tests/\S+)` \| \[picture\]\((pictures/\S+)\) \|$", re.M)
+EXAMPLE = re.compile(r"^\|.*\| (.*) \| `(\w+/\S+)` \| \[picture\]\((pictures/\S+)\) \|$", re.M)
 
 FOUND = {
     "bully_as_printed.svg": "check bully-as-printed --crashes 1 --recoveries 1 --engine python",
@@ -41,7 +42,10 @@ class Example(NamedTuple):
 def examples() -> list[Example]:
     """Everything that is listed in docs/examples.md."""
     text = (DOCS / "examples.md").read_text(encoding="utf-8")
-    return [Example(title, ROOT / script, DOCS / to) for title, script, to in EXAMPLE.findall(text)]
+    return [
+        Example(title, run_file(script) or ROOT / script, DOCS / to)
+        for title, script, to in EXAMPLE.findall(text)
+    ]
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.picture.stem)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate.runs import run_names
+
 SPREAD = re.MULTILINE | re.DOTALL
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "electorate"
@@ -66,7 +68,7 @@ def test_every_protocol_names_its_source_and_its_needs() -> None:
 
 
 def test_every_protocol_has_golden_scripts() -> None:
-    folders = [ROOT / "tests" / "golden" / protocol(file) for file in protocols()]
+    folders = [ROOT / "src" / "electorate" / "runs" / protocol(file) for file in protocols()]
     expect_none(
         "Write at least one golden script (*.txt) in these folders",
         (name(folder) for folder in folders if not any(folder.glob("*.txt"))),
@@ -87,6 +89,21 @@ def test_every_path_that_is_mentioned_exists() -> None:
             for line, text in prose(file)
             for path in PATH.findall(text)
             if not exists(path)
+        ),
+    )
+
+
+def test_every_run_that_is_mentioned_exists() -> None:
+    folders = "|".join(sorted({run.partition("/")[0] for run in run_names()}))
+    mentioned = re.compile(rf"(?<![\w/.-])(?:`|run |replay )((?:{folders})/\w+)(?![\w/.*-])")
+    expect_none(
+        "These runs are mentioned and do not exist",
+        (
+            f"{name(file)}:{line}: {run}"
+            for file in repository_files()
+            for line, text in prose(file)
+            for run in mentioned.findall(text)
+            if run not in run_names() and not (ROOT / "src" / "electorate" / run).exists()
         ),
     )
 

@@ -17,7 +17,7 @@ def test_a_command_finds_what_it_would_find_in_the_repository(tmp_path: Path) ->
 
 def test_what_a_command_writes_does_not_land_in_the_repository(tmp_path: Path) -> None:
     furnish(tmp_path, ROOT / "README.md")
-    script = "tests/golden/bully/strongest_is_challenged.txt"
+    script = "bully/strongest_is_challenged"
     run(["electorate", "replay", script, "--svg", "drawn.svg"], tmp_path)
     assert (tmp_path / "drawn.svg").is_file()
 

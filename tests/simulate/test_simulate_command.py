@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from electorate.cli.main import main
+from electorate.runs import FOLDER
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "bully"
+GOLDEN = FOLDER / "bully"
 Ran = tuple[int, str, str]
 
 

@@ -20,6 +20,7 @@ from electorate.core import (
 )
 from electorate.protocols.bully import Halt, Yes
 from electorate.protocols.registry import REGISTRY
+from electorate.runs import FOLDER
 from electorate.simulate import run_script
 from electorate.trace import (
     Clock,
@@ -48,7 +49,7 @@ from electorate.trace import (
     sentences_of,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "bully"
+GOLDEN = FOLDER / "bully"
 
 
 class Vote(Message):

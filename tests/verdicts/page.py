@@ -328,7 +328,7 @@ def _short(text: str) -> str:
 
 
 def _run(name: str, stem: str) -> str:
-    return f"`tests/golden/{name}/{stem}.txt`" if stem else ""
+    return f"`{name}/{stem}`" if stem else ""
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import find
 from electorate.cli.records import is_record, read_records
 from electorate.cli.retell import kind_and_form
+from electorate.runs import run_file, run_names
 from electorate.simulate.replay import Breach, Replay, replay
 from electorate.simulate.script import ScriptError
 from electorate.trace import script_of
@@ -19,7 +21,7 @@ from electorate.trace import script_of
 NAME = "replay"
 SUMMARY = "Run a script or a recorded run again and compare."
 EXAMPLES = """examples:
-  electorate replay tests/golden/bully/weakest_starts.txt
+  electorate replay bully/weakest_starts
   electorate replay run.jsonl
   electorate replay mine.txt --rewrite
   electorate replay runs/ --svg run.svg      what `electorate up --record runs/` left behind
@@ -33,8 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         type=Path,
         nargs="+",
-        metavar="FILE",
-        help="a script, a run as JSON lines, or what the nodes of a run recorded (files or folder)",
+        metavar="RUN",
+        help="a script, a run as JSON lines, what the nodes of a run recorded (files or folder), "
+        "or a run that comes with electorate by its name",
     )
     parser.add_argument(
         "--rewrite", action="store_true", help="write what happens now into the file"
@@ -45,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replay a script, or what the nodes of one run recorded."""
-    path: Path = options.files[0]
+    path = found(options.files[0])
     recorded = is_record(path)
     if len(options.files) > 1 and not recorded:
         raise UsageError("one script at a time; only records can be merged")
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         if options.rewrite and replayed.difference:
             path.write_text(replayed.text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path}: {error.strerror}{hint(str(path))}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a text") from None
     except ScriptError as error:
@@ -77,10 +80,21 @@ def run(options: argparse.Namespace) -> int:
         marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in breaches(replayed)]
         draw(options.svg, trace, machine, path.stem.replace("_", " "), marks)
     if options.json:
-        print(msgspec.json.encode(_object(path, replayed, options.rewrite)).decode())
+        print(msgspec.json.encode(_object(options.files[0], replayed, options.rewrite)).decode())
     else:
-        _show(path, replayed, options.rewrite)
+        _show(options.files[0], replayed, options.rewrite)
     return EXIT_BROKEN if replayed.difference and not options.rewrite else EXIT_DONE
+
+
+def found(path: Path) -> Path:
+    """The file that is meant: a file of the user's, or a run that comes with electorate."""
+    return path if path.exists() else run_file(path.as_posix()) or path
+
+
+def hint(name: str) -> str:
+    """What may have been meant by the name of a run that does not exist."""
+    close = get_close_matches(name, run_names(), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def breaches(replayed: Replay) -> list[tuple[str, Breach]]:

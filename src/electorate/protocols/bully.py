@@ -3,7 +3,7 @@
 Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982; the message form
 of P. F. Souto, "Elections", 2021, slides "The Bully Election Algorithm".
 Needs: a message is handled within T of being sent, and before a timer that ends at that very
-moment. Otherwise two nodes can lead: tests/golden/bully/late_answer.txt.
+moment. Otherwise two nodes can lead: run bully/late_answer.
 """
 
 from enum import StrEnum

@@ -4,7 +4,7 @@ Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, a
 P. F. Souto, "Elections", 2021, slides "The Actual Bully Algorithm"; fetching the task after a
 start is from "Coordinator Election", lecture notes of Carnegie Mellon University.
 Needs: a request and its answer take at most T each, and an answer comes before a time-out that
-ends at that very moment. Otherwise two nodes can lead: tests/golden/bully_rpc/late_answer.txt.
+ends at that very moment. Otherwise two nodes can lead: run bully_rpc/late_answer.
 """
 
 from collections.abc import Iterable

@@ -5,7 +5,7 @@ Source: M. Albano, "Leader Election", lecture 7.2 of Distributed Systems, Aalbor
 the acknowledgements and the task's state as in "Coordinator Election", lecture notes of Carnegie
 Mellon University.
 Needs: a message is handled within T of being sent, and before a timer that ends at that very
-moment. Otherwise two nodes can lead: tests/golden/bully_textbook/late_answer.txt.
+moment. Otherwise two nodes can lead: run bully_textbook/late_answer.
 """
 
 from enum import StrEnum

@@ -3,7 +3,7 @@
 Source: M. Albano, "Leader Election", lecture 7.2 of Distributed Systems, Aalborg University,
 2022: slide "Chang Roberts" (form `slide`) and slide "Chang-Roberts - Code" (form `code`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
-ring closes without it, and two lead: tests/golden/chang_roberts/two_wrong_suspicions.txt.
+ring closes without it, and two lead: run chang_roberts/two_wrong_suspicions.
 """
 
 from typing import Annotated, Literal

@@ -5,7 +5,7 @@ of P. F. Souto, "Elections", 2021, slides "The Invitation Algorithm"; more choic
 Carnegie Mellon lecture notes "Coordinator Election", section "The Invitation Algorithm".
 Needs: nothing for agreement within a group. For few groups: a message is handled within T of being
 sent, and before a timer that ends at that very moment. For a single group all live nodes must be
-linked; otherwise more than one may remain: tests/golden/invitation/not_transitive.txt.
+linked; otherwise more than one may remain: run invitation/not_transitive.
 """
 
 from enum import StrEnum

@@ -3,8 +3,8 @@
 Source: S. Park, "A Safe Election Protocol based on an Unreliable Failure Detector in Distributed
 Systems", section 4, with the repairs that the figure needs to run and to keep its theorems.
 Needs: for a leader to come of it, failure detectors that are right in the end, and messages that
-arrive within T: tests/golden/park/late_answers.txt. Agreement (P1) needs nothing but a memory that
-survives a crash: tests/golden/park/without_durable.txt.
+arrive within T: run park/late_answers. Agreement (P1) needs nothing but a memory that
+survives a crash: run park/without_durable.
 """
 
 from enum import StrEnum

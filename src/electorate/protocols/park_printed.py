@@ -4,7 +4,7 @@ Source: S. Park, "A Safe Election Protocol based on an Unreliable Failure Detect
 Systems", Figure 1. The form `literal` does what is printed there and never commits; in the form
 `printed` the names and the guard are put right, and nothing else.
 Needs: nobody crashes, nothing is lost, and no detector is ever wrong. Otherwise two nodes lead, or
-nobody, for ever: tests/golden/park_printed/wrong_suspicion.txt. What one would run is in park.py.
+nobody, for ever: run park_printed/wrong_suspicion. What one would run is in park.py.
 """
 
 from typing import Annotated, Literal

@@ -4,7 +4,7 @@ Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election":
 Election Protocol" and "Multiple Initiators?" (forms `letter` and, read kindly, `printed`), and
 "Fixing for Failures" (the rules `watchers`, `orphans` and `patience`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
-ring closes without it, and two lead: tests/golden/ring_attribute/two_wrong_suspicions.txt.
+ring closes without it, and two lead: run ring_attribute/two_wrong_suspicions.
 """
 
 from typing import Annotated, Literal

@@ -3,7 +3,7 @@
 Source: Carnegie Mellon University, lecture notes "Coordinator Election", section "Ring Election"
 (form `printed`).
 Needs: of two neighbours that a live node sits between, one does not suspect it. Otherwise the
-ring closes without it, and two lead: tests/golden/ring_list/two_wrong_suspicions.txt.
+ring closes without it, and two lead: run ring_list/two_wrong_suspicions.
 """
 
 from typing import Annotated, Literal

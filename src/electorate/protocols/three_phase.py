@@ -4,7 +4,7 @@ Source: Carnegie Mellon University, lecture notes "Coordinator Election", sectio
 Commit" and "Recovery in 3PC"; that a majority must be ready before anybody commits or aborts, and
 nobody for both, after D. Skeen, "A Quorum-Based Commit Protocol", 1982.
 Needs: a disk that keeps its word; to go on without the coordinator, a majority that can reach each
-other and has not been divided before: tests/golden/three_phase/divided_majority.txt.
+other and has not been divided before: run three_phase/divided_majority.
 
 What all commit protocols share is in core/transaction.py.
 """

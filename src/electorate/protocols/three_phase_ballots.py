@@ -5,7 +5,7 @@ Cost", 1995. Every node remembers for whom it last voted in an election of a coo
 number) and in which such number it last got ready; of different opinions the one with the largest
 number counts.
 Needs: a disk that keeps its word; to go on without the coordinator, a majority that can reach each
-other and agrees on who leads: tests/golden/three_phase_ballots/two_leaders.txt.
+other and agrees on who leads: run three_phase_ballots/two_leaders.
 
 What all commit protocols share is in core/transaction.py.
 """

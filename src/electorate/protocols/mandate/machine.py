@@ -3,8 +3,8 @@
 Source: this project's own design, told in docs/protocols/mandate.md. A term is a lease; its number
 is a token that fences off all terms before it.
 Needs: for one office at a time, clocks whose speeds differ by no more than is allowed for:
-tests/golden/mandate/fast_clock.txt. For an office at all, an election that names somebody and
-messages that arrive within T: tests/golden/mandate/late_renewal.txt.
+mandate/fast_clock. For an office at all, an election that names somebody and
+messages that arrive within T: run mandate/late_renewal.
 """
 
 from typing import Any
