@@ -20,7 +20,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -100,6 +100,9 @@ bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL
 
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite
+
+lectures: setup ## run everything that answers the lectures, also under a changed rule, and compare
+	$(BIN)/electorate lecture --all --changes $(LECTURES)
 
 pictures: setup ## draw the pictures of the docs anew; then look at them
 	$(BIN)/pytest -q tests/test_pictures.py --rewrite

@@ -14,7 +14,18 @@ from electorate import __version__
 from electorate.cli.error import EXIT_UNKNOWN, EXIT_USAGE, UsageError
 from electorate.core import ProtocolError
 
-COMMANDS = ("up", "check", "simulate", "costs", "replay", "protocols", "node", "tx", "bank")
+COMMANDS = (
+    "up",
+    "check",
+    "simulate",
+    "costs",
+    "replay",
+    "lecture",
+    "protocols",
+    "node",
+    "tx",
+    "bank",
+)
 """Each is a module of its own in this folder."""
 
 

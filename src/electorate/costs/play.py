@@ -27,6 +27,7 @@ from electorate.simulate.command import run_command
 from electorate.simulate.settle import SETTLE_MAX, Calm
 from electorate.trace import Delivered, Step
 from electorate.trace.svg.sheet import kind_of
+from electorate.trace.tally import spoken
 
 LOOP = re.compile(r"for ([a-z]) in (\S+): (.+)")
 
@@ -160,12 +161,11 @@ def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
             last = step.at
         for turn in step.turns:
             writes += turn.before is not None and turn.before.stable != turn.after.stable
-            sends = [effect for effect in turn.effects if isinstance(effect, Send)]
-            spoken = [send for send in sends if send.to != turn.node]
-            kinds.update(kind_of(send.message) for send in spoken)
-            multicasts += len({send.message for send in spoken})
-            memories += len(sends) - len(spoken)
-            if spoken:
+            said = spoken(turn)
+            kinds.update(kind_of(send.message) for send in said)
+            multicasts += len({send.message for send in said})
+            memories += sum(isinstance(e, Send) and e.to == turn.node for e in turn.effects)
+            if said:
                 busy.add(step.at)
     time = (last - begun) // cluster.setting.timing.T
     return Tally(kinds, multicasts, memories, len(busy), time, writes)

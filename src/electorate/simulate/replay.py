@@ -47,6 +47,8 @@ class Replay(NamedTuple):
     difference: Difference | None
     breaches: dict[str, Breach]
     """Of claims that hold always: the first breach; of goals: what they lack at the end."""
+    kept: dict[str, Kind]
+    """The other claims that were judged."""
 
 
 class Watcher:
@@ -73,11 +75,20 @@ class Watcher:
                 breach = Breach(len(cluster.steps), witness, claim.kind)
                 self.breaches.setdefault(claim.name, breach)
 
+    def kept(self) -> dict[str, Kind]:
+        """The claims that were judged and are not broken, by name."""
+        claims = sorted((following.claim for following in self._followed or ()), key=_name)
+        return {claim.name: claim.kind for claim in claims if claim.name not in self.breaches}
+
     def _found(self, machine: Machine[Any]) -> Iterator[Claim]:
         """The named claims; the command that names one says what is wrong with it."""
         for name in self._named:
             with suppress(UnknownClaim):
                 yield from claims_of(machine, (name,))
+
+
+def _name(claim: Claim) -> str:
+    return claim.name
 
 
 def replay(text: str, find: Find, name: str) -> Replay:
@@ -88,7 +99,7 @@ def replay(text: str, find: Find, name: str) -> Replay:
     else:
         again, trace = run_script(text, find, name, watcher)
     breaches = dict(sorted(watcher.breaches.items()))
-    return Replay(again, trace, first_difference(text, again), breaches)
+    return Replay(again, trace, first_difference(text, again), breaches, watcher.kept())
 
 
 def _named(text: str) -> list[str]:

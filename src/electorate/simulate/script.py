@@ -14,7 +14,8 @@ Blocks are separated by blank lines; the outcome of a block's commands follows `
 without `----` is run and not shown. The first command names the cluster.
 """
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from electorate.core import ProtocolError
@@ -32,6 +33,7 @@ class ScriptError(ValueError):
 
     def __init__(self, name: str, line: int, problem: object) -> None:
         super().__init__(f"{name}:{line}: {problem}")
+        self.name = name
         self.line = line
         self.problem = problem
 
@@ -125,3 +127,15 @@ def run_script(
     if player.cluster is None:
         raise ScriptError(name, 1, "a script begins with `cluster PROTOCOL ID…`")
     return Replayed("\n\n".join(shown) + "\n", player.cluster.trace())
+
+
+def with_rules(text: str, rules: Sequence[str]) -> str:
+    """A script for a cluster with some other rules."""
+    lines = text.splitlines()
+    at = next((k for k, line in enumerate(lines) if line.startswith("cluster ")), None)
+    if at is None:
+        return text
+    changed = [f"rule:{rule.partition('=')[0]}=" for rule in rules]
+    kept = [word for word in shlex.split(lines[at]) if not word.startswith(tuple(changed))]
+    lines[at] = shlex.join([*kept, *(f"rule:{rule}" for rule in rules)])
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,61 @@
+"""A replayed run as people read it: numbered sentences, and its messages counted by kind."""
+
+from collections import Counter
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from electorate.core import Machine
+from electorate.simulate.start import started
+from electorate.trace import Start, Trace, opening_of, sentences_of
+from electorate.trace.tally import messages_of
+
+
+class Narration(NamedTuple):
+    """What is told of a run."""
+
+    opening: str
+    """In what state the run begins; empty if it begins by booting everybody."""
+    sentences: list[tuple[str, str]]
+    """Each with the numbers of the steps that it tells, such as `3` or `4–6`; none for boots."""
+    messages: Counter[str]
+
+    def lines(self, width: int) -> Iterator[str]:
+        """The sentences, one below the other."""
+        told = [(self.opening, "")] if self.opening else []
+        for text, numbers in told + self.sentences:
+            mark = f"{numbers:>5}. " if numbers else "   "
+            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 7)
+
+    def counted(self) -> str:
+        """How many messages there were, the most frequent kinds first."""
+        total = self.messages.total()
+        if not total:
+            return "no message"
+        kinds = ", ".join(f"{n} {kind}" for kind, n in self.messages.most_common())
+        return f"{total} message{'' if total == 1 else 's'}: {kinds}"
+
+
+def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
+    """Tell a run from its beginning."""
+    cluster, boots = started(trace.setting, machine)
+    is_normal = trace.setting.start is Start.NORMAL
+    first = 0 if is_normal else len(boots)
+    steps = trace.steps if is_normal else (*boots, *trace.steps)
+    whole = Trace(trace.setting, steps)
+    told = sentences_of(whole, machine.view, uses_views=machine.uses_views, apart=(first,))
+    return Narration(
+        opening_of(dict(cluster.row().live())) if is_normal else "",
+        [
+            (sentence.text, _numbers(sentence.first - first, sentence.end - first))
+            for sentence in told
+        ],
+        messages_of(steps),
+    )
+
+
+def _numbers(first: int, end: int) -> str:
+    """What steps are numbered; the boots before the first step have no number."""
+    if end <= 0:
+        return ""
+    return f"{end}" if end == first + 1 else f"{first + 1}–{end}"
