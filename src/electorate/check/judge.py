@@ -15,6 +15,9 @@ SAYS_NOTHING = "the search says nothing"
 
 ELECTED = "a leader was elected"
 DECIDED = "a transaction was decided"
+CHOSEN = "a value was decided on"
+ACHIEVEMENTS = {Topic.DECISIONS: DECIDED, Topic.CHOICES: CHOSEN}
+"""What a machine is for, besides an election."""
 OVERLAPPED = "two elections overlapped"
 BOTH_LED = "two nodes led at once"
 TORN = "a crash hit in the middle of a broadcast"
@@ -73,9 +76,9 @@ class Judge:
         self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
         self._known: dict[tuple[int, ...], Judgement] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
-        decides = Topic.DECISIONS in world.machine.tells
-        self.achievement = DECIDED if decides else ELECTED
-        self._overlap = BOTH_LED if decides else OVERLAPPED
+        told = ACHIEVEMENTS.keys() & world.machine.tells
+        self.achievement = ACHIEVEMENTS[min(told)] if told else ELECTED
+        self._overlap = BOTH_LED if told else OVERLAPPED
         self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
         self.spent: set[str] = set()
         """The budgets of which some run spent something."""
@@ -105,7 +108,7 @@ class Judge:
         return Judgement(failing(self._always), failing(self._goals), self._overlaps(row), led, met)
 
     def _overlaps(self, row: Row) -> bool:
-        """Whether two nodes are in an election at once; with transactions, whether two lead."""
+        """Whether two nodes are in an election at once; over an election, whether two lead."""
         if self._overlap == BOTH_LED:
             return sum(view.leader == node for node, view in row.live()) > 1
         return sum(view.status is Status.ELECTION for _, view in row.live()) > 1
@@ -165,6 +168,8 @@ class Judge:
             return "none of the faults that a run may spend could happen"
         if self.achievement == DECIDED and not self.sometimes[DECIDED]:
             return "not once was a transaction decided"
+        if self.achievement == CHOSEN and not self.sometimes[CHOSEN]:
+            return "not once had anybody decided"
         if self.achievement == ELECTED and not self._led:
             return "not once did anybody lead"
         return None

@@ -8,7 +8,17 @@ from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from electorate.core import Decision, Message, NodeId, Request, Stable, Standing, State, text_of
+from electorate.core import (
+    Choice,
+    Decision,
+    Message,
+    NodeId,
+    Request,
+    Stable,
+    Standing,
+    State,
+    text_of,
+)
 from electorate.trace import Order
 
 V = TypeVar("V", bound=Hashable)
@@ -104,6 +114,8 @@ class LocalCard:
         """Whether it is where its protocol leads to: it leads or, with a transaction, decides."""
         if isinstance(self.standing, Decision):
             return self.standing.state.is_final
+        if isinstance(self.standing, Choice):
+            return self.standing.decided is not None
         return self.standing is not None and self.standing.leader == node
 
 

@@ -2,6 +2,7 @@
 
 from electorate.claims.claim import Claim, Fold, Following, Kind, Premise, Row, Sight, Witness
 from electorate.claims.commit import CLAIMS as COMMIT_CLAIMS
+from electorate.claims.consensus import CLAIMS as CONSENSUS_CLAIMS
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
 from electorate.claims.group import CLAIMS as GROUP_CLAIMS
 from electorate.claims.mandate import CLAIMS as MANDATE_CLAIMS
@@ -12,6 +13,7 @@ CLAIMS: dict[str, Claim] = {
     **GROUP_CLAIMS,
     **VIEW_CLAIMS,
     **COMMIT_CLAIMS,
+    **CONSENSUS_CLAIMS,
     **MANDATE_CLAIMS,
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from electorate.core import (
     text_of,
 )
 
+Shown = TypeVar("Shown", bound=Standing)
 Sent = tuple[NodeId, NodeId, Message]
 """Sender, receiver and message."""
 
@@ -107,6 +108,22 @@ def unsettled(row: Row) -> Witness | None:
         if standing.leader not in live:
             return Witness((node,), f"{belief(node, standing)}, which is not up")
     return None
+
+
+def companies(row: Row, kind: type[Shown]) -> Iterator[dict[NodeId, Shown]]:
+    """Each leader with all whom it can reach, if all of them follow it and reach nobody else.
+
+    Nodes whose standing is of another kind are not looked at.
+    """
+    live = {node: view for node, view in row.live() if isinstance(view, kind)}
+    for leader, view in live.items():
+        if view.leader != leader:
+            continue
+        found = {n: v for n, v in live.items() if n == leader or row.linked(n, leader)}
+        outside = live.keys() - found.keys()
+        apart = not any(row.linked(i, j) for i in found for j in outside)
+        if apart and all(view.leader == leader for view in found.values()):
+            yield found
 
 
 class Kind(StrEnum):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
-from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witness
+from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witness, companies
 from electorate.core import Decision, NodeId, Stage, Topic, Wants
 
 
@@ -51,19 +51,6 @@ def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
     return None
 
 
-def companies(row: Row) -> Iterator[dict[NodeId, Decision]]:
-    """Each leader with all whom it can reach, if all of them follow it and reach nobody else."""
-    live = {node: view for node, view in row.live() if isinstance(view, Decision)}
-    for leader, view in live.items():
-        if view.leader != leader:
-            continue
-        found = {n: v for n, v in live.items() if n == leader or row.linked(n, leader)}
-        outside = live.keys() - found.keys()
-        apart = not any(row.linked(i, j) for i in found for j in outside)
-        if apart and all(view.leader == leader for view in found.values()):
-            yield found
-
-
 def whoever_has_a_leader_decides(row: Row) -> Witness | None:
     """C4: where all who reach each other follow one of them, nobody is in doubt."""
     return _doubt(row, 0)
@@ -81,7 +68,7 @@ def _majority(row: Row) -> int:
 
 
 def _doubt(row: Row, least: int) -> Witness | None:
-    for company in companies(row):
+    for company in companies(row, Decision):
         voters = [view.state for view in company.values() if not view.coordinates]
         doubts = tuple(node for node, view in company.items() if view.state.is_in_doubt)
         if doubts and len(voters) >= least:
@@ -146,7 +133,7 @@ def _somebody_has_committed(row: Row) -> bool:
 
 def _is_led(row: Row, least: int) -> bool:
     """Whether so many voters and their leader have more to do than to wait for a beginning."""
-    for company in companies(row):
+    for company in companies(row, Decision):
         voters = sum(not view.coordinates for view in company.values())
         begun = any(view.state is not Stage.WORKING for view in company.values())
         if begun and voters >= least:

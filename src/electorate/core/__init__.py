@@ -1,6 +1,7 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
 from electorate.core.anyone import Anyone, Name
+from electorate.core.choice import Choice, choice_of, last_bit
 from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
@@ -23,6 +24,7 @@ __all__ = [
     "Assumption",
     "Begin",
     "CancelTimer",
+    "Choice",
     "Decision",
     "Effect",
     "Event",
@@ -63,5 +65,7 @@ __all__ = [
     "Viewed",
     "Vote",
     "Wants",
+    "choice_of",
+    "last_bit",
     "text_of",
 ]

@@ -55,6 +55,7 @@ class Topic(StrEnum):
     VIEWS = "views"  # `group` lists the nodes that a node sees
     TERMS = "terms"  # a term has a `token`, and ends with the timer `until`
     DECISIONS = "decisions"  # every standing is a Decision
+    CHOICES = "choices"  # every standing is a Choice
 
 
 class Machine(ABC, Generic[S]):

@@ -7,10 +7,12 @@ from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
+from electorate.protocols.paxos import Paxos
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.protocols.three_phase import ThreePhase
@@ -51,4 +53,6 @@ REGISTRY: dict[str, Entry] = {
     "three-phase-as-printed": Entry(ThreePhase, form="printed"),
     "three-phase-ballots": Entry(ThreePhaseBallots),
     "mandate": Entry(Mandate),
+    "consensus": Entry(Consensus),
+    "paxos": Entry(Paxos),
 }

@@ -13,7 +13,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from electorate.claims import Following
-from electorate.core import Decision, NodeId, Request, Span, Standing, Status, Wants, text_of
+from electorate.core import (
+    Choice,
+    Decision,
+    NodeId,
+    Request,
+    Span,
+    Standing,
+    Status,
+    Wants,
+    text_of,
+)
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
@@ -260,6 +270,8 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
         text += f", follows {'nobody' if standing.leader is None else standing.leader}"
     if standing.token is not None:
         text += f" with token {standing.token}"
+    if isinstance(standing, Choice) and standing.decided is not None:
+        text += f", has decided on {standing.decided}"
     return text + (", paused" if paused else "")
 
 

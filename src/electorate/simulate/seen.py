@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from electorate.claims import Claim
 from electorate.claims.claim import LED
 from electorate.claims.commit import DECIDED
+from electorate.claims.consensus import DECIDED as CHOSEN
 from electorate.core import Machine, Topic
 from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Tear
 from electorate.simulate.judge import ACHIEVED
@@ -61,8 +62,7 @@ class Seen(NamedTuple):
         if not self.turns:
             return "nothing happened: not one node took a turn"
         if ACHIEVED not in self.met:
-            what = "decide a transaction" if Topic.DECISIONS in machine.tells else "lead"
-            return f"not once did anybody {what}"
+            return achievement_of(machine).text
         if machine.messages and len(machine.members.ids) > 1 and not deliveries:
             return "not one message was delivered"
         return None
@@ -89,8 +89,10 @@ class Seen(NamedTuple):
 
 
 def achievement_of(machine: Machine[Any]) -> Any:
-    """What a protocol is for: that somebody leads, or that a transaction is decided."""
-    return DECIDED if Topic.DECISIONS in machine.tells else LED
+    """What a protocol is for: that somebody leads, or that it is decided what to do."""
+    if Topic.DECISIONS in machine.tells:
+        return DECIDED._replace(text="not once did anybody decide a transaction")
+    return CHOSEN if Topic.CHOICES in machine.tells else LED
 
 
 def _wanted(scenario: Scenario) -> Iterator[str]:

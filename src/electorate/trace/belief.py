@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from electorate.core import Decision, NodeId, Stage, Standing, Status, text_of
+from electorate.core import Choice, Decision, NodeId, Stage, Standing, Status, text_of
 from electorate.trace.word import listed, nodes_text
 
 
@@ -10,9 +10,10 @@ def first_belief(me: NodeId, new: Standing) -> str:
     """How a node stands that has just booted."""
     if isinstance(new, Decision):
         return _stage(me, new, single=True)
+    decides = "".join(f" and {text}" for text in _decides(None, new))
     if new.status is Status.ELECTION:
-        return "enters an election"
-    return _stand(me, new, single=True) + _token(None, new) + _office(me, new)
+        return "enters an election" + decides
+    return _stand(me, new, single=True) + _token(None, new) + _office(me, new) + decides
 
 
 def change_of(
@@ -24,7 +25,13 @@ def change_of(
         return
     if (old.status, old.leader) == (new.status, new.leader):
         yield from _small_change(me, old, new)
-        return
+    else:
+        yield from _large_change(me, old, new, named)
+    yield from _decides(old, new)
+
+
+def _large_change(me: NodeId, old: Standing, new: Standing, named: NodeId | None) -> Iterator[str]:
+    """How a node comes to follow another one, or goes into an election."""
     follows_other = Status.NORMAL is old.status is new.status and me not in (old.leader, new.leader)
     instead = ""
     if old.leader is not None and old.leader != new.leader:
@@ -42,6 +49,21 @@ def change_of(
     else:
         known = _group(old, new) + _token(old, new)
         yield _arrival(me, old, new) + instead + known + _office(me, new)
+
+
+def _decides(old: Standing | None, new: Standing) -> Iterator[str]:
+    """What a node has decided that had not decided before."""
+    before = [] if old is None else _decided(old)
+    for value in _decided(new):
+        if value not in before:
+            yield f"decides on {value}" if old else f"has decided on {value}"
+
+
+def _decided(standing: Standing) -> list[int]:
+    """The value that a node has decided on, if it has."""
+    if isinstance(standing, Choice) and standing.decided is not None:
+        return [standing.decided]
+    return []
 
 
 STAGES = {
@@ -154,14 +176,16 @@ def opening_of(start: Mapping[NodeId, Standing]) -> str:
     decisions = {n: view for n, view in sorted(start.items()) if isinstance(view, Decision)}
     if decisions:
         return _opening_of(decisions)
-    groups: dict[tuple[Status, NodeId | None, bool], list[NodeId]] = {}
+    groups: dict[tuple[Status, NodeId | None, bool, str], list[NodeId]] = {}
     for node, standing in sorted(start.items()):
-        key = (standing.status, standing.leader, standing.leader == node)
+        decided = "".join(f" and has decided on {value}" for value in _decided(standing))
+        key = (standing.status, standing.leader, standing.leader == node, decided)
         groups.setdefault(key, []).append(node)
     clauses = [
         f"{nodes_text(nodes)} "
         + _stand(nodes[0] if leads else None, Standing(status, leader), single=len(nodes) == 1)
-        for (status, leader, leads), nodes in groups.items()
+        + (decided if len(nodes) == 1 else decided.replace(" has ", " have "))
+        for (status, leader, leads, decided), nodes in groups.items()
     ]
     if not clauses:
         return "At first no node is up."

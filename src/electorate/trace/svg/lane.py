@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from electorate.core import Decision, NodeId, Standing, Status, text_of
+from electorate.core import Choice, Decision, NodeId, Standing, Status, text_of
 from electorate.trace.diagram import Belief, Ending, Life
 from electorate.trace.diagram.life import node_of
 from electorate.trace.step import (
@@ -129,6 +129,9 @@ def _texts(node: NodeId, standing: Standing | None) -> list[str]:
         text = "election" if standing.leader is None else f"election, {follows}"
     elif standing.status is Status.REORGANIZATION:
         text = f"reorganization, {follows}"
+    decided = standing.decided if isinstance(standing, Choice) else None
+    if decided is not None:
+        return [f"{text}, decided {decided}", f"decided {decided}", f"={decided}"]
     short = [] if standing.leader is None else [str(standing.leader)]
     group = [] if standing.group is None else [f"{text}, group {text_of(standing.group)}"]
     token = [] if standing.token is None else [f"{text}, token {standing.token}"]

@@ -1,0 +1,114 @@
+"""Consensus by election: everybody decides on the last bit of the id of whoever is elected.
+
+Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election", slide "Why is
+Election so Hard?".
+Needs: an election that names the same node to everybody, and never another one before all have
+decided: nobody crashes, and every message comes in time. Run consensus/leader_crashes and, where
+nothing fails at all, consensus/late_answer.
+"""
+
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec.structs import replace
+
+from electorate.core import (
+    Assumption,
+    Choice,
+    Event,
+    NodeId,
+    Over,
+    OverRules,
+    Received,
+    Request,
+    Result,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Topic,
+    choice_of,
+    last_bit,
+)
+from electorate.core.member import Members
+from electorate.core.timing import Timing
+
+Inner = TypeVar("Inner", bound=State)
+Kept = TypeVar("Kept", bound=Stable)
+
+
+class ConsensusRules(OverRules):
+    """What may be varied. The defaults are the sound form."""
+
+    decision: Literal["logged", "forgotten"] = "logged"
+    """Whether a decision survives a crash."""
+
+
+class ConsensusStable(Stable, Generic[Kept]):
+    """What survives a crash."""
+
+    inner: Kept
+    decided: int | None = None
+
+
+class ConsensusState(State, Generic[Inner, Kept]):
+    """What a node has decided."""
+
+    stable: ConsensusStable[Kept]
+    inner: Inner
+
+
+class Consensus(Over[Any]):
+    """Any election, and a decision for ever. It says nothing of its own."""
+
+    state_type = ConsensusState
+    stable_type = ConsensusStable
+    rules_type = ConsensusRules
+    tells = frozenset({Topic.CHOICES})
+    promises = ("K2",)
+    promises_over = ("K1", "K3")
+    assumptions_over = (
+        Assumption.BOUNDED_DELAY,
+        Assumption.NO_CRASH,
+        Assumption.NO_LOSS,
+        Assumption.NO_PAUSE,
+        Assumption.NO_PARTITION,
+        Assumption.ACCURATE_DETECTOR,
+    )
+
+    rules: ConsensusRules
+
+    def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
+        super().__init__(members, timing, rules)
+        self.tells |= self.lift.inner.tells
+        self.begins_by = self.lift.requests if self.lift.inner.begins_by else ()
+
+    def boot(self, me: NodeId, stable: Any) -> Result[Any]:
+        inner, effects = self.lift.boot(me, stable)
+        keeps = stable is not None and self.rules.decision == "logged"
+        kept = ConsensusStable(inner.stable, stable.decided if keeps else None)
+        return self._decide(ConsensusState(me, kept, inner)), effects
+
+    def step(self, s: Any, event: Event) -> Result[Any]:
+        match event:
+            case Received(j, _) if j not in self.members.ids:
+                return s, []
+        after, effects = self.lift.step(s, event)
+        return self._decide(after), effects
+
+    def view(self, s: Any) -> Choice:
+        return choice_of(self.lift.view(s), s.me, s.stable.decided)
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        return self.lift.may_ask(view)
+
+    def must_ask(self, view: Standing) -> tuple[Request, ...]:
+        return self.lift.must_ask(view)
+
+    def _decide(self, s: Any) -> Any:
+        """The first leader that I follow at work decides, whoever comes after it."""
+        below = self.lift.view(s)
+        if s.stable.decided is not None or below.leader is None:
+            return s
+        if below.status is not Status.NORMAL:
+            return s
+        return replace(s, stable=replace(s.stable, decided=last_bit(below.leader)))
