@@ -2,12 +2,12 @@
 
 Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election", slide "Why is
 Election so Hard?".
-Needs: an election that names the same node to everybody, and never another one before all have
-decided: nobody crashes, and every message comes in time. Run consensus/leader_crashes and, where
-nothing fails at all, consensus/late_answer.
+Needs: an election that names one node to everybody, and no other before all have decided. So nobody
+may crash: run consensus/leader_crashes; and every message must come in time, or else it splits though
+nothing fails: run consensus/late_answer.
 """
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,7 +17,6 @@ from electorate.core import (
     Event,
     NodeId,
     Over,
-    OverRules,
     Received,
     Request,
     Result,
@@ -34,13 +33,6 @@ from electorate.core.timing import Timing
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
-
-
-class ConsensusRules(OverRules):
-    """What may be varied. The defaults are the sound form."""
-
-    decision: Literal["logged", "forgotten"] = "logged"
-    """Whether a decision survives a crash."""
 
 
 class ConsensusStable(Stable, Generic[Kept]):
@@ -62,20 +54,18 @@ class Consensus(Over[Any]):
 
     state_type = ConsensusState
     stable_type = ConsensusStable
-    rules_type = ConsensusRules
     tells = frozenset({Topic.CHOICES})
     promises = ("K2",)
     promises_over = ("K1", "K3")
     assumptions_over = (
         Assumption.BOUNDED_DELAY,
+        Assumption.CLOSED_BOUNDS,
         Assumption.NO_CRASH,
         Assumption.NO_LOSS,
         Assumption.NO_PAUSE,
         Assumption.NO_PARTITION,
         Assumption.ACCURATE_DETECTOR,
     )
-
-    rules: ConsensusRules
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
@@ -84,8 +74,7 @@ class Consensus(Over[Any]):
 
     def boot(self, me: NodeId, stable: Any) -> Result[Any]:
         inner, effects = self.lift.boot(me, stable)
-        keeps = stable is not None and self.rules.decision == "logged"
-        kept = ConsensusStable(inner.stable, stable.decided if keeps else None)
+        kept = ConsensusStable(inner.stable, None if stable is None else stable.decided)
         return self._decide(ConsensusState(me, kept, inner)), effects
 
     def step(self, s: Any, event: Event) -> Result[Any]:

@@ -1,7 +1,7 @@
 """Paxos: the first value that a majority has kept is decided, whoever leads.
 
-Source: L. Lamport, "The Part-Time Parliament", 1998, section 2 (the synod), and "Paxos Made Simple",
-2001, section 2: one decision. That an election says who conducts ballots is from section 2.4 of the
+Source: L. Lamport, "The Part-Time Parliament", 1998, section 2, and "Paxos Made Simple", 2001,
+section 2: one decision. That an election says who conducts ballots is from section 2.4 of the
 latter.
 Needs: a disk that keeps its word: run paxos/forgets_a_promise. For a decision at all, an election
 that comes to name one node to a majority, and messages that arrive within T: run paxos/duel.
@@ -171,7 +171,8 @@ class Paxos(Over[Any]):
     timers = (Timer(Wait.RETRY, periodic=True),)
     tells = frozenset({Topic.CHOICES})
     promises = ("K1", "K2", "K4")
-    assumptions = (Assumption.BOUNDED_DELAY,)  # For K4; whatever is decided is so without.
+    # For K4; whatever is decided is so without.
+    assumptions_over = (Assumption.BOUNDED_DELAY, Assumption.CLOSED_BOUNDS)
 
     rules: PaxosRules
 
