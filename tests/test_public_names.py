@@ -7,7 +7,7 @@ import electorate.core
 from electorate import claims, trace
 
 CORE = """
-Anyone Applied Asked Assumption Begin CancelTimer Decision Effect Event Foremost Lift Machine
+Anyone Applied Asked Assumption Begin CancelTimer Choice Decision Effect Event Foremost Lift Machine
 Members Message Name NodeId Ordinal Over OverRules P ProtocolError Received Request Result Rules
 Send Serial SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing
 Topic Turn Turns Value Viewed Vote Wants text_of

@@ -16,6 +16,7 @@ ELECTIONS = {"A1", "A2", "A3", "S1", "S2", "S3", "L1", "A4", "A4p"}
 TRANSACTIONS = {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
 TERMS = {"M1", "M2", "M3", "M4", "M5", "M6", "M7"}
 VIEWS = {"P1", "P2"}
+CHOICES = {"K1", "K2", "K3", "K4"}
 
 
 def machine(name: str) -> Machine[Any]:
@@ -38,6 +39,9 @@ def fitting(name: str) -> set[str]:
         ("two-phase", ELECTIONS | VIEWS | TRANSACTIONS),
         ("three-phase-over-invitation", ELECTIONS | {"S4"} | TRANSACTIONS),
         ("two-phase-over-mandate", ELECTIONS | VIEWS | TRANSACTIONS | TERMS),
+        ("paxos", ELECTIONS | VIEWS | CHOICES),
+        ("consensus-over-invitation", ELECTIONS | {"S4"} | CHOICES),
+        ("consensus-over-mandate", ELECTIONS | VIEWS | TERMS | CHOICES),
         ("examples/chang_roberts.py:ChangRoberts", ELECTIONS | VIEWS),
         ("examples/shared_work/protocol.py:SharedWork", ELECTIONS | {"S4"}),
     ],

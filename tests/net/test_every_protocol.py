@@ -19,7 +19,7 @@ NODES = 5
 TIMING = ["--T", "100", "--beat", "50", "--timeout", "400"]
 PATIENCE_S = 40.0
 
-ASKED = {"mandate": "mandate-over-bully"}
+ASKED = {name: f"{name}-over-bully" for name in ("mandate", "consensus", "paxos")}
 """Protocols in which nobody leads unless it is asked to, and over which they do."""
 ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not entry.machine.begins_by}
 SOUND = [ASKED.get(name, name) for name, entry in ELECTIONS.items() if entry.form == "sound"]

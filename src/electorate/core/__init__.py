@@ -1,7 +1,7 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
 from electorate.core.anyone import Anyone, Name
-from electorate.core.choice import Choice, choice_of, last_bit
+from electorate.core.choice import Choice
 from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
@@ -65,7 +65,5 @@ __all__ = [
     "Viewed",
     "Vote",
     "Wants",
-    "choice_of",
-    "last_bit",
     "text_of",
 ]

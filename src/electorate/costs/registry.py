@@ -12,9 +12,11 @@ from electorate.costs import (
     bully_rpc,
     bully_textbook,
     chang_roberts,
+    consensus,
     invitation,
     mandate,
     park,
+    paxos,
     ring_attribute,
     ring_list,
     three_phase,
@@ -26,10 +28,12 @@ from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
+from electorate.protocols.paxos import Paxos
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.protocols.three_phase import ThreePhase
@@ -42,10 +46,12 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     BullyRpc: bully_rpc.CASES,
     BullyTextbook: bully_textbook.CASES,
     ChangRoberts: chang_roberts.CASES,
+    Consensus: consensus.CASES,
     Invitation: invitation.CASES,
     Mandate: mandate.CASES,
     Park: park.CASES,
     ParkPrinted: park.PRINTED,
+    Paxos: paxos.CASES,
     RingAttribute: ring_attribute.CASES,
     RingList: ring_list.CASES,
     ThreePhase: three_phase.CASES,
@@ -53,7 +59,11 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     TwoPhase: two_phase.CASES,
 }
 
-OVER: Mapping[type[Over[Any]], tuple[Case, ...]] = {Mandate: mandate.OVER}
+OVER: Mapping[type[Over[Any]], tuple[Case, ...]] = {
+    Consensus: consensus.OVER,
+    Mandate: mandate.OVER,
+    Paxos: paxos.OVER,
+}
 """The cases of a protocol over another election than the one that its own are played over."""
 
 GENERIC = (

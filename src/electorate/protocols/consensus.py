@@ -3,8 +3,8 @@
 Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election", slide "Why is
 Election so Hard?".
 Needs: an election that names one node to everybody, and no other before all have decided. So nobody
-may crash: run consensus/leader_crashes; and every message must come in time, or else it splits though
-nothing fails: run consensus/late_answer.
+may crash: run consensus/leader_crashes. And every message must come in time, or else it splits
+though nothing fails: run consensus/late_answer.
 """
 
 from typing import Any, Generic, TypeVar
@@ -25,9 +25,8 @@ from electorate.core import (
     State,
     Status,
     Topic,
-    choice_of,
-    last_bit,
 )
+from electorate.core.choice import choice_of, last_bit
 from electorate.core.member import Members
 from electorate.core.timing import Timing
 

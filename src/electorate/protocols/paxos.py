@@ -39,9 +39,8 @@ from electorate.core import (
     Timer,
     Topic,
     Value,
-    choice_of,
-    last_bit,
 )
+from electorate.core.choice import choice_of, last_bit
 from electorate.core.member import Members
 from electorate.core.timing import Timing
 

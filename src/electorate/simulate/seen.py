@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from electorate.claims import Claim
-from electorate.claims.claim import LED
+from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
 from electorate.core import Machine, Topic
@@ -88,7 +88,7 @@ class Seen(NamedTuple):
         }
 
 
-def achievement_of(machine: Machine[Any]) -> Any:
+def achievement_of(machine: Machine[Any]) -> Premise:
     """What a protocol is for: that somebody leads, or that it is decided what to do."""
     if Topic.DECISIONS in machine.tells:
         return DECIDED._replace(text="not once did anybody decide a transaction")
