@@ -6,6 +6,7 @@ from electorate.claims import CLAIMS, Row
 from electorate.core import Members, Stable, Stage, Standing, Status
 from electorate.core.part import TransactionStable
 from tests.claims import test_commit as commit
+from tests.claims import test_consensus as consensus
 from tests.claims import test_mandate as mandate
 from tests.claims.test_commit import ABORTED, COMMITTED, UNCERTAIN, WORKING, at
 
@@ -53,6 +54,15 @@ MEET: dict[str, tuple[Row, Row]] = {
     "C7": (
         commit.row(at(COMMITTED, over=True), COMMITTED),
         commit.row(at(COMMITTED), at(COMMITTED)),
+    ),
+    **dict.fromkeys(
+        ("K1", "K2"),
+        (consensus.row(consensus.at(0), DOWN), consensus.row(consensus.at(), consensus.at())),
+    ),
+    "K3": (consensus.row(consensus.at(), DOWN), consensus.row(DOWN, DOWN)),
+    "K4": (
+        consensus.row(consensus.at(None, 1), consensus.at(None, 1), DOWN),
+        consensus.row(consensus.at(None, 1), DOWN, DOWN),
     ),
     **dict.fromkeys(("M1", "M3", "M4", "M6"), (mandate.row({2: 1}), mandate.row({}, {2: 1}))),
     "M2": (mandate.row({2: 1}), mandate.row({2: 1}, {2: 2})),

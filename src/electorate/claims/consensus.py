@@ -79,6 +79,7 @@ def _majorities(row: Row) -> Iterator[dict[NodeId, Choice]]:
 
 
 DECIDED = Premise("not once had anybody decided", lambda row: any(decisions(row)))
+UP = Premise("not once was anybody up", lambda row: any(choices(row)))
 MAJORITY = Premise(
     "no majority that reaches each other ever followed one of them",
     lambda row: any(_majorities(row)),
@@ -111,6 +112,7 @@ CLAIMS: dict[str, Claim] = {
             Kind.GOAL,
             "once nothing fails any more, every live node decides",
             everybody_decides,
+            premise=UP,
             about=CHOICES,
         ),
         Claim(
