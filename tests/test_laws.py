@@ -36,6 +36,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.protocols.bully import Bully
+from electorate.protocols.consensus import Consensus
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.registry import REGISTRY
 from examples.chang_roberts import ChangRoberts
@@ -49,6 +50,8 @@ KINDS: dict[str, tuple[type[Machine[Any]], str]] = {
     "examples/chang-roberts": (ChangRoberts, "sound"),
     "examples/peterson": (Peterson, "sound"),
     "examples/shared-work": (SharedWork, "sound"),
+    # It says nothing of its own: there would be no message to try.
+    "consensus": (Consensus.over(Bully), "sound"),
     "mandate-over-bully": (Mandate.over(Bully), "sound"),
     "over-bully": (OverBully, "sound"),
     "over-tenure": (OverTenure, "sound"),
