@@ -14,14 +14,17 @@ LATE = "--from boot --timing unbounded --firings 0 --rule inner.first=1 --claim 
 BACK = "--asks 1 --crashes 1 --recoveries 1"
 
 KILLED = [
-    ("forgets=promise", BACK, 11),
-    ("forgets=vote", BACK, 11),
     ("promises=ignored", "--asks 1", 9),
     ("value=own", "--asks 1", 9),
-    ("value=oldest", "--asks 2", 14),
     ("quorum=minority", "--asks 1", 1),
     ("numbers=shared", "--asks 1", 9),
 ]
+LONG = [
+    ("forgets=promise", BACK, 11),
+    ("forgets=vote", BACK, 11),
+    ("value=oldest", "--asks 2", 14),
+]
+"""These take seconds; golden scripts have their runs."""
 NO_REPAIRS = {
     "inner.first": "says whom everybody follows to begin with",
     "retry": "a length of time; who asks too early asks once more",
@@ -29,7 +32,10 @@ NO_REPAIRS = {
 }
 
 
-@pytest.mark.parametrize(("rule", "faults", "moves"), KILLED)
+@pytest.mark.parametrize(
+    ("rule", "faults", "moves"),
+    [*KILLED, *(pytest.param(*mutant, marks=pytest.mark.slow) for mutant in LONG)],
+)
 def test_a_broken_rule_splits_the_decision(rule: str, faults: str, moves: int) -> None:
     [violation] = asked(f"paxos {LATE} {faults} --rule {rule}").violations
     assert violation.length == moves
@@ -41,5 +47,5 @@ def test_the_rules_themselves_do_not() -> None:
 
 
 def test_every_rule_has_a_mutant() -> None:
-    broken = {rule.partition("=")[0] for rule, _, _ in KILLED}
+    broken = {rule.partition("=")[0] for rule, _, _ in [*KILLED, *LONG]}
     assert set(Paxos.form("sound").texts()) - broken == set(NO_REPAIRS)
