@@ -69,9 +69,9 @@ class Watched:
         return self.size >= self._beside(other)
 
     def __add__(self, other: object) -> "Watched":
-        if type(other) is not int:
-            self._tell("is added to something else than a count")
-        return Watched(self.family, self.size + other)  # type: ignore[operator]
+        if type(other) is int:
+            return Watched(self.family, self.size + other)
+        return Watched(self.family, self._tell("is added to something else than a count"))
 
     __radd__ = __add__
 
@@ -114,12 +114,12 @@ class Trial:
         machine: Machine[Any],
         turning: Callable[[TrustedTurns], Turning],
         *,
-        shows_nothing: bool = False,
+        may_show: bool = True,
     ) -> None:
-        """`shows_nothing`: whether a view must not show any number, whatever is done with it."""
+        """`may_show`: whether a view may show numbers: it is known what is done with them."""
         self._machine = machine
         self._turning = turning(TurnsAfresh(machine))
-        self._shows_nothing = shows_nothing
+        self._may_show = may_show
 
     def verify(
         self, local: Local, me: NodeId, event: Event | None, outcome: Outcome, *, comes_back: bool
@@ -164,7 +164,7 @@ class Trial:
         views = self._machine.view(state), self._machine.view(other)
         for one, watched in zip(*map(_parts, views), strict=True):
             if isinstance(watched, Watched):
-                if self._shows_nothing:
+                if not self._may_show:
                     raise NotAsDeclared("a view shows a number that a claim may hold against any")
                 if renumbering.changed(watched.family, one) != watched.size:
                     raise NotAsDeclared("with other numbers a view shows others")
@@ -179,7 +179,7 @@ def trial_of(machine: Machine[Any], model: Model, claims: Iterable[Claim]) -> Tr
     """The trial of a machine whose numbers may be seen by these claims."""
     # What a claim of somebody's own does with the numbers in a view is not known.
     own = any(not claim.compares and CLAIMS.get(claim.name) is not claim for claim in claims)
-    return Trial(machine, lambda trusted: Turning(trusted, model), shows_nothing=own)
+    return Trial(machine, lambda trusted: Turning(trusted, model), may_show=not own)
 
 
 class Renumbering(NamedTuple):

@@ -21,12 +21,12 @@ class Fates:
         """The faults that were asked for and never happened, and why not."""
         silence = seen.silence(bench.machine, deliveries) if kept else None
         unsettled = seen.unsettled(bench.scenario, bench.setting.timing.T)
-        open_ = self.unmet | {name: text for name, text in unsettled.items() if name not in broken}
-        self.reason = silence or "; ".join(f"{n}: {text}" for n, text in open_.items()) or None
+        doubts = self.unmet | {name: text for name, text in unsettled.items() if name not in broken}
+        self.reason = silence or "; ".join(f"{n}: {text}" for n, text in doubts.items()) or None
         """Why something is unknown."""
         self.claims = dict.fromkeys((claim.name for claim in bench.judge.claims), VIOLATED)
         for claim in kept:
-            is_unknown = silence is not None or claim.name in open_
+            is_unknown = silence is not None or claim.name in doubts
             self.claims[claim.name] = UNKNOWN if is_unknown else HOLDS
 
     @property
