@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from electorate.core import NodeId, Send, Status
+from electorate.core import NodeId, Send, Standing, Status
 from electorate.costs.case import MEASURES
 from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
@@ -60,6 +60,7 @@ class Play:
 
     def __init__(self, cluster: Cluster, boots: Iterable[Step], variant: Variant) -> None:
         self.cluster = cluster
+        cluster.keeps_past = False  # Only the claims of a script look back.
         self._boots = list(boots)
         self._variant = variant
         self._begun = cluster.now
@@ -74,7 +75,7 @@ class Play:
     def strays(self, leader: str) -> Iterator[str]:
         """The live nodes that do not follow this one, and what they do."""
         wanted = whole(leader, self._variant.numbers)
-        for node, standing in self.cluster.row().live():
+        for node, standing in self._live():
             if standing.status is not Status.NORMAL or standing.leader != wanted:
                 followed = "nobody" if standing.leader is None else standing.leader
                 yield f"{node} is {standing.status} and follows {followed}, not {wanted}"
@@ -117,8 +118,11 @@ class Play:
             return word
         return " ".join(map(str, span_of(word, numbers)))
 
+    def _live(self) -> Iterator[tuple[NodeId, Standing]]:
+        return self.cluster.row(frozenset()).live()
+
     def _leader(self) -> NodeId:
-        leaders = {standing.leader for _, standing in self.cluster.row().live()}
+        leaders = {standing.leader for _, standing in self._live()}
         if len(leaders) != 1 or None in leaders:
             raise IllegalStep("the nodes do not all follow the same one")
         [leader] = leaders
@@ -136,7 +140,7 @@ class Play:
         settle(self.cluster)
 
     def _agreed(self) -> bool:
-        live = dict(self.cluster.row().live())
+        live = dict(self._live())
         leaders = {standing.leader for standing in live.values()}
         normal = all(standing.status is Status.NORMAL for standing in live.values())
         return normal and len(leaders) == 1 and leaders <= live.keys()

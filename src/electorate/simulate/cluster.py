@@ -52,6 +52,8 @@ class Cluster(Reactions):
         self.steps: list[Step] = []
         self.past: list[Row] = []
         """What could be seen so far, while the run is being recorded."""
+        self.keeps_past = True
+        """Whether that is kept at all: with many messages on their way it takes its time."""
         self.watch: Callable[[Cluster], None] | None = None
         """Called after every step that is recorded."""
 
@@ -302,9 +304,8 @@ class Cluster(Reactions):
     def _record(self, happening: Happening, turns: tuple[TurnRecord, ...] = ()) -> None:
         if self.recording:
             self.steps.append(Step(self.now, happening, turns))
-            row = self.row()
-            if not self.past or row != self.past[-1]:
-                self.past.append(row)
+            if self.keeps_past:
+                self._remember(self.row())
             for envelope in self.severed:
                 sender, to = envelope.sender, envelope.to
                 what = Lost(sender, to, envelope.message, f"{sender}->{to} is cut")
@@ -312,3 +313,7 @@ class Cluster(Reactions):
             if self.watch:
                 self.watch(self)
         self.severed.clear()
+
+    def _remember(self, row: Row) -> None:
+        if not self.past or row != self.past[-1]:
+            self.past.append(row)
