@@ -96,6 +96,11 @@ def outcome(machine: Machine[Any], model: Model, claims: list[Claim], engine: st
         return str(error)
 
 
+def is_given_up(found: object) -> bool:
+    """Whether a search saw too many states to come to an end."""
+    return isinstance(found, dict) and "more than" in str(found["reason"])
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_both_engines_agree_on_drawn_machines(part: int) -> None:
     finished = 0
@@ -106,10 +111,14 @@ def test_both_engines_agree_on_drawn_machines(part: int) -> None:
         nonlocal finished
         machine, model = drawn(PARTS * number + part)
         for claims in ([ALWAYS], [GOAL], [ALONE, SPARED], [ACTIVE]):
+            # Where a search is given up depends on the engine; the quick one is there sooner.
+            table = outcome(machine, model, claims, "numba")
+            if is_given_up(table):
+                continue
             plain = outcome(machine, model, claims, "python")
-            if isinstance(plain, dict) and "more than" in str(plain["reason"]):
-                continue  # Where a search is given up depends on the engine.
-            assert plain == outcome(machine, model, claims, "numba"), claims
+            if is_given_up(plain):
+                continue
+            assert plain == table, claims
             finished += 1
 
     agree()
