@@ -185,20 +185,21 @@ def test_both_engines_agree_where_a_search_begins_beyond_a_bound() -> None:
     assert found[0]["cuts"] == {"counter": 271}
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
-def test_the_number_of_workers_changes_nothing(workers: int) -> None:
+def test_the_number_of_workers_changes_nothing() -> None:
     setting = Setting("bully", (1, 2, 3))
     model = Model(setting, Budget(crashes=2, lies=1))
     machine = setting.machine(Bully, "printed")
-    limits = Limits(10**6, threads=workers)
-    search = TableSearch(machine, model, [CLAIMS["A1"], CLAIMS["A2"]], limits)
-    complete = search.run(lambda progress: None)
-    reference = check(machine, model, [CLAIMS["A1"], CLAIMS["A2"]])
-    counts = (search.states, search.transitions, search.depth)
-    assert counts == (reference.states, reference.transitions, reference.depth)
-    assert complete
-    (finding,) = search.findings(lambda progress: None)
-    assert (finding.liveness, finding.tau) == (reference.liveness, reference.tau)
+    claims = [CLAIMS["A1"], CLAIMS["A2"]]
+    reference = check(machine, model, claims)
+    for workers in (1, 2, 3):
+        search = TableSearch(machine, model, claims, Limits(10**6, threads=workers))
+        complete = search.run(lambda progress: None)
+        counts = (search.states, search.transitions, search.depth)
+        assert counts == (reference.states, reference.transitions, reference.depth), workers
+        assert complete, workers
+        (finding,) = search.findings(lambda progress: None)
+        found = (finding.liveness, finding.tau)
+        assert found == (reference.liveness, reference.tau), workers
 
 
 def test_one_worker_finds_room_for_thousands_of_beginnings() -> None:
