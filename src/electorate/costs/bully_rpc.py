@@ -129,4 +129,25 @@ CASES = (
         start=Start.BOOT,
         tallies=CALLS,
     ),
+    # Those that are left are reorganised. By the usual rule there is no election.
+    Case(
+        "a follower dies, and the check calls an election",
+        "settle; crash N; phase 1 check T; tick T; count; fire 1 check; settle",
+        {
+            "AreYouNormal": "N-1",
+            "Report": "N-2",
+            "Halt": "N-1",
+            "Halted": "N-2",
+            **completed("N-2", "NewLeader", "Ready"),
+            "completed": "4(N-2)",
+            "timed out": "2",
+            "messages": "8(N-2)+2",
+            "time": "4T+6(N-2)T",
+        },
+        leader="1",
+        forms=("sound",),
+        rules=(*PATIENT, "missed=follower"),
+        start=Start.BOOT,
+        tallies=CALLS,
+    ),
 )

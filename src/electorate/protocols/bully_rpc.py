@@ -144,6 +144,9 @@ class BullyRpcRules(Rules):
     where it thinks itself that it is."""
     normal: Literal["mine", "any"] = "mine"
     """Whom a leader takes to be at work: those that follow it, or those that follow anybody."""
+    missed: Literal["nobody", "follower", "anyone"] = "nobody"
+    """Whose silence at a check makes a leader call an election, to share out the work anew among
+    those that are left."""
     call: Span = 2 * T + 2 * P
     check: Span = 2 * T
     """How long a leader rests between two checks; no time at all means that it never checks."""
@@ -163,7 +166,7 @@ class BullyRpcState(State):
     queue: tuple[NodeId, ...] = ()
     """To be called next, one by one."""
     up: frozenset[NodeId] = frozenset()
-    """Those that I have halted."""
+    """Those that I have halted; in office too where `missed` is `follower`."""
 
 
 class BullyRpc(Machine[BullyRpcState]):
@@ -226,6 +229,8 @@ class BullyRpc(Machine[BullyRpcState]):
                 ended = state.doing is Doing.NOTHING
                 return state, [CancelTimer(Wait.CALL), *effects] if ended else effects
             case TimedOut(Wait.CALL) if s.doing in (Doing.ANNOUNCING, Doing.HANDING):
+                return self._elect(s)
+            case TimedOut(Wait.CALL) if s.doing is Doing.CHECKING and self._is_short_of(s):
                 return self._elect(s)
             case TimedOut(Wait.CALL) if s.doing is not Doing.NOTHING:
                 return self._go_on(replace(s, waiting=frozenset()))
@@ -318,7 +323,8 @@ class BullyRpc(Machine[BullyRpcState]):
 
     def _rest(self, s: BullyRpcState) -> Result[BullyRpcState]:
         """Call nobody, and wait for what comes."""
-        resting = replace(s, doing=Doing.NOTHING, waiting=frozenset(), queue=(), up=frozenset())
+        up = s.up if _leads(s) and self.rules.missed == "follower" else frozenset[NodeId]()
+        resting = replace(s, doing=Doing.NOTHING, waiting=frozenset(), queue=(), up=up)
         never = _leads(s) and not self.rules.check.of(self.timing)
         return resting, [] if never else [self._set(_armed(resting))]
 
@@ -353,6 +359,11 @@ class BullyRpc(Machine[BullyRpcState]):
     def _begins(self, s: BullyRpcState, j: NodeId) -> bool:
         awaited = s.status is Status.REORGANIZATION and s.leader == j
         return awaited or self.rules.begin == "anyone"
+
+    def _is_short_of(self, s: BullyRpcState) -> bool:
+        """Whether a node that has not answered my check makes me call an election."""
+        missed = {"nobody": frozenset[NodeId](), "follower": s.up, "anyone": s.waiting}
+        return bool(s.waiting & missed[self.rules.missed])
 
     def _ranked(self, nodes: Iterable[NodeId]) -> tuple[NodeId, ...]:
         """The strongest first."""
