@@ -84,6 +84,15 @@ BREAKS = [
         text="1 forms a group (1, 1), which there was before",
     ),
     Break(
+        "L0",
+        ("chang-roberts-code", {}),
+        ("chang-roberts", {}),
+        {"crashes": 1},
+        moves=5,
+        liveness=STUCK,
+        text="1 is in election and has no leader",
+    ),
+    Break(
         "L1",
         ("ring-attribute-as-printed", {}),
         ("ring-attribute", {}),
@@ -96,7 +105,7 @@ BREAKS = [
 
 
 def test_every_claim_of_the_kind_is_broken_by_something() -> None:
-    assert {each.claim for each in BREAKS} == {"A4", "A4p", "S3", "S4", "L1"} <= set(CLAIMS)
+    assert {each.claim for each in BREAKS} == {"A4", "A4p", "S3", "S4", "L0", "L1"} <= set(CLAIMS)
 
 
 @pytest.mark.parametrize("each", BREAKS, ids=str)

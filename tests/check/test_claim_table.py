@@ -13,7 +13,7 @@ from electorate.claims import CLAIMS, Kind
 from tests.check.network import judged
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
-ELECTION = ("A1", "A2", "S1", "S2", "S3", "L1")
+ELECTION = ("A1", "A2", "S1", "S2", "S3", "L0", "L1")
 GROUPS = ("A3", "A4", "A4p", "S4")
 VIEWS = ("P1", "P2")
 ABOUT = {

@@ -7,7 +7,7 @@ from electorate.core import Members, Standing, Status, Strongest
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
-GOALS = ["A2", "S3", "L1", "A4", "A4p", "P2", "C4", "C5", "K3", "K4", "M5", "M6", "M7"]
+GOALS = ["A2", "S3", "L0", "L1", "A4", "A4p", "P2", "C4", "C5", "K3", "K4", "M5", "M6", "M7"]
 
 
 def follows(leader: int | None) -> Standing:
@@ -176,6 +176,12 @@ def test_s3_fails_where_all_follow_a_node_that_is_not_the_strongest() -> None:
         (1,), "1 is normal and follows 2, but the strongest live node is 1"
     )
     assert judge("S3", row(DOWN, follows(2), follows(2))) is None
+
+
+def test_l0_wants_a_leader_of_everybody_that_is_up_and_no_more() -> None:
+    assert judge("L0", row(follows(1), follows(2), DOWN)) is None
+    assert judge("L0", row(DOWN, follows(1), Standing(Status.ELECTION, 2))) is None
+    assert judge("L0", row(follows(1), ELECTION)) == Witness((2,), "2 is in election and has no leader")
 
 
 def test_s3_counts_attributes() -> None:

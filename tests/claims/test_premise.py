@@ -33,6 +33,7 @@ MEET: dict[str, tuple[Row, Row]] = {
     "S1": (UNLED, row(ELECTION, follows(None))),
     "S2": (LED, UNLED),
     "S3": (LED, UNLED),
+    "L0": (UNLED, row(ELECTION, follows(None))),
     "L1": (row(follows(1), ELECTION), row(follows(1), follows(1), DOWN)),
     "A4": (LED, UNLED),
     "A4p": (LED, UNLED),

@@ -1,9 +1,9 @@
 """The claims about elections, under the names that the literature gives them.
 
-A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 is the
-safety requirement on Albano's slides, S2 that of Park's paper. S3 and L1 are what Gupta's slides
-call the safety and the liveness of an election on a ring: everyone knows the process with the
-highest attribute, and election terminates.
+A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 and L0 are
+the safety and the liveness that Albano's slides require, S2 is the safety of Park's paper. S3 and
+L1 are what Gupta's slides call the safety and the liveness of an election on a ring: everyone knows
+the process with the highest attribute, and election terminates.
 """
 
 from itertools import combinations
@@ -69,6 +69,14 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
     if len(leaders) < 2:
         return None
     return Witness(leaders, " and ".join(map(str, leaders)) + " each consider themselves leader")
+
+
+def live_nodes_have_a_leader(row: Row) -> Witness | None:
+    """L0: every live node believes in some leader: not all in the same one, nor in one that is up."""
+    for node, standing in row.live():
+        if standing.leader is None:
+            return Witness((node,), f"{node} is in {standing.status} and has no leader")
+    return None
 
 
 def _enters(standing: Standing) -> bool:
@@ -167,6 +175,13 @@ CLAIMS: dict[str, Claim] = {
             "once nothing fails any more, every live node ends normal and follows the strongest",
             live_nodes_follow_the_strongest,
             premise=LED,
+        ),
+        Claim(
+            "L0",
+            Kind.GOAL,
+            "once nothing fails any more, every live node has a leader, whoever that is",
+            live_nodes_have_a_leader,
+            premise=FOLLOWED,
         ),
         Claim(
             "L1",

@@ -81,6 +81,8 @@ class ChangRobertsRules(Rules):
     """What a leader or winner does when it sees a stronger node."""
     patience: Span = T + P
     """How long a vote may take, times the number of members; 0 means as long as it likes."""
+    office: Literal["vote", "word"] = "vote"
+    """When the winner takes office: when its vote has come home, or its word as well."""
 
 
 class ChangRobertsStable(Stable):
@@ -116,7 +118,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
             "replace", "next", "anyone", "anyone", "alike", "pass", "ignore", 0 * T
         ),
         "code": ChangRobertsRules(
-            "swallow", "next", "anyone", "anyone", "alike", "pass", "ignore", 0 * T
+            "swallow", "next", "anyone", "anyone", "alike", "pass", "ignore", 0 * T, "word"
         ),
     }
     promises = ("A1", "A2", "S2")
@@ -158,6 +160,8 @@ class ChangRoberts(Machine[ChangRobertsState]):
 
             case Received(_, Elected(i) as word) if i != s.me and self._accepts(s, word):
                 return self._follow(s, word)
+            case Received(_, Elected() as word) if self._is_home(s, word):
+                return self._rest(s, s.me)
 
             case TimedOut(timer) if timer == PATIENCE and s.passed is not None:
                 return self._start(s)
@@ -193,13 +197,20 @@ class ChangRoberts(Machine[ChangRobertsState]):
         stronger = s.alive.intersection(self.members.stronger_than(s.me))
         if stronger and self.rules.appearing == "challenge":
             return s, []  # The vote went past a stronger node: try again when patience ends.
-        return self._follow(s, Elected(s.me, s.stable.ballot))
+        word = Elected(s.me, s.stable.ballot)
+        if self.rules.office == "word":
+            return s, [*self._patience(), *self._to_next(s, word, s.me)]
+        return self._follow(s, word)
 
     def _follow(self, s: ChangRobertsState, word: Elected) -> Result[ChangRobertsState]:
         """Take the winner for the leader, and tell the next node."""
-        following = replace(s, passed=None, leader=word.winner)
-        ended: list[Effect] = [CancelTimer(PATIENCE)] if self._patience() else []
+        following, ended = self._rest(s, word.winner)
         return following, [*ended, *self._to_next(s, word, word.winner)]
+
+    def _rest(self, s: ChangRobertsState, leader: NodeId) -> Result[ChangRobertsState]:
+        """The election is over for me."""
+        ended: list[Effect] = [CancelTimer(PATIENCE)] if self._patience() else []
+        return replace(s, passed=None, leader=leader), ended
 
     def _look(self, s: ChangRobertsState, new: frozenset[NodeId]) -> Result[ChangRobertsState]:
         """Compare the leader, or whoever may become it, with who is in view now."""
@@ -225,6 +236,11 @@ class ChangRoberts(Machine[ChangRobertsState]):
         # Unlike the paper, a victory counts only if its vote was the last that I passed on: who
         # has voted anew since then, or was not there, waits for the next one.
         return self.rules.accept == "anyone" or s.passed == Election(word.winner, word.ballot)
+
+    def _is_home(self, s: ChangRobertsState, word: Elected) -> bool:
+        """Whether this is my own word, for which I have waited."""
+        mine = word.winner == s.me and s.passed == Election(s.me, word.ballot)
+        return mine and self.rules.office == "word"
 
     def _to_next(self, s: ChangRobertsState, message: Message, about: NodeId) -> list[Effect]:
         to = self.members.after(s.me, s.alive if self.rules.successor == "alive" else None)
