@@ -181,7 +181,9 @@ def test_s3_fails_where_all_follow_a_node_that_is_not_the_strongest() -> None:
 def test_l0_wants_a_leader_of_everybody_that_is_up_and_no_more() -> None:
     assert judge("L0", row(follows(1), follows(2), DOWN)) is None
     assert judge("L0", row(DOWN, follows(1), Standing(Status.ELECTION, 2))) is None
-    assert judge("L0", row(follows(1), ELECTION)) == Witness((2,), "2 is in election and has no leader")
+    assert judge("L0", row(follows(1), ELECTION)) == Witness(
+        (2,), "2 is in election and has no leader"
+    )
 
 
 def test_s3_counts_attributes() -> None:

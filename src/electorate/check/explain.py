@@ -155,7 +155,7 @@ def _happening(world: World, row: Row, move: Move) -> Happening:
         case "crash":
             return Crashed(node)
         case "recover":
-            return Recovered(node)
+            return Recovered(node, first=row[move.where] == world.gone)
         case "pause":
             return Paused(node)
         case "resume":

@@ -24,6 +24,7 @@ from electorate.trace import (
     Pressed,
     Recovered,
     Saw,
+    Start,
     Step,
     Trace,
 )
@@ -174,11 +175,13 @@ class _Counts:
         self._notices_restarts = model.notices_restarts
         ids = model.setting.ids
         linked = model.setting.linked
-        self._down: set[NodeId] = set()
+        self._down = set(ids) if model.setting.start is Start.DOWN else set[NodeId]()
         self._cut: set[tuple[NodeId, NodeId]] = set()
         self._opinions = {(a, b): Opinion(linked(a, b)) for a in ids for b in ids}
         self._linked = {pair: opinion.trusted for pair, opinion in self._opinions.items()}
-        self._there = dict(self._linked)
+        self._there = {
+            pair: linked and pair[1] not in self._down for pair, linked in self._linked.items()
+        }
 
     def take(self, step: Step) -> None:
         match step.happening:

@@ -1,4 +1,7 @@
-"""Where runs begin: all booted at once, or where runs without a fault end (check/normal.py)."""
+"""Where runs begin: nobody has started, all boot at once, or runs without a fault have ended.
+
+What these ends are is found in check/normal.py.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -45,6 +48,8 @@ def beginnings(world: World, goal: Goal) -> list[Beginning]:
     """The start set."""
     if world.model.setting.start is Start.BOOT:
         return [Beginning(_booted(world))]
+    if world.model.setting.start is Start.DOWN:
+        return [Beginning(_down(world))]
     twin = _fault_free_twin(world)
     first = _booted(twin)
     calm = calm_run(twin, first)
@@ -124,6 +129,15 @@ class _Starts:
 
     def _path(self, path: Path) -> Path:
         return tuple((self.translated(row), move) for row, move in path)
+
+
+def _down(world: World) -> Row:
+    """Nobody has been started yet: each first start is a recovery that a run may spend."""
+    row = (world.gone,) * world.n + (world.empty,) * len(world.channel_columns)
+    if world.machine.uses_views:
+        row += (world.watching.blind,) * world.n
+    row += (0,) * (bool(world.model.budget.cuts) + world.remembers)
+    return world.at_first((*row, world.budgets.code(world.model.first_budget())))
 
 
 def _booted(world: World) -> Row:

@@ -72,7 +72,7 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
 
 
 def live_nodes_have_a_leader(row: Row) -> Witness | None:
-    """L0: every live node believes in some leader: not all in the same one, nor in one that is up."""
+    """L0: every live node believes in some leader, be it another one each, or one that is down."""
     for node, standing in row.live():
         if standing.leader is None:
             return Witness((node,), f"{node} is in {standing.status} and has no leader")

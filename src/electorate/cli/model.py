@@ -38,8 +38,13 @@ def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
     model.add_argument("--order", choices=list(Order), default=Order.FIFO)
     model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
-    starts = [Start.NORMAL, Start.BOOT, Start.ANY]
-    model.add_argument("--from", dest="start", choices=starts, default=Start.NORMAL)
+    model.add_argument(
+        "--from",
+        dest="start",
+        choices=list(Start),
+        default=Start.NORMAL,
+        help="down: nobody has started yet, and each first start is one of --recoveries",
+    )
 
 
 def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +215,8 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
     if budget.heals and not budget.cuts:
         raise UsageError("only links that are cut can heal: give --cuts too")
+    if options.start == Start.DOWN and not budget.recoveries:
+        raise UsageError("nobody would ever start: give --recoveries, one for each that may")
     setting = _setting(options, protocol)
     strangers = sorted(set(options.mortal or ()) - set(setting.ids))
     if strangers:

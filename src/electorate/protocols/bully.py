@@ -85,6 +85,9 @@ class BullyRules(Rules):
     """Which of two halters is remembered."""
     guard: Span = 2 * T
     """How long after its own recovery a node takes no announcement."""
+    newcomers: Literal["trust", "guard"] = "trust"
+    """Whether a node that is started for the first time takes announcements at once, which is right
+    if all are started together, or does as after a recovery."""
     appearing: Literal["challenge", "ignore"] = "challenge"
     """What a leader or candidate does when a stronger node comes into view."""
     doubt: Span = 2 * T
@@ -142,7 +145,8 @@ class Bully(Machine[BullyState]):
 
     def boot(self, me: NodeId, stable: Stable | None) -> Result[BullyState]:
         booted = BullyState(me, Stable(), Phase.NORMAL, alive=frozenset(self.members.ids))
-        if stable is None or not self._for(self.rules.guard):
+        trusts = stable is None and self.rules.newcomers == "trust"
+        if trusts or not self._for(self.rules.guard):
             return self._start(booted)
         state, effects = self._start(replace(booted, fresh=True))
         return state, [self._set(Wait.GUARD, self.rules.guard), *effects]
