@@ -4,6 +4,7 @@ I. Gupta, "Ring Leader Election": slides "Worst-Case Analysis", "Best Case?" and
 Initiators?".
 """
 
+from collections.abc import Callable
 from itertools import combinations
 
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from electorate.costs.play import Play, Tally
 from electorate.costs.variant import Variant
 from electorate.protocols.registry import REGISTRY
-from electorate.protocols.ring_attribute import Elect
+from electorate.protocols.ring_attribute import Elect, Elected
 from electorate.simulate import settle, started
-from electorate.trace import Setting, Start
+from electorate.trace import Delivered, Setting, Start
 
 GUPTA = (3, 32, 5, 80, 6, 12)
 N = len(GUPTA)
@@ -85,3 +86,27 @@ def test_with_two_initiators_at_once_so_many_of_the_15_pairs_elect(
 ) -> None:
     """The slide has one run complete, whoever initiates. `rank` takes N80's name for its id."""
     assert sum(elects(name, pair, *rules) for pair in combinations(GUPTA, 2)) == pairs
+
+
+@pytest.mark.parametrize("count", [2, 3, N])
+@pytest.mark.parametrize(("rule", "order"), [("id", GUPTA.index), ("rank", int)])
+def test_mended_only_the_run_of_the_highest_initiator_completes(
+    rule: str, order: Callable[[int], int], count: int
+) -> None:
+    """As the slide says of ids, if initiators are compared by id."""
+    setting = Setting(
+        "ring-attribute",
+        tuple(range(1, N + 1)),
+        (f"initiators={rule}",),
+        strongest="highest",
+        attributes=GUPTA,
+    )
+    for initiators in combinations(GUPTA, count):
+        cluster, _ = started(setting, setting.machine(*REGISTRY["ring-attribute"]))
+        for each in initiators:
+            cluster.ask(GUPTA.index(each) + 1, Elect())
+        settle(cluster)
+        said = (step.happening for step in cluster.steps)
+        words = (each.message for each in said if isinstance(each, Delivered))
+        runs = {word.run.initiator for word in words if isinstance(word, Elected)}
+        assert runs == {GUPTA.index(max(initiators, key=order)) + 1}
