@@ -87,8 +87,9 @@ def rehearsed(
 def _run(words: list[str]) -> tuple[int, str]:
     """Run one of our own commands here, or a Python file of the repository in its own process."""
     if words[0] == "python":
-        if not Path(words[1]).is_file():
-            raise UsageError(f"{words[1]} is in the repository of electorate; run this there")
+        place = words[2].replace(".", "/") if words[1] == "-m" else words[1]
+        if not Path(place).exists():
+            raise UsageError(f"{place} is in the repository of electorate; run this there")
         ran = subprocess.run(
             [sys.executable, *words[1:]],
             stdout=subprocess.PIPE,
