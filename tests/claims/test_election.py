@@ -7,7 +7,7 @@ from electorate.core import Members, Standing, Status, Strongest
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
-GOALS = ["A2", "S3", "L0", "L1", "A4", "A4p", "P2", "C4", "C5", "K3", "K4", "M5", "M6", "M7"]
+GOALS = ["A2", "S3", "L0", "L1", "L2", "A4", "A4p", "P2", "C4", "C5", "K3", "K4", "M5", "M6", "M7"]
 
 
 def follows(leader: int | None) -> Standing:
@@ -229,3 +229,10 @@ def test_a_row_tells_live_nodes_from_normal_ones() -> None:
     judged = row(DOWN, ELECTION, follows(2))
     assert [node for node, _ in judged.live()] == [2, 3]
     assert [node for node, _ in judged.normal()] == [3]
+
+
+def test_everybody_has_a_turn_who_has_waited() -> None:
+    assert after("L2", (0, 0), (1, 0), (1, 1)) == Witness((2,), "2 has never had its turn")
+    assert after("L2", (0, 0), (1, 0), (0, 2)) is None
+    assert after("L2", (0, 0), (1, 0), (0, 2), (1, 0)) is None  # Once is enough.
+    assert after("L2", (0, 0), (1, 0), (1, None)) is None  # Who is down wants nothing.

@@ -12,7 +12,7 @@ from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.trace import Setting
 from tests.verdicts.plan import rows
 
-ELECTIONS = {"A1", "A2", "A3", "S1", "S2", "S3", "L0", "L1", "A4", "A4p"}
+ELECTIONS = {"A1", "A2", "A3", "S1", "S2", "S3", "L0", "L1", "L2", "A4", "A4p"}
 TRANSACTIONS = {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
 TERMS = {"M1", "M2", "M3", "M4", "M5", "M6", "M7"}
 VIEWS = {"P1", "P2"}
@@ -55,7 +55,7 @@ def test_a_claim_that_does_not_fit_is_refused_with_those_that_do() -> None:
         claims_of(machine("bully"), ["A1", "S4"])
     assert str(refused.value) == (
         "S4 is about groups, of which it tells nothing; the claims that fit are: "
-        "A1, A2, A3, S1, S2, S3, L0, L1, A4, A4p, P1, P2"
+        "A1, A2, A3, S1, S2, S3, L0, L1, L2, A4, A4p, P1, P2"
     )
     with pytest.raises(UnknownClaim, match="P1 would misread its groups"):
         claims_of(machine("invitation"), ["P1"])

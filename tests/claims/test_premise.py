@@ -35,6 +35,7 @@ MEET: dict[str, tuple[Row, Row]] = {
     "S3": (LED, UNLED),
     "L0": (UNLED, row(ELECTION, follows(None))),
     "L1": (row(follows(1), ELECTION), row(follows(1), follows(1), DOWN)),
+    "L2": (row(follows(1), ELECTION), row(follows(1), follows(1), DOWN)),
     "A4": (LED, UNLED),
     "A4p": (LED, UNLED),
     "S4": (row(follows(1, (1, 7)), ELECTION), row(follows(1), follows(1, (1, 7)))),

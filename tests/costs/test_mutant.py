@@ -34,6 +34,7 @@ REPEATED = {
     "three-phase-as-printed": "Report",
     "three-phase-ballots": "Poll",
     "mandate": "Grant",
+    "token-mutex": "Wanted",
 }
 """A message of each protocol that is sent once too often."""
 

@@ -3,7 +3,8 @@
 A1, A2 and A3 are the assertions of Garcia-Molina (1982) as Souto's slides print them; S1 and L0 are
 the safety and the liveness that Albano's slides require, S2 is the safety of Park's paper. S3 and
 L1 are what Gupta's slides call the safety and the liveness of an election on a ring: everyone knows
-the process with the highest attribute, and election terminates.
+the process with the highest attribute, and election terminates. L2 is the fairness that Souto's
+slides ask of mutual exclusion and not of an election.
 """
 
 from itertools import combinations
@@ -116,6 +117,27 @@ def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
     return None
 
 
+class Wishes(NamedTuple):
+    """Who has waited in a run, and who of them has led since."""
+
+    waited: Nodes = frozenset()
+    led: Nodes = frozenset()
+
+    def then(self, row: Row) -> "Wishes":
+        """The same once this row has been seen, too. Who goes down wishes nothing any more."""
+        live = dict(row.live())
+        waiting = {node for node, view in live.items() if view.status is Status.ELECTION}
+        leading = {node for node, view in row.normal() if view.leader == node}
+        waited = (self.waited | waiting) & live.keys()
+        return Wishes(frozenset(waited), frozenset((self.led | leading) & waited))
+
+
+def everybody_has_a_turn(_: Row, wishes: Wishes) -> Witness | None:
+    """L2: whoever has entered an election leads at some time."""
+    waiting = tuple(sorted(wishes.waited - wishes.led))
+    return Witness(waiting[:1], f"{waiting[0]} has never had its turn") if waiting else None
+
+
 def _two_of_one_group(row: Row) -> bool:
     groups = [standing.group for _, standing in row.normal()]
     return len(set(groups)) < len(groups)
@@ -129,6 +151,10 @@ FOLLOWED = Premise(
 )
 ENTERED = Premise(
     "not once was anybody in an election", lambda row: any(_enters(view) for _, view in row.live())
+)
+WAITED = Premise(
+    "not once did anybody wait",
+    lambda row: any(view.status is Status.ELECTION for _, view in row.live()),
 )
 
 CLAIMS: dict[str, Claim] = {
@@ -191,6 +217,14 @@ CLAIMS: dict[str, Claim] = {
             every_start_is_answered,
             Fold(Starts(), Starts.then),
             premise=ENTERED,
+        ),
+        Claim(
+            "L2",
+            Kind.GOAL,
+            "once nothing fails any more, whoever has entered an election leads at some time",
+            everybody_has_a_turn,
+            Fold(Wishes(), Wishes.then),
+            premise=WAITED,
         ),
     )
 }

@@ -21,6 +21,7 @@ from electorate.costs import (
     ring_list,
     three_phase,
     three_phase_ballots,
+    token_mutex,
     two_phase,
 )
 from electorate.costs.case import Case
@@ -38,6 +39,7 @@ from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.protocols.three_phase import ThreePhase
 from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.token_mutex import TokenMutex
 from electorate.protocols.two_phase import TwoPhase
 from electorate.trace import Start
 
@@ -56,6 +58,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     RingList: ring_list.CASES,
     ThreePhase: three_phase.CASES,
     ThreePhaseBallots: three_phase_ballots.CASES,
+    TokenMutex: token_mutex.CASES,
     TwoPhase: two_phase.CASES,
 }
 

@@ -17,6 +17,7 @@ from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
 from electorate.protocols.three_phase import ThreePhase
 from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.token_mutex import TokenMutex
 from electorate.protocols.two_phase import TwoPhase
 
 
@@ -55,4 +56,5 @@ REGISTRY: dict[str, Entry] = {
     "mandate": Entry(Mandate),
     "consensus": Entry(Consensus),
     "paxos": Entry(Paxos),
+    "token-mutex": Entry(TokenMutex),
 }
