@@ -63,7 +63,7 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.join([*_without(words, by[:1]), *by])
 
 
-REPEATED = ("--rule", "--claim", "--attribute")
+REPEATED = ("--rule", "--attribute")
 """Options that may be given several times, for different names."""
 
 
