@@ -24,6 +24,19 @@ FOUND = {
     "--rule check=3T",
     "invitation_restart.svg": "check invitation --nodes 2 --crashes 1 --recoveries 1 --delay 1..1 "
     "--claim A4p --rule probe=alive --rule check=3T",
+    "found_bully_any_state.svg": "check bully-as-printed --nodes 2 --from any --crashes 1 "
+    "--recoveries 1 --claim A2",
+    "found_albano_deadline.svg": "check bully-textbook-as-printed --nodes 2 --from boot --claim S2",
+    "found_invitation_restart.svg": "check invitation-as-printed --nodes 2 --crashes 1 "
+    "--recoveries 1 --delay 1..1 --claim A4p",
+    "found_park_literal.svg": "check park-literal --from boot --claim P2",
+    "found_park_theorem_1.svg": "check park-as-printed --nodes 2 --lies 1 --claim P1",
+    "found_park_theorem_2.svg": "check park-as-printed --crashes 1 --claim P2",
+    "found_ring_two_initiators.svg": "check ring-attribute-to-the-letter --nodes 2 "
+    "--attribute 1=80 --from boot --claim A2",
+    "found_ring_second_election.svg": "check ring-attribute-as-printed --asks 1 --claim A2",
+    "found_ring_lists.svg": "check ring-list-as-printed --crashes 1 --asks 1 --claim A1",
+    "found_chang_roberts_crash.svg": "check chang-roberts-code --crashes 1 --claim A2",
 }
 """The pictures that are not of a golden script, and the commands that draw them."""
 ELSEWHERE = ["bully_growth.svg"]
