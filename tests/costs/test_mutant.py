@@ -35,8 +35,9 @@ REPEATED = {
     "three-phase-ballots": "Poll",
     "mandate": "Grant",
     "token-mutex": "Wanted",
+    "paxos": "Keep",
 }
-"""A message of each protocol that is sent once too often."""
+"""A message of each protocol that is sent once too often; consensus sends none of its own."""
 
 
 def wasteful(kind: type[Machine[Any]], message: str) -> type[Machine[Any]]:
@@ -61,7 +62,7 @@ def rows(kind: type[Machine[Any]], form: str, *rules: str) -> list[Row]:
     return list(Measure(Subject("mutant", kind, form, rules)).rows(cases_of(kind), (3,)))
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "consensus"])
 def test_one_message_too_many_shows_wherever_it_is_sent(name: str) -> None:
     kind, form = REGISTRY[name]
     message = REPEATED[name]
