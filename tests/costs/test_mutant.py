@@ -35,7 +35,7 @@ REPEATED = {
     "three-phase-ballots": "Poll",
     "mandate": "Grant",
     "token-mutex": "Wanted",
-    "paxos": "Keep",
+    "paxos": "Accepted",
 }
 """A message of each protocol that is sent once too often; consensus sends none of its own."""
 
