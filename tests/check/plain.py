@@ -345,7 +345,11 @@ class Plain:
             timers if Sight.TIMERS in wanted else (),
             tuple(node.state for node in nodes) if Sight.STATES in wanted else (),
             self.on_the_way(place) if Sight.MESSAGES in wanted else (),
+            tuple(self.task(node) for node in nodes) if Sight.TASKS in wanted else (),
         )
+
+    def task(self, node: Node) -> Hashable:
+        return None if node.state is None else self.machine.task(node.state)
 
     def on_the_way(self, place: Place) -> tuple[tuple[NodeId, NodeId, Message], ...]:
         """All messages by receiver and sender: in the order of sending, if channels keep that."""

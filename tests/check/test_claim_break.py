@@ -1,6 +1,7 @@
-"""What breaks A4, A4', S3, S4 and L1, and what keeps them in the same place; by both engines.
+"""What breaks A4, A4', S3, S4, L1, T1 to T3, and what keeps them in the same place.
 
-Each is broken by a rule or a form that differs from the sound one in what the claim is about.
+By both engines. Each is broken by a rule or a form that differs from the sound one in what the
+claim is about.
 """
 
 from typing import Any, NamedTuple
@@ -101,11 +102,45 @@ BREAKS = [
         liveness=STUCK,
         text="1 is in election, and nobody answers",
     ),
+    Break(
+        "T1",
+        ("bully-textbook", {"rules": ("office=at-once",)}),
+        ("bully-textbook", {}),
+        {"asks": 1, "delay_min": 1, **RETURN},
+        moves=14,
+        liveness=None,
+        text="1 has the task at 0, but its leader 2 at 1",
+    ),
+    Break(
+        "T2",
+        ("invitation", {"rules": ("resumes=own",)}),
+        ("invitation", {}),
+        {"nodes": 2, "asks": 1, "delay_min": 1},
+        moves=9,
+        liveness=None,
+        text="1 has the task at {1}, but 2 at {}, both in group (1, 3)",
+    ),
+    Break(
+        "T3",
+        ("invitation", {"rules": ("resumes=leader", "wraps=4")}),
+        ("invitation", {"rules": ("wraps=4",)}),
+        {"nodes": 2, "asks": 1, "delay_min": 1, **RETURN},
+        moves=22,
+        liveness=None,
+        text="2 goes back from the task at {1} to {}",
+    ),
 ]
 
 
 def test_every_claim_of_the_kind_is_broken_by_something() -> None:
-    assert {each.claim for each in BREAKS} == {"A4", "A4p", "S3", "S4", "L0", "L1"} <= set(CLAIMS)
+    assert (
+        {each.claim for each in BREAKS}
+        == {
+            *("A4", "A4p", "S3", "S4", "L0", "L1"),
+            *("T1", "T2", "T3"),
+        }
+        <= set(CLAIMS)
+    )
 
 
 @pytest.mark.parametrize("each", BREAKS, ids=str)

@@ -17,6 +17,7 @@ TRANSACTIONS = {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
 TERMS = {"M1", "M2", "M3", "M4", "M5", "M6", "M7"}
 VIEWS = {"P1", "P2"}
 CHOICES = {"K1", "K2", "K3", "K4"}
+TASKS = {"T1", "T2", "T3", "T4"}
 
 
 def machine(name: str) -> Machine[Any]:
@@ -33,11 +34,13 @@ def fitting(name: str) -> set[str]:
         ("bully", ELECTIONS | VIEWS),
         ("park", ELECTIONS | VIEWS),
         ("park-literal", ELECTIONS | VIEWS),
-        ("invitation", ELECTIONS | {"S4"}),
+        ("bully-rpc", ELECTIONS | VIEWS | TASKS),
+        ("bully-textbook", ELECTIONS | VIEWS | TASKS),
+        ("invitation", ELECTIONS | TASKS | {"S4"}),
         ("mandate", ELECTIONS | VIEWS | TERMS),
         ("mandate-over-invitation", ELECTIONS | VIEWS | TERMS),
         ("two-phase", ELECTIONS | VIEWS | TRANSACTIONS),
-        ("three-phase-over-invitation", ELECTIONS | {"S4"} | TRANSACTIONS),
+        ("three-phase-over-invitation", ELECTIONS | TASKS | {"S4"} | TRANSACTIONS),
         ("two-phase-over-mandate", ELECTIONS | VIEWS | TRANSACTIONS | TERMS),
         ("paxos", ELECTIONS | VIEWS | CHOICES),
         ("consensus-over-invitation", ELECTIONS | {"S4"} | CHOICES),

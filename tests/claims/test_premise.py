@@ -1,6 +1,7 @@
 """What must be seen for a claim to say anything: a row that shows it, and one that does not."""
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.claims import CLAIMS, Row
 from electorate.core import Members, Stable, Stage, Standing, Status
@@ -22,6 +23,10 @@ def row(*standings: Standing | None) -> Row:
     return Row(Members.of(range(1, len(standings) + 1)), standings)
 
 
+def tasks(seen: Row, *known: int) -> Row:
+    return replace(seen, tasks=known)
+
+
 LED, UNLED = row(follows(1), ELECTION), row(ELECTION, follows(1))
 MEET: dict[str, tuple[Row, Row]] = {
     "A1": (row(follows(1), follows(1)), row(follows(1), ELECTION, DOWN)),
@@ -41,6 +46,11 @@ MEET: dict[str, tuple[Row, Row]] = {
     "S4": (row(follows(1, (1, 7)), ELECTION), row(follows(1), follows(1, (1, 7)))),
     "P1": (row(follows(1, (1, 2)), follows(1, (1, 2))), row(follows(1, (1, 2)), follows(2, (2,)))),
     "P2": (LED, UNLED),
+    **dict.fromkeys(
+        ("T1", "T2"),
+        (tasks(row(follows(1), follows(1)), 1, 1), tasks(row(follows(1), follows(1)), 1, 0)),
+    ),
+    **dict.fromkeys(("T3", "T4"), (tasks(LED, 0, 1), tasks(LED, 0, 0))),
     "C1": (commit.row(COMMITTED, at(COMMITTED), at(UNCERTAIN)), commit.row(at(ABORTED), WORKING)),
     "C2": (commit.row(COMMITTED, at(UNCERTAIN)), commit.row(at(ABORTED), at(UNCERTAIN))),
     "C3": (commit.row(ABORTED, at(WORKING)), commit.row(at(UNCERTAIN), at(UNCERTAIN))),
@@ -76,7 +86,7 @@ MEET: dict[str, tuple[Row, Row]] = {
 def test_every_claim_has_a_premise_and_none_is_met_where_nobody_is_up() -> None:
     assert set(MEET) == set(CLAIMS)
     logs = (TransactionStable(Stable(), Stage.WORKING),) * 2
-    nobody = Row(Members.of((1, 2)), (None, None), stables=logs)
+    nobody = Row(Members.of((1, 2)), (None, None), stables=logs, tasks=(None, None))
     for claim in CLAIMS.values():
         assert claim.premise is not None
         assert not claim.premise(nobody)

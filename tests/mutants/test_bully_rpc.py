@@ -13,6 +13,7 @@ from tests.check.verdict import Breaks, Holds, Question, answered
 
 RPC = "bully-rpc"
 ONE_BACK = Budget(crashes=1, recoveries=1)
+WORK = Budget(crashes=1, recoveries=1, asks=1)
 TWO_BACK = Budget(crashes=2, recoveries=2)
 LOST = Budget(crashes=1, losses=1)
 STUCK = Liveness.STUCK
@@ -30,6 +31,9 @@ KILLED = [
     (Question(RPC, "A2", ONE_BACK, ("check=0",)), Breaks(18, STUCK)),
     (Question(RPC, "A2", LOST, ("normal=any",)), Breaks(34, STUCK)),
     (Question(RPC, "A2", Budget(losses=2), ("normal=any",), nodes=2), Breaks(22, STUCK)),
+    # A task that is not handed out, or taken up where the new leader thinks that it is.
+    (Question(RPC, "T1", WORK, ("ready=false",), delay_min=1), Breaks(22)),
+    (Question(RPC, "T3", WORK, ("resumes=own",)), Breaks(30)),
     # A call is there and back.
     (Question(RPC, "A1", rules=("call=2T-1",), start=Start.BOOT), Breaks(39)),
 ]
@@ -38,7 +42,7 @@ SURVIVE = {
     "accept=anyone": "the last call is guarded, and nobody is at work before it",
     "ready=false": "the announcement is guarded; but nobody gets the task",
     "start=elect": "who is halted hands over the task",
-    "resumes=own": "it is the task that gets lost: tests/check/test_task.py",
+    "resumes=own": "it is the task that gets lost: T3",
     "normal=any": "two leaders at once need a loss, or a partition",
     "halt=strongest": "with the strongest halted first, the weaker halter is out of the race",
     "silence=T": "who suspects too soon only asks in vain",

@@ -12,6 +12,7 @@ from tests.check.verdict import Breaks, Holds, Question, answered
 
 TEXTBOOK = "bully-textbook"
 ONE_BACK = Budget(crashes=1, recoveries=1)
+WORK = Budget(crashes=1, recoveries=1, asks=1)
 TWO_BACK = Budget(crashes=2, recoveries=2)
 TORN = Budget(crashes=2, recoveries=1)
 STUCK, PREVENTABLE = Liveness.STUCK, Liveness.PREVENTABLE
@@ -31,6 +32,10 @@ KILLED = [
     (Question(TEXTBOOK, "A1", TORN, DELAYED), Breaks(15)),
     (Question(TEXTBOOK, "A1", TWO_BACK, DELAYED, atomic=True), Breaks(20)),
     (Question(TEXTBOOK, "A1", ONE_BACK, (*DELAYED, "delay=T-1")), Breaks(6)),
+    # A task that is not handed out, or taken up where the new leader thinks that it is.
+    (Question(TEXTBOOK, "T1", WORK, AT_ONCE), Breaks(13)),
+    (Question(TEXTBOOK, "T1", WORK, ("office=delayed",)), Breaks(16)),
+    (Question(TEXTBOOK, "T3", WORK, ("resumes=own",)), Breaks(25)),
     # Two words.
     (Question(TEXTBOOK, "A1", ONE_BACK, ("accept=anyone",)), Breaks(23)),
     (Question(TEXTBOOK, "A1", ONE_BACK, ("eager=true",)), Breaks(17)),
@@ -66,7 +71,7 @@ KEPT = [
 SURVIVE = {
     "coordinator=strongest": "who waits for 2T has heard of any stronger coordinator by then",
     "start=elect": "who acknowledges hands over the task",
-    "resumes=own": "it is the task that gets lost: tests/check/test_task.py",
+    "resumes=own": "it is the task that gets lost: T3",
     "silenced=T": "who loses patience too soon only asks once more",
     "fetching=0": "the same as not fetching at all",
     "unrivalled=wait": "it costs time",

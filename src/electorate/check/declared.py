@@ -170,6 +170,8 @@ class Trial:
                     raise NotAsDeclared("with other numbers a view shows others")
             elif one != watched:
                 raise NotAsDeclared("with other numbers a view is another")
+        if self._machine.task(state) != self._machine.task(other):
+            raise NotAsDeclared("with other numbers the work is elsewhere")
         for asks in (self._machine.may_ask, self._machine.must_ask):
             if asks(views[0]) != asks(views[1]):
                 raise NotAsDeclared("with other numbers something else may be asked")

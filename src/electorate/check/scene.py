@@ -12,10 +12,10 @@ from electorate.check.model import Model
 from electorate.check.part import Channel, ChannelCard, LocalCard, Pool
 from electorate.claims import Claim, Row, Sight
 from electorate.claims.claim import Sent, on_their_way
-from electorate.core import Machine, Message, NodeId, Stable, Standing, State
+from electorate.core import Machine, Message, NodeId, Stable, Standing, State, Turns
 from electorate.trace import Order
 
-Seen = tuple[Standing | None, Stable | None, frozenset[str], State | None]
+Seen = tuple[Standing | None, Stable | None, frozenset[str], State | None, Hashable]
 Mail = tuple[tuple[NodeId, Message], ...]
 """The messages on one channel, each with its sender."""
 
@@ -26,6 +26,7 @@ class Codebook(Protocol):
     n: int
     ids: tuple[NodeId, ...]
     machine: Machine[Any]
+    turns: Turns
     model: Model
     links: list[tuple[int, int]]
     channels: Pool[Channel, ChannelCard]
@@ -48,6 +49,7 @@ class Scenes:
         self._timers = Sight.TIMERS in wanted
         self._states = Sight.STATES in wanted
         self._messages = Sight.MESSAGES in wanted
+        self._tasks = Sight.TASKS in wanted
         self._mail: Pool[Mail, Mail] = Pool(lambda value: value)
         self._mails: list[int] = []
         self._seen: Pool[Seen, Seen] = Pool(lambda value: value)
@@ -69,6 +71,7 @@ class Scenes:
                 stable if self._stables else None,
                 armed if self._timers else frozenset(),
                 state if self._states else None,
+                self._columns.turns.task(state) if self._tasks and state is not None else None,
             )
             self._sights.append(self._seen.code(seen))
         return self._sights[local]
@@ -87,7 +90,7 @@ class Scenes:
         n = self._columns.n
         cut, mails = key[n], key[n + 1 :]
         seen = (self._seen.cards[sight] for sight in key[:n])
-        standings, stables, timers, states = zip(*seen, strict=True)
+        standings, stables, timers, states, tasks = zip(*seen, strict=True)
         return Row(
             self._columns.machine.members,
             standings,
@@ -96,6 +99,7 @@ class Scenes:
             timers if self._timers else (),
             states if self._states else (),
             self._sent(mails),
+            tasks if self._tasks else (),
         )
 
     def mail(self, channel: int) -> int:

@@ -6,12 +6,14 @@ from electorate.claims.consensus import CLAIMS as CONSENSUS_CLAIMS
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
 from electorate.claims.group import CLAIMS as GROUP_CLAIMS
 from electorate.claims.mandate import CLAIMS as MANDATE_CLAIMS
+from electorate.claims.task import CLAIMS as TASK_CLAIMS
 from electorate.claims.view import CLAIMS as VIEW_CLAIMS
 
 CLAIMS: dict[str, Claim] = {
     **ELECTION_CLAIMS,
     **GROUP_CLAIMS,
     **VIEW_CLAIMS,
+    **TASK_CLAIMS,
     **COMMIT_CLAIMS,
     **CONSENSUS_CLAIMS,
     **MANDATE_CLAIMS,

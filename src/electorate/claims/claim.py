@@ -44,6 +44,8 @@ class Row(Value):
     Ordered by receiver, then by sender, then by when it was sent; where channels keep no order,
     those of one channel by what they say.
     """
+    tasks: tuple[Hashable, ...] = ()
+    """How far each node knows the work to be, None if it is down; only for claims that ask."""
 
     def only(self, sights: "frozenset[Sight]") -> "Row":
         """The row without what is not among these sights."""
@@ -82,6 +84,7 @@ class Sight(StrEnum):
     TIMERS = "timers"
     STATES = "states"
     MESSAGES = "messages"
+    TASKS = "tasks"
 
 
 class Witness(Value):

@@ -3,6 +3,7 @@
 Each check raises a Breach whose text says what is wrong; the driver's port adds where it was.
 """
 
+from collections.abc import Hashable
 from operator import attrgetter
 from typing import Any, get_origin
 
@@ -74,7 +75,7 @@ class Contract:
         for request in result:
             if type(request) not in self._machine.requests:
                 raise Breach(f"{name} returned {request!r}, which is not a declared request")
-            _verify_hash(request)
+            hashable(request)
         return result
 
     def _verify_declarations(self) -> None:
@@ -113,7 +114,7 @@ class Contract:
             raise Breach(f"state.stable is {state.stable!r}, which is not a {kind.__name__}")
         if state.me != me:
             raise Breach(f"returned a state of node {state.me!r} for node {me}")
-        _verify_hash(state)
+        hashable(state)
         self._verify_wire(state, self._codec.state)
         self._verify_growing(state)
         return state
@@ -134,7 +135,7 @@ class Contract:
             case Send(_, message) if type(message) not in self._machine.messages:
                 raise Breach(f"sends {message!r}, which is not a declared message")
             case Send(_, message):
-                _verify_hash(message)
+                hashable(message)
                 self._verify_wire(message, self._codec.message)
             case SetTimer(timer) | CancelTimer(timer) if not self._is_timer(timer):
                 raise Breach(f"uses the timer {timer!r}, which is not declared")
@@ -178,11 +179,14 @@ def _kinds(value: object) -> object:
             return type(value)
 
 
-def _verify_hash(value: object) -> None:
+def hashable(value: Any) -> Hashable:
+    """The value, if it can never change."""
     try:
         hash(value)
     except Exception as error:
         raise Breach(f"returned {value!r}, which can change: {error}") from error
+    found: Hashable = value
+    return found
 
 
 def _are_durations(*numbers: object) -> bool:

@@ -13,7 +13,7 @@ inner Standing names in `until`. A `Viewed` is for both.
         inner: Inner
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import cache, reduce
 from operator import or_
 from typing import Any, TypeVar
@@ -73,6 +73,10 @@ class Lift:
         """The outer state with this inner state in it, and what that one keeps."""
         stable = msgspec.structs.replace(s.stable, **{self.name: inner.stable})
         return msgspec.structs.replace(s, stable=stable, **{self.name: inner})
+
+    def task(self, s: State) -> Hashable:
+        """How far the inner machine knows its work to be."""
+        return self.inner.task(getattr(s, self.name))
 
     def view(self, s: State) -> Standing:
         """What the inner machine lets be seen; `until` names the lifted timer."""

@@ -9,7 +9,7 @@ That is what lets one file be deployed, simulated, checked and memoised.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -49,13 +49,14 @@ class Assumption(StrEnum):
 
 
 class Topic(StrEnum):
-    """What standings tell of besides whom a node follows; claims are about these."""
+    """What a machine tells of besides whom a node follows; claims are about these."""
 
     GROUPS = "groups"  # `group` is the number of the group that a node is in
     VIEWS = "views"  # `group` lists the nodes that a node sees
     TERMS = "terms"  # a term has a `token`, and ends with the timer `until`
     DECISIONS = "decisions"  # every standing is a Decision
     CHOICES = "choices"  # every standing is a Choice
+    TASKS = "tasks"  # not the standing but `task` tells how far a node knows the work to be
 
 
 class Machine(ABC, Generic[S]):
@@ -106,6 +107,16 @@ class Machine(ABC, Generic[S]):
     @abstractmethod
     def view(self, state: S) -> Standing:
         """What the application may see."""
+
+    def task(self, state: S) -> Hashable:
+        """How far this node knows the work to be that its leader coordinates.
+
+        A number or a frozenset, or anything else that says with `<=` whether it is included in
+        what is known later; zero or empty where nothing has been done. None where no such thing is
+        handed over. It is no part of the standing, so that only claims about tasks tell states
+        apart by it.
+        """
+        return None
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for now."""

@@ -5,11 +5,11 @@ so that a faulty protocol file is told apart from a broken claim: it raises, for
 rolls dice or writes to strangers, and the error names the protocol, the state and the event.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from electorate.core.contract import Breach, Contract
+from electorate.core.contract import Breach, Contract, hashable
 from electorate.core.effect import Effect
 from electorate.core.event import Event, Viewed
 from electorate.core.machine import Machine
@@ -52,6 +52,7 @@ class Turns:
         self.calls = 0
         self._steps: dict[tuple[State, Event], Turn] = {}
         self._views: dict[State, Standing] = {}
+        self._tasks: dict[State, Hashable] = {}
         try:
             self._contract = Contract(machine)
         except Breach as breach:
@@ -90,6 +91,15 @@ class Turns:
                 self._views.clear()
             self._views[state] = known
         return known
+
+    def task(self, state: State) -> Hashable:
+        """How far a node in `state` knows the work to be."""
+        if state not in self._tasks:
+            found = self._handled("state {}, task", (state,), self.machine.task, hashable)
+            if len(self._tasks) >= self._turns_max:
+                self._tasks.clear()
+            self._tasks[state] = found
+        return self._tasks[state]
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for when it sees `view`."""

@@ -37,6 +37,7 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Topic,
 )
 
 
@@ -184,6 +185,7 @@ class BullyRpc(Machine[BullyRpcState]):
             accept="anyone", ready=False, start="elect", resumes="own", normal="any"
         ),
     }
+    tells = frozenset({Topic.TASKS})
     promises = ("A1", "A2")
     assumptions = (
         Assumption.BOUNDED_DELAY,
@@ -245,6 +247,9 @@ class BullyRpc(Machine[BullyRpcState]):
 
     def view(self, s: BullyRpcState) -> Standing:
         return Standing(s.status, s.leader)
+
+    def task(self, s: BullyRpcState) -> int:
+        return s.task
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return (Work(),) if view.status is Status.NORMAL else ()

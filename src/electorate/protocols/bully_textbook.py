@@ -39,6 +39,7 @@ from electorate.core import (
     TimedOut,
     Timer,
     Timing,
+    Topic,
     Viewed,
 )
 
@@ -184,6 +185,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         # The code and nothing else: once it has returned, nothing calls it again.
         "letter": replace(PRINTED, detector="none"),
     }
+    tells = frozenset({Topic.TASKS})
     promises = ("A1", "A2")
     assumptions = (
         Assumption.BOUNDED_DELAY,
@@ -279,6 +281,9 @@ class BullyTextbook(Machine[BullyTextbookState]):
         if s.phase is Phase.FOLLOWING:
             return Standing(Status.REORGANIZATION, s.leader)
         return Standing(Status.ELECTION)
+
+    def task(self, s: BullyTextbookState) -> int:
+        return s.task
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return (Work(),) if view.status is Status.NORMAL else ()

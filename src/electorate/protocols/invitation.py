@@ -160,6 +160,8 @@ class InvitationRules(Rules):
     """Whether checks go on at their own pace, or begin afresh with every new group."""
     ack: Literal["none", "awaited"] = "none"
     """Whether followers confirm that they are at work; who does not is struck off."""
+    resumes: Literal["joined", "leader", "own"] = "joined"
+    """What a new group goes on with: all its nodes' tasks, its leader's, or each with its own."""
     wraps: int = 0
     """After how many groups the numbers of a node begin anew; 0: never."""
     delay: Span = T + 1
@@ -222,9 +224,9 @@ class Invitation(Machine[InvitationState]):
         Assumption.NO_PARTITION,
     )
     form_assumptions = {
-        "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE),
+        "printed": (Assumption.NO_RECOVERY, Assumption.NO_LOSS, Assumption.NO_PAUSE)
     }
-    tells = frozenset({Topic.GROUPS})
+    tells = frozenset({Topic.GROUPS, Topic.TASKS})
     strongest = "lowest"
 
     rules: InvitationRules
@@ -261,12 +263,12 @@ class Invitation(Machine[InvitationState]):
             case Received(_, Invite(group)), phase if phase not in RESTING:
                 return self._accept(s, group)
             case Received(j, Accept(group, tasks)), Phase.INVITING if group == s.group:
-                tasks = self.reconciled(s.tasks, tasks)
+                tasks = s.tasks | tasks if self.rules.resumes == "joined" else s.tasks
                 return replace(s, followers=s.followers | {j}, tasks=tasks), []
             case TimedOut(Wait.ACCEPTS), Phase.INVITING:
                 return self._lead(s)
             case Received(_, Ready(group, tasks)), Phase.ACCEPTED if group == s.group:
-                return self._follow(s, tasks)
+                return self._follow(s, s.tasks if self.rules.resumes == "own" else tasks)
             case TimedOut(Wait.READY), Phase.ACCEPTED:
                 return self._stand_alone(replace(s, phase=Phase.NORMAL))
             case Received(j, Ack(group)), _ if group == s.group:
@@ -284,12 +286,11 @@ class Invitation(Machine[InvitationState]):
             return Standing(Status.ELECTION)
         return Standing(Status.NORMAL, s.group[0], s.group)
 
+    def task(self, s: InvitationState) -> Tasks:
+        return s.tasks
+
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return tuple(map(Begin, self.members.ids)) if view.status is Status.NORMAL else ()
-
-    def reconciled(self, one: Tasks, other: Tasks) -> Tasks:
-        """What two groups go on with when they merge."""
-        return one | other
 
     def _check(self, s: InvitationState) -> Result[InvitationState]:
         """Look for other leaders, or after my own."""
@@ -297,8 +298,10 @@ class Invitation(Machine[InvitationState]):
             return s, [self._set(Wait.CHECK)]
         timers = [self._set(Wait.CHECK), self._set(Wait.ANSWERS)]
         if not s.leads:
-            probe = Send(s.group[0], AreYouThere(s.group))
-            return replace(s, phase=Phase.PROBING), [probe, *timers]
+            return replace(s, phase=Phase.PROBING), [
+                Send(s.group[0], AreYouThere(s.group)),
+                *timers,
+            ]
         # A follower that has restarted unseen leads a group of its own by now, so all are asked.
         known = s.followers if self.rules.asks == "outsiders" else frozenset()
         questions = [Send(j, AreYouLeader()) for j in self.members.others(s.me) if j not in known]
@@ -357,10 +360,9 @@ class Invitation(Machine[InvitationState]):
     def _lead(self, s: InvitationState) -> Result[InvitationState]:
         """The group is complete: to work."""
         ready = [Send(j, Ready(s.group, s.tasks)) for j in sorted(s.followers)]
-        if not (s.followers and self.rules.ack == "awaited"):
-            return replace(s, phase=Phase.NORMAL), [*ready, *self._started()]
-        leading = replace(s, phase=Phase.NORMAL, unheard=s.followers)
-        return leading, [*ready, self._set(Wait.ACKS), *self._started()]
+        unheard = s.followers if self.rules.ack == "awaited" else frozenset()
+        acks = [self._set(Wait.ACKS)] if unheard else []
+        return replace(s, phase=Phase.NORMAL, unheard=unheard), [*ready, *acks, *self._started()]
 
     def _follow(self, s: InvitationState, tasks: Tasks) -> Result[InvitationState]:
         """The group that I have joined is complete: to work."""

@@ -4,7 +4,7 @@ Time is a whole number. In the simulator T is usually 1000 units, which is fine 
 for continuous; in a script that tells a story T is 1.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -166,7 +166,11 @@ class World:
             tuple(frozenset(node.timers) for node in nodes) if Sight.TIMERS in sights else (),
             tuple(states) if Sight.STATES in sights else (),
             self._messages() if Sight.MESSAGES in sights else (),
+            tuple(self._task(node) for node in nodes) if Sight.TASKS in sights else (),
         )
+
+    def _task(self, node: Node) -> Hashable:
+        return None if node.local is None else self.locals.turns.task(node.local.state)
 
     def _messages(self) -> tuple[Sent, ...]:
         sent = ((each.sender, each.to, each.message) for each in self.in_flight())
