@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from electorate.bank.crew import Stuck
+from electorate.bank.isolation import Tried, anomalies
 from electorate.bank.naive import Case, show
 from electorate.bank.place import Kind
 from electorate.bank.run import Day, Plan
@@ -27,12 +28,14 @@ EXAMPLES = """examples:
   electorate bank --postgres             the same on three PostgreSQL databases of its own
   electorate bank --kills 230 --commits 1000 --customers 20
   electorate bank --no-transaction       what happens without transactions
+  electorate bank --anomalies --postgres what a database that is serializable alone lets through
 
 A withdrawal, after the lecture notes "ACID Transactions" of Carnegie Mellon University:
   1. savings -= 100   2. checking += 100   3. moneymkt -= 300   4. checking += 300
   5. verify: checking > 350   6. checking -= 350   7. commit   8. dispense 350
 
-exit code: 0 no money is lost or made, 1 some is, 2 bad usage or input"""
+exit code: 0 no money is lost or made, 1 some is, or an anomaly was let through, 2 bad usage or
+input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     usual = Plan()
     parser.add_argument("--postgres", action="store_true", help="start a PostgreSQL server for it")
     parser.add_argument("--no-transaction", action="store_true", help="do each step by itself")
+    parser.add_argument(
+        "--anomalies", action="store_true", help="weave two transactions over two databases"
+    )
     for name, told in (
         ("commits", "withdrawals, at least"),
         ("kills", "processes to kill"),
@@ -63,8 +69,12 @@ def run(options: argparse.Namespace) -> int:
     kind: Kind = "postgres" if options.postgres else "sqlite"
     if options.customers < 2 or options.clients < 1:
         raise UsageError("there must be at least 2 customers and 1 client")
+    if options.anomalies and options.no_transaction:
+        raise UsageError("--anomalies is about transactions: leave out --no-transaction")
     with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         try:
+            if options.anomalies:
+                return _show_anomalies(list(anomalies(kind, Path(spare))), options.json)
             if options.no_transaction:
                 return _show_cases(show(kind, Path(spare)), options.json)
             plan = Plan(
@@ -135,3 +145,20 @@ def _show_cases(cases: list[Case], as_json: bool) -> int:
         Console(width=None if sys.stdout.isatty() else 100).print(table)
     broken = any(case.lost or any(case.wrong.values()) for case in cases)
     return EXIT_BROKEN if broken else EXIT_DONE
+
+
+def _show_anomalies(found: list[Tried], as_json: bool) -> int:
+    if as_json:
+        told = [{**msgspec.to_builtins(each), "anomaly": each.is_anomaly} for each in found]
+        print(msgspec.json.encode({"tried": told}).decode())
+    else:
+        for each in found:
+            print(f"{each.story}; reads {each.reads}")
+            print("".join(f"  {line}\n" for line in each.told), end="")
+            if each.refused:
+                print(f"  REFUSED   {each.refused}")
+            for flaw in each.flaws:
+                print(f"  {'ANOMALY' if each.is_anomaly else 'so far':<9} {flaw}")
+        through = sum(each.is_anomaly for each in found)
+        print(f"{through} of {len(found)} were let through, though each database is serializable.")
+    return EXIT_BROKEN if any(each.is_anomaly for each in found) else EXIT_DONE

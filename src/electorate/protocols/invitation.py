@@ -239,7 +239,6 @@ class Invitation(Machine[InvitationState]):
         match event, s.phase:
             case Received(j, _), _ if j not in self.members.ids:
                 return s, []
-
             case TimedOut(Wait.CHECK), _:
                 return self._check(s)
             case Received(j, AreYouThere(group)), _:
