@@ -106,6 +106,7 @@ lectures: setup ## run everything that answers the lectures, also under a change
 
 pictures: setup ## draw the pictures of the docs anew; then look at them
 	$(BIN)/pytest -q tests/test_pictures.py --rewrite
+	$(BIN)/pytest -q tests/costs/test_timeout.py -k up_to_date --rewrite
 
 clean: ## remove .venv and all caches
 	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .verdicts_cache build dist

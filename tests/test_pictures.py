@@ -39,8 +39,8 @@ FOUND = {
     "found_chang_roberts_crash.svg": "check chang-roberts-code --crashes 1 --claim A2",
 }
 """The pictures that are not of a golden script, and the commands that draw them."""
-ELSEWHERE = ["bully_growth.svg"]
-"""Not a run, and held up to date by tests/cli/test_costs.py."""
+ELSEWHERE = ["bully_growth.svg", "bully_timeouts.svg"]
+"""Not runs, and held up to date by tests/cli/test_costs.py and tests/costs/test_timeout.py."""
 SIZE_MAX = 100_000
 
 

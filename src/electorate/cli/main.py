@@ -19,6 +19,7 @@ COMMANDS = (
     "check",
     "simulate",
     "costs",
+    "timeouts",
     "replay",
     "lecture",
     "protocols",

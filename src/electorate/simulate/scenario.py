@@ -45,6 +45,9 @@ class Scenario(Value):
     """The links that there are; None if everybody is linked to everybody."""
     start: Start = Start.NORMAL
     timing: Timing = Timing(T=T)
+    believed: float = 1.0
+    """How long the protocol takes T and P to be, as a multiple of what they are: its timers are so
+    many times as long, while delays, detectors and faults stay as they are."""
     delay: Delay = Uniform(0, T)
     loss: float = 0.0
     duplication: float = 0.0
@@ -72,12 +75,17 @@ class Scenario(Value):
     def setting(self, protocol: str, rules: tuple[str, ...], strongest: Strongest) -> Setting:
         """The setting of the runs; bounds are claimed only where the delays keep to them."""
         longest = self.delay.longest()
+        timing = msgspec.structs.replace(
+            self.timing,
+            T=max(1, round(self.believed * self.timing.T)),
+            P=round(self.believed * self.timing.P),
+        )
         setting = Setting(
             protocol,
             self.ids,
             rules,
             strongest,
-            self.timing,
+            timing,
             order=self.order,
             connections=self.connections,
             start=self.start,

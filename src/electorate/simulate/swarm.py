@@ -53,26 +53,49 @@ class Swarmed(NamedTuple):
 
 
 class Interrupted(Exception):
-    """The swarm was stopped before its end; what was known by then comes with it."""
+    """The swarms were stopped before their end; what was known by then comes with it."""
 
-    def __init__(self, swarmed: Swarmed) -> None:
+    def __init__(self, swarms: Sequence[Swarmed]) -> None:
         super().__init__("interrupted")
-        self.swarmed = swarmed
+        self.swarms = swarms
+
+    @property
+    def swarmed(self) -> Swarmed:
+        """What was known of the first, where there is only one."""
+        return self.swarms[0]
 
 
-_bench: Bench | None = None
+class Benches:
+    """Benches that are set up when they are first needed."""
+
+    def __init__(self, subjects: Sequence[Subject], find: Find) -> None:
+        self._subjects = subjects
+        self._find = find
+        self._made: dict[int, Bench] = {}
+
+    def run(self, task: "Task") -> list[Seeded]:
+        """What comes of some seeds of one subject."""
+        which, seeds = task
+        if which not in self._made:
+            self._made[which] = Bench(self._subjects[which], self._find)
+        return list(_run_seeds(self._made[which], seeds))
 
 
-def _set_up(subject: Subject, find: Find) -> None:
+Task = tuple[int, range]
+"""Some seeds of a subject."""
+_benches: Benches | None = None
+
+
+def _set_up(subjects: Sequence[Subject], find: Find) -> None:
     """A worker prepares; it leaves the interrupt key to its parent."""
-    global _bench
+    global _benches
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _bench = Bench(subject, find)
+    _benches = Benches(subjects, find)
 
 
-def _run_chunk(seeds: range) -> list[Seeded]:
-    assert _bench is not None
-    return list(_run_seeds(_bench, seeds))
+def _run_task(task: Task) -> tuple[int, list[Seeded]]:
+    assert _benches is not None
+    return task[0], _benches.run(task)
 
 
 def _run_seeds(bench: Bench, seeds: range) -> Iterator[Seeded]:
@@ -94,24 +117,38 @@ def run_swarm(
     workers: int | None = None,
 ) -> Swarmed:
     """Run all seeds; `progress` hears of each chunk. Raises Interrupted with a partial count."""
-    Bench(subject, find)  # What is wrong with the subject is said here, not by a worker.
-    done: list[Seeded] = []
+    return run_swarms([subject], find, seeds, progress=progress, workers=workers)[0]
 
-    def report(chunk: Sequence[Seeded]) -> None:
-        done.extend(chunk)
+
+def run_swarms(
+    subjects: Sequence[Subject],
+    find: Find,
+    seeds: range,
+    *,
+    progress: Progress = lambda done: None,
+    workers: int | None = None,
+) -> list[Swarmed]:
+    """The same for several subjects, which share the processors and come on evenly."""
+    for subject in subjects:
+        Bench(subject, find)  # What is wrong with the subject is said here, not by a worker.
+    done: list[list[Seeded]] = [[] for _ in subjects]
+
+    def report(which: int, chunk: Sequence[Seeded]) -> None:
+        done[which].extend(chunk)
         progress(chunk)
 
     workers = workers or os.cpu_count() or 1
+    tasks = ((which, chunk) for chunk in _chunks(seeds) for which in range(len(subjects)))
     try:
-        if workers == 1 or len(seeds) < ALONE_MAX:
-            bench = Bench(subject, find)
-            for chunk in _chunks(seeds):
-                report(list(_run_seeds(bench, chunk)))
+        if workers == 1 or len(seeds) * len(subjects) < ALONE_MAX:
+            benches = Benches(subjects, find)
+            for task in tasks:
+                report(task[0], benches.run(task))
         else:
-            _run_on_workers(subject, find, seeds, report, workers)
+            _run_on_workers(tasks, (subjects, find), report, workers)
     except KeyboardInterrupt:
-        raise Interrupted(_counted(done)) from None
-    return _counted(done)
+        raise Interrupted([_counted(each) for each in done]) from None
+    return [_counted(each) for each in done]
 
 
 def _chunks(seeds: range) -> Iterator[range]:
@@ -119,20 +156,23 @@ def _chunks(seeds: range) -> Iterator[range]:
 
 
 def _run_on_workers(
-    subject: Subject, find: Find, seeds: range, report: Progress, workers: int
+    tasks: Iterator[Task],
+    given: tuple[Sequence[Subject], Find],
+    report: Callable[[int, Sequence[Seeded]], None],
+    workers: int,
 ) -> None:
     context = get_context("spawn")  # A fork would copy the threads of whoever shows the progress.
-    pool = ProcessPoolExecutor(workers, context, _set_up, (subject, find))
-    chunks, running = _chunks(seeds), set[Future[list[Seeded]]]()
+    pool = ProcessPoolExecutor(workers, context, _set_up, given)
+    running = set[Future[tuple[int, list[Seeded]]]]()
     try:
         while True:
-            while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
-                running.add(pool.submit(_run_chunk, chunk))
+            while len(running) < 2 * workers and (task := next(tasks, None)) is not None:
+                running.add(pool.submit(_run_task, task))
             if not running:
                 return
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                report(future.result())
+                report(*future.result())
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
