@@ -43,7 +43,7 @@ def fitting(name: str) -> set[str]:
         ("three-phase-over-invitation", ELECTIONS | TASKS | {"S4"} | TRANSACTIONS),
         ("two-phase-over-mandate", ELECTIONS | VIEWS | TRANSACTIONS | TERMS),
         ("paxos", ELECTIONS | VIEWS | CHOICES),
-        ("consensus-over-invitation", ELECTIONS | {"S4"} | CHOICES),
+        ("consensus-over-invitation", ELECTIONS | TASKS | {"S4"} | CHOICES),
         ("consensus-over-mandate", ELECTIONS | VIEWS | TERMS | CHOICES),
         ("examples/chang_roberts.py:ChangRoberts", ELECTIONS | VIEWS),
         ("examples/shared_work/protocol.py:SharedWork", ELECTIONS | {"S4"}),

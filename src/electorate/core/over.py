@@ -4,7 +4,7 @@ What `over` returns is a machine class like any other: it is built from members,
 and its rules hold those of the inner machine, named `inner.guard`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from types import new_class
 from typing import Any, ClassVar
@@ -46,6 +46,9 @@ class Over(Machine[S]):
     def inside(self, members: Members) -> Members:
         """The members as the inner machine knows them."""
         return members
+
+    def task(self, state: S) -> Hashable:
+        return self.lift.task(state)
 
     @classmethod
     def over(cls, inner: type[Machine[Any]], form: str = "sound") -> "type[Over[S]]":

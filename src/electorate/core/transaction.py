@@ -10,7 +10,6 @@ finds out the decision, once it has waited long enough itself, or is called by s
 """
 
 from abc import abstractmethod
-from collections.abc import Hashable
 from typing import Any
 
 from msgspec.structs import replace
@@ -133,9 +132,6 @@ class Transaction(Over[Any]):
             coordinates=s.me == self.coordinator,
             over=s.over,
         )
-
-    def task(self, s: Any) -> Hashable:
-        return self.lift.task(s)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         own: tuple[Request, ...] = ()
