@@ -7,7 +7,24 @@ from electorate.core import Members, Standing, Status, Strongest
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
-GOALS = ["A2", "S3", "L0", "L1", "L2", "A4", "A4p", "P2", "T4", "C4", "C5", "K3", "K4", "M5", "M6", "M7"]
+GOALS = [
+    "A2",
+    "S3",
+    "L0",
+    "L1",
+    "L2",
+    "A4",
+    "A4p",
+    "P2",
+    "T4",
+    "C4",
+    "C5",
+    "K3",
+    "K4",
+    "M5",
+    "M6",
+    "M7",
+]
 
 
 def follows(leader: int | None) -> Standing:
