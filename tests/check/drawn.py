@@ -191,11 +191,14 @@ def drawn_budget(lot: Random, setting: Setting) -> Budget:
 
 def drawn_model(lot: Random) -> Model:
     setting = drawn_setting(lot)
+    detectors = [Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE]
+    if setting.timed:
+        detectors.append(Detector.INCOMPLETE)
     return Model(
         setting,
         drawn_budget(lot, setting),
         Bounds(capacity=lot.choice((1, 2)), firings=1, normal=NORMAL_MAX),
-        lot.choice((Detector.EVENTUALLY_PERFECT, Detector.EVENTUALLY_PERFECT, Detector.UNRELIABLE)),
+        lot.choice(detectors),
         lot.choice((None, 0, 1)),
         notices_restarts=lot.random() < 0.5,
         atomic_turns=(torn := lot.random()) < 0.15,

@@ -21,7 +21,8 @@ class Mail(NamedTuple):
 
 class Opinion(NamedTuple):
     trusted: bool = True
-    deadline: int | None = None
+    deadline: float | None = None
+    """Infinite if it need never be corrected."""
     restarted: bool = False
 
 

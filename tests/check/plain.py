@@ -8,9 +8,10 @@ from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, product
+from math import inf
 from typing import Any
 
-from electorate.check import Model
+from electorate.check import Detector, Model
 from electorate.check.model import BUDGETS
 from electorate.claims import Claim, Row, Sight
 from electorate.core import (
@@ -275,7 +276,12 @@ class Plain:
         if other not in self.around(me):
             return Opinion(trusted=False)
         wrong = self.machine.uses_views and not there
-        return Opinion(deadline=self.model.detection_ticks if wrong else None)
+        return Opinion(deadline=self.deadline(trusted=True) if wrong else None)
+
+    def deadline(self, *, trusted: bool) -> float:
+        """When a detector that has just come to be wrong is right again at the latest."""
+        overlooks = trusted and self.model.detector is Detector.INCOMPLETE
+        return inf if overlooks else self.model.detection_ticks
 
     def everybody_learns(self, place: Place, target: NodeId, *, there: bool) -> None:
         """All that are linked to a node get to know that it is there now, or is not."""
@@ -288,7 +294,7 @@ class Plain:
         if not self.machine.uses_views:
             return
         if trusted != there:
-            late = self.model.detection_ticks if deadline is None else deadline
+            late = self.deadline(trusted=trusted) if deadline is None else deadline
             place.opinions[me, target] = Opinion(trusted, late)
         elif there and deadline is not None and self.model.notices_restarts:
             place.opinions[me, target] = Opinion(trusted, deadline, restarted=True)

@@ -166,7 +166,8 @@ class PlainMoves(Plain):
         after = place.copy()
         for target in turned:
             trusted, _, restarted = place.opinions[me, target]
-            late = self.model.detection_ticks if kind == "lie" or restarted else None
+            wrong = kind == "lie" or restarted
+            late = self.deadline(trusted=not trusted) if wrong else None
             after.opinions[me, target] = Opinion(not trusted, late)
         alive = frozenset(b for (a, b), o in after.opinions.items() if a == me and o.trusted)
         return self.take(kind, after, me, Viewed(alive))

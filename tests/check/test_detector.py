@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Detector, Liveness
-from electorate.check.column import Row
+from electorate.check.column import ModelError, Row
 from electorate.trace import Clock
 from tests.check.claim import everybody_follows
 from tests.check.probe import Probe
@@ -196,3 +196,35 @@ def test_without_bounds_a_correction_takes_any_time_and_comes_at_last() -> None:
     down = after(probe, "crash", 1)
     ends = {probe.diary(t.after, 2) for t in probe.walk(down) if probe.is_end(t.after)}
     assert ends == {(BOTH, "saw 2", "fired x"), (BOTH, "fired x", "saw 2")}
+
+
+@pytest.mark.parametrize("clock", [Clock.BOUNDED, Clock.CLOCKS])
+def test_an_incomplete_detector_notices_a_crash_at_any_time_or_never(clock: Clock) -> None:
+    probe = Probe({}, views=True, crashes=1, detector=Detector.INCOMPLETE, clock=clock)
+    down = after(probe, "crash", 1)
+    assert probe.moments("view", 2, down, horizon=9) == set(range(10))
+    ends = {probe.diary(t.after, 2) for t in probe.walk(down)}
+    assert ends == {(BOTH,), (BOTH, "saw 2")}
+
+
+def test_an_incomplete_detector_corrects_a_wrong_suspicion_within_its_bound() -> None:
+    probe = Probe({}, views=True, lies=1, detector=Detector.INCOMPLETE)
+    lied = after(probe, "lie", 1)
+    assert probe.moments("view", 1, lied, horizon=9) == {0, 1, 2}
+
+
+def test_a_lie_of_an_incomplete_detector_that_trusts_the_dead_is_never_due() -> None:
+    probe = Probe({}, views=True, crashes=1, lies=1, detector=Detector.INCOMPLETE)
+    row = after(probe, "view", 2, after(probe, "crash", 1))
+    assert probe.moments("view", 2, after(probe, "lie", 2, row), horizon=9) == set(range(10))
+
+
+def test_what_an_incomplete_detector_overlooked_is_past_when_the_node_is_back() -> None:
+    probe = Probe({}, views=True, crashes=1, recoveries=1, detector=Detector.INCOMPLETE)
+    back = after(probe, "recover", 1, after(probe, "crash", 1))
+    assert {probe.diary(t.after, 2) for t in probe.walk(back)} == {(BOTH,)}
+
+
+def test_without_bounds_on_time_a_detector_cannot_be_incomplete() -> None:
+    with pytest.raises(ModelError, match="needs --timing bounded or clocks"):
+        Probe({}, views=True, crashes=1, detector=Detector.INCOMPLETE, clock=Clock.UNBOUNDED)

@@ -301,3 +301,12 @@ def test_a_start_may_seem_to_be_answered_that_is_not() -> None:
 def test_the_simulator_retells_the_run_that_breaks_it(name: str, given: dict[str, Any]) -> None:
     text = script_of(judged(name, **given).violations[0].trace)
     assert run_script(text, REGISTRY.__getitem__).text == text
+
+
+def test_an_incomplete_detector_breaks_the_safety_of_the_slides_and_nothing_else() -> None:
+    given = {"crashes": 1, "attributes": (5, 32, 80)}
+    assert judged("ring-attribute", "S3", **given).liveness is Liveness.LIVE
+    incomplete = judged("ring-attribute", "S3", **given, detector=Detector.INCOMPLETE)
+    assert incomplete.liveness is Liveness.PREVENTABLE
+    assert incomplete.violations[0].witness.text == "1 is normal and follows 3, which is not up"
+    assert holds(judged("ring-attribute", "A1", "S2", **given, detector=Detector.INCOMPLETE))

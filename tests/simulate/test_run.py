@@ -203,6 +203,22 @@ def test_a_detector_is_right_again_within_its_bound() -> None:
     assert 2.5 * T < max(lags) <= 3 * T
 
 
+def test_an_incomplete_detector_notices_within_its_bound_or_never() -> None:
+    bench = Bench(Subject("bully", replace(QUIET, complete=False)), find)
+    seen = []
+    for seed in range(40):
+        result = bench.rerun((Crash(0, 1),), bench.chance(seed), record=True)
+        seen += [(at, seed) for at, _ in happened(result, Saw)]
+    assert max(at for at, _ in seen) <= 2 * T
+    assert 25 <= len(seen) <= 55  # Of the 80 opinions about node 1, half.
+    assert {sum(seed == other for _, other in seen) for seed in range(40)} == {0, 1, 2}
+
+
+def test_an_incomplete_detector_that_lied_takes_a_suspicion_back() -> None:
+    result = run((Lie(0, 2, 1),), replace(QUIET, complete=False), {(7, 2, 1, 0): 1})
+    assert [happening.alive for _, happening in happened(result, Saw)][-1] == {1, 2, 3}
+
+
 def test_a_restart_within_the_bound_may_go_unseen() -> None:
     numbers = {(1, node, 1, 0): 2 * T for node in (2, 3)}
     result = run((Crash(1 * T, 1), Recover(2 * T, 1)), numbers=numbers)

@@ -13,7 +13,7 @@ import msgspec
 
 from electorate.check.column import ModelError, Row
 from electorate.check.model import Model
-from electorate.check.part import RIGHT, Entry, Local, Pulse
+from electorate.check.part import Local, Pulse
 from electorate.check.progress import LimitReached
 from electorate.check.start import Beginning
 from electorate.check.world import Move, World
@@ -72,9 +72,8 @@ def _watch(world: World, me: int, nodes: tuple[Met, ...]) -> int:
     """The detector of a node: it trusts whom it trusted, rightly or not."""
     if nodes[me].local.state is None:
         return world.watching.blind
-    within = world.model.detection_ticks
     entries = []
     for other, trusted in enumerate(nodes[me].trusted):
         up = nodes[other].local.state is not None and (other == me or (me, other) in world.link)
-        entries.append(Entry(trusted, RIGHT if trusted == up else within))
+        entries.append(world.watching.entry(trusted, right=trusted == up))
     return world.watching.pool.code(tuple(entries))

@@ -7,7 +7,7 @@ for the budget that is left.
 
 from typing import Any
 
-from electorate.check.model import Model
+from electorate.check.model import Detector, Model
 from electorate.core import Machine
 from electorate.trace import Order
 
@@ -52,6 +52,11 @@ class Columns:
         self.link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
         if model.budget.cuts:
             self._expect_cuttable()
+        if model.detector is Detector.INCOMPLETE and machine.uses_views and not model.bounded:
+            raise ModelError(
+                "without bounds on time every detector is as late as it likes: "
+                "an incomplete one needs --timing bounded or clocks"
+            )
         if model.bounds.blocks and model.bounded:
             raise ModelError("a node that is blocked cannot keep its time: --timing unbounded")
 

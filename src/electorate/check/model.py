@@ -15,6 +15,7 @@ class Detector(StrEnum):
 
     EVENTUALLY_PERFECT = "eventually-perfect"  # lies from a budget, none once faults end
     UNRELIABLE = "unreliable"  # lies for ever
+    INCOMPLETE = "incomplete"  # need never notice who has crashed; otherwise as the first
 
 
 class Budget(Value):
@@ -121,7 +122,8 @@ class Model(Value):
     bounds: Bounds = Bounds()
     detector: Detector = Detector.EVENTUALLY_PERFECT
     detection: int | None = None
-    """A wrong suspicion or trust is corrected within so many ticks; None means 2T."""
+    """A wrong suspicion is corrected within so many ticks, and a wrong trust, unless the detector is
+    incomplete; None means 2T."""
     notices_restarts: bool = False
     atomic_turns: bool = False
     """Whether a crash keeps all of a turn, what it saves and what it sends, or nothing of it."""
@@ -189,7 +191,8 @@ class Model(Value):
         if setting.attributes:
             texts.append("attributes " + " ".join(map(str, setting.attributes)))
         if machine.uses_views:
-            kind = self.detector if self.first_budget().lies else "perfect"
+            honest = not self.first_budget().lies and self.detector is not Detector.INCOMPLETE
+            kind = "perfect" if honest else self.detector
             within = f" within {self.detection_ticks}" if self.bounded else ""
             restarts = ", notices restarts" if self.notices_restarts else ""
             texts.append(f"detector {kind}{within}{restarts}")

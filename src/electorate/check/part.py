@@ -170,6 +170,8 @@ class ChannelCard:
 
 RIGHT = -1
 """In place of the ticks until an entry must be corrected: it is right as it is."""
+WHENEVER = -2
+"""In the same place: it is wrong, and is corrected at any time or never."""
 
 
 class Entry(NamedTuple):

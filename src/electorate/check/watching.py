@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 
-from electorate.check.model import Model
-from electorate.check.part import RIGHT, Entry, Pool, Watch, WatchCard
+from electorate.check.model import Detector, Model
+from electorate.check.part import RIGHT, WHENEVER, Entry, Pool, Watch, WatchCard
 from electorate.core import NodeId
 
 
@@ -13,6 +13,7 @@ class Watching:
 
     def __init__(self, ids: tuple[NodeId, ...], model: Model) -> None:
         self._within = model.detection_ticks
+        self._complete = model.detector is not Detector.INCOMPLETE
         around = [model.setting.neighbours(node) for node in ids]
         self._around = [[other in mine for other in ids] for mine in around]
         self._notices_restarts = model.notices_restarts
@@ -25,10 +26,16 @@ class Watching:
         """A detector that has just started: it trusts all neighbours, `ups` rightly."""
         right = {me, *ups}
         value = (
-            Entry(True, RIGHT if other in right else self._within) if linked else Entry(False)
+            self.entry(True, right=other in right) if linked else Entry(False)
             for other, linked in enumerate(self._around[me])
         )
         return self.pool.code(tuple(value))
+
+    def entry(self, trusted: bool, *, right: bool) -> Entry:
+        """What a detector comes to hold of a node, rightly or not."""
+        if right:
+            return Entry(trusted)
+        return Entry(trusted, self._within if self._complete or not trusted else WHENEVER)
 
     def note(self, watch: int, target: int, *, up: bool) -> int:
         """The detector, now that a node has just crashed or come back."""
@@ -40,8 +47,10 @@ class Watching:
 
     def _fact(self, entry: Entry, up: bool) -> Entry:
         if entry.trusted is not up:
+            if entry.left == RIGHT:
+                return self.entry(entry.trusted, right=False)
             # A change that is still unseen keeps its bound; a restart before it is past noticing.
-            return Entry(entry.trusted, self._within if entry.left == RIGHT else entry.left)
+            return entry._replace(restarted=False)
         if up and entry.left != RIGHT and self._notices_restarts:
             return entry._replace(restarted=True)
         return Entry(entry.trusted)
@@ -55,8 +64,7 @@ class Watching:
             for target in targets:
                 entry = value[target]
                 # A restart that is to be noticed shows as an absence first, then as a return.
-                left = self._within if entry.restarted else RIGHT
-                value[target] = Entry(not entry.trusted, left)
+                value[target] = self.entry(not entry.trusted, right=not entry.restarted)
             yield self.pool.code(tuple(value))
 
     def lies(self, watch: int, me: int) -> Iterator[int]:
@@ -64,7 +72,7 @@ class Watching:
         card = self.pool.cards[watch]
         for target in card.right:
             if target != me and self._around[me][target]:
-                entry = Entry(not card.value[target].trusted, self._within)
+                entry = self.entry(not card.value[target].trusted, right=False)
                 yield self._with(card.value, target, entry)
 
     def aged(self, watch: int) -> int:

@@ -68,7 +68,8 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
     detectors.add_argument(
         "--detector",
         choices=["perfect", *Detector],
-        help="default: perfect, or eventually-perfect if there are lies",
+        help="default: perfect, or eventually-perfect if there are lies; an unreliable one lies "
+        "for ever, and an incomplete one need never notice that somebody has crashed",
     )
     detectors.add_argument("--detection", type=_count, metavar="TICKS", help="default 2T")
     detectors.add_argument("--notices-restarts", action="store_true")
@@ -221,12 +222,12 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
     strangers = sorted(set(options.mortal or ()) - set(setting.ids))
     if strangers:
         raise UsageError(f"--mortal names {strangers[0]}, which is not a node")
-    unreliable = options.detector == Detector.UNRELIABLE
+    perfect = options.detector in (None, "perfect")
     return Model(
         setting,
         budget,
         _bounds(options),
-        Detector.UNRELIABLE if unreliable else Detector.EVENTUALLY_PERFECT,
+        Detector.EVENTUALLY_PERFECT if perfect else Detector(options.detector),
         options.detection,
         options.notices_restarts,
         options.atomic_turns,

@@ -75,6 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     network.add_argument("--order", choices=list(Order))
     network.add_argument("--connections", choices=list(Connections))
     network.add_argument("--detection", metavar="TIME", help="how late detectors may be, e.g. 2T")
+    network.add_argument(
+        "--detector",
+        choices=["complete", "incomplete"],
+        help="an incomplete one never notices half of all crashes; default complete",
+    )
     faults = parser.add_argument_group("faults in each run (default: 4 crashes, 4 recoveries)")
     for name in ("crashes", "recoveries", "pauses", "cuts", "partitions", "lies", "asks"):
         faults.add_argument(f"--{name}", type=_count, metavar="K")
@@ -143,6 +148,7 @@ def _subject(options: argparse.Namespace) -> Subject:
     if options.detection is not None:
         changed["detection"] = parse_time(options.detection, scenario.timing)
     given = {
+        "complete": options.detector and options.detector == "complete",
         "start": options.start and Start(options.start),
         "loss": options.loss,
         "duplication": options.duplicate,

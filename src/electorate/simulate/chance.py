@@ -10,7 +10,11 @@ from electorate.core import NodeId
 from electorate.simulate.delay import Delay
 from electorate.simulate.world import Channel, Envelope
 
-MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY, ANSWER = range(7)
+MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY, ANSWER, OVERLOOK = range(8)
+FLAGS = (LOSS, OVERLOOK)
+"""What these are drawn for happens or not; all but these are lengths of time, or choices."""
+OVERLOOKED = 0.5
+"""The share of crashes that an incomplete failure detector never notices."""
 
 Key = tuple[int, NodeId, NodeId, int]
 """What a number is for, for whom, and how many came before it."""
@@ -37,6 +41,9 @@ class Chance(Protocol):
 
     def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
         """How long a failure detector goes on being wrong about a node."""
+
+    def overlooks(self, node: NodeId, about: NodeId) -> bool:
+        """Whether a failure detector that is incomplete never notices that a node is gone."""
 
     def jitter(self, node: NodeId, longest: int) -> int:
         """How much later than at its earliest a timer fires."""
@@ -106,6 +113,10 @@ class Drawn:
         drawn = self._share(*_next(self._asked, LAG, node, about))
         return int(drawn * (longest + 1))
 
+    def overlooks(self, node: NodeId, about: NodeId) -> bool:
+        """Whether a failure detector that is incomplete never notices that a node is gone."""
+        return self._share(*_next(self._asked, OVERLOOK, node, about)) < OVERLOOKED
+
     def jitter(self, node: NodeId, longest: int) -> int:
         """How much later than at its earliest a timer fires."""
         drawn = self._share(*_next(self._asked, JITTER, node, 0))
@@ -158,6 +169,13 @@ class Fixed:
         if self._source:
             self.numbers[key] = self._source.lag(node, about, longest)
         return min(longest, self.numbers.get(key, 0))
+
+    def overlooks(self, node: NodeId, about: NodeId) -> bool:
+        """Whether a failure detector that is incomplete never notices that a node is gone."""
+        key = _next(self._asked, OVERLOOK, node, about)
+        if self._source and self._source.overlooks(node, about):
+            self.numbers[key] = 1
+        return key in self.numbers
 
     def jitter(self, node: NodeId, longest: int) -> int:
         """How much later than at its earliest a timer fires."""

@@ -1,5 +1,6 @@
 """Simulated failure detectors: after every change, each is right again within a bound.
 
+One that is incomplete may go on for ever to trust a node that is gone; chance says whether it does.
 The truth for a node is who is up and linked to it both ways. A node that crashes and comes back
 within the bound may go unseen.
 """
@@ -17,10 +18,11 @@ Correction = tuple[NodeId, NodeId, int]
 class Detectors:
     """All failure detectors of a cluster; a driver lets time pass for them."""
 
-    def __init__(self, cluster: Cluster, chance: Chance, bound: int) -> None:
+    def __init__(self, cluster: Cluster, chance: Chance, bound: int, complete: bool) -> None:
         self._cluster = cluster
         self._chance = chance
         self._bound = bound
+        self._complete = complete
         self._lives: defaultdict[NodeId, int] = defaultdict(int)
         self._pending: set[Correction] = set()
         self.due: list[tuple[int, Correction]] = []
@@ -51,10 +53,15 @@ class Detectors:
         """Something between these two changed: if `node` is wrong now, it will look again."""
         if self.is_wrong(node, about):
             correction = (node, about, self._lives[node])
-            if correction not in self._pending:
+            if correction not in self._pending and not self._overlooks(node, about):
                 self._pending.add(correction)
                 lag = self._chance.lag(node, about, self._bound)
                 self.due.append((self._cluster.now + lag, correction))
+
+    def _overlooks(self, node: NodeId, about: NodeId) -> bool:
+        """Whether a node's detector will never notice that another one is gone."""
+        trusted = about in self._cluster.nodes[node].view
+        return trusted and not self._complete and self._chance.overlooks(node, about)
 
     def news(self, correction: Correction) -> frozenset[NodeId] | None:
         """What the node sees now that its detector looks again; None if nothing new."""

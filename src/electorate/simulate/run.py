@@ -87,7 +87,8 @@ class Run:
         self._agenda = agenda = Agenda()
         self._traffic = Traffic(cluster, chance, agenda)
         uses_views = cluster.machine.uses_views
-        self._detectors = Detectors(cluster, chance, scenario.detection) if uses_views else None
+        detection = scenario.detection, scenario.complete
+        self._detectors = Detectors(cluster, chance, *detection) if uses_views else None
         self._turmoil = Turmoil(cluster, agenda, self._traffic, self._detectors)
         self._is_global = cluster.setting.order is Order.GLOBAL
         self._is_fifo = cluster.setting.order is Order.FIFO

@@ -55,6 +55,8 @@ class Scenario(Value):
     connections: Connections = Connections.OUTLIVE
     detection: int = 2 * T
     """A failure detector is right again within this time."""
+    complete: bool = True
+    """Whether failure detectors notice every crash; if not, half of them go unnoticed."""
     faults: Faults = Faults(crashes=4, recoveries=4)
     listed: Plan = ()
     """Faults that happen in every run."""
@@ -107,6 +109,7 @@ class _Network(Value):
 
 class _Detector(Value):
     bound: str = "2T"
+    complete: bool = True
 
 
 class _Faults(Faults):
@@ -166,6 +169,7 @@ def _resolved(sheet: _Sheet) -> Scenario:
         order=network.order,
         connections=network.connections,
         detection=parse_time(sheet.detector.bound, timing),
+        complete=sheet.detector.complete,
         faults=Faults(**counts),
         listed=_listed(sheet.faults.list, timing),
         safety=parse_time(sheet.phases.safety, timing),

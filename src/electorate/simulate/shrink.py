@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from electorate.core import NodeId, Timing
 from electorate.simulate.bench import Bench, Subject
-from electorate.simulate.chance import COPY, LAG, LOSS, MESSAGE, Drawn, Fixed, Key
+from electorate.simulate.chance import COPY, FLAGS, LAG, LOSS, MESSAGE, Drawn, Fixed, Key
 from electorate.simulate.fault import AnyFault, Crash, Partition, Plan, Tear
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.run import Result
@@ -235,7 +235,7 @@ class Shrinker:
         """Make one unit of time as long as possible."""
         case, scenario = self.case, self.case.subject.scenario
         times = [time for fault in case.plan for time in (fault.at, getattr(fault, "until", 0))]
-        numbers = [number for key, number in self._noted.items() if key[0] != LOSS]
+        numbers = [number for key, number in self._noted.items() if key[0] not in FLAGS]
         timing = case.setting.timing
         unit = gcd(timing.T, timing.P, case.setting.delay_min, *times, *numbers)
         if unit > 1:
@@ -255,7 +255,7 @@ class Shrinker:
                     setting,
                     tuple(_divided(fault, unit) for fault in case.plan),
                     case.seed,
-                    {k: n if k[0] == LOSS else n // unit for k, n in self._noted.items()},
+                    {k: n if k[0] in FLAGS else n // unit for k, n in self._noted.items()},
                 )
             )
 
