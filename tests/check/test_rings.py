@@ -304,7 +304,7 @@ def test_the_simulator_retells_the_run_that_breaks_it(name: str, given: dict[str
 
 
 def test_an_incomplete_detector_breaks_the_safety_of_the_slides_and_nothing_else() -> None:
-    given = {"crashes": 1, "attributes": (5, 32, 80)}
+    given: dict[str, Any] = {"crashes": 1, "attributes": (5, 32, 80)}
     assert judged("ring-attribute", "S3", **given).liveness is Liveness.LIVE
     incomplete = judged("ring-attribute", "S3", **given, detector=Detector.INCOMPLETE)
     assert incomplete.liveness is Liveness.PREVENTABLE

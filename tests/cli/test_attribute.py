@@ -66,3 +66,16 @@ def test_a_bad_attribute_is_one_clear_line(
     assert (ran.code, ran.out) == (2, "")
     assert len(ran.err.strip().splitlines()) == 1
     assert problem in ran.err
+
+
+def test_nodes_may_be_declared_equal(electorate: Run) -> None:
+    words = ["check", "bully", "--nodes", "2", "--from", "boot", "--claim", "A1"]
+    assert electorate(*words).code == 0
+    ran = electorate(*words, "--equal", "1,2")
+    assert ran.code == 1
+    assert "1 and 2 of equal rank" in ran.out
+    assert "cluster bully 1 2 start=boot equal=1,2" in ran.out
+    drawn = electorate("simulate", *words[1:], "--equal", "1,2", "--seeds", "3", "--crashes", "0")
+    assert drawn.code == 1
+    wrong = electorate(*words, "--equal", "1,3")
+    assert (wrong.code, wrong.err.count("two members or more")) == (2, 1)

@@ -94,3 +94,13 @@ def test_the_ring_goes_by_id_and_may_leave_nodes_out() -> None:
     assert members.after(4, {2}) == 2
     assert members.after(3, {3}) == 3
     assert members.after(3, set()) == 3
+
+
+@pytest.mark.parametrize("strongest", get_args(Strongest))
+def test_of_equal_nodes_neither_is_stronger(strongest: Strongest) -> None:
+    members = Members.of((1, 2, 3), strongest, equal=(3, 2))
+    assert not members.is_stronger(2, 3)
+    assert not members.is_stronger(3, 2)
+    assert members.is_stronger(1, 2) == members.is_stronger(1, 3) == (strongest == "lowest")
+    assert members.strongest_of((3, 2)) == 2
+    assert Members.of((1, 2), strongest, {2: 7}, equal=(1, 2)).rank(1) != members.rank(2)

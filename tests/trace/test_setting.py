@@ -42,6 +42,7 @@ def settings(draw: st.DrawFn) -> Setting:
         tuple(draw(st.one_of(st.just([]), attributes))),
         draw(st.one_of(st.none(), links.map(tuple))),
         draw(st.sampled_from([0.0, 0.1, 0.25, 0.05])),
+        draw(st.sampled_from([(), tuple(sorted(ids)) if len(ids) > 1 else ()])),
     )
 
 
@@ -92,6 +93,8 @@ def test_what_is_unusual_is_written_out() -> None:
         ("cluster bully 1 clock=sundial", "Invalid enum value 'sundial'"),
         ("cluster bully 1 strongest=oldest", "Invalid enum value 'oldest'"),
         ("cluster bully 1 colour=red", "unknown key 'colour'"),
+        ("cluster bully 1 2 equal=1", "equal nodes are two members or more, not (1,)"),
+        ("cluster bully 1 2 equal=1,3", "equal nodes are two members or more, not (1, 3)"),
         ("cluster 'bully 1", "No closing quotation"),
     ],
 )
@@ -120,3 +123,6 @@ def test_a_setting_without_a_node_forgets_all_about_it() -> None:
     assert setting.without(2).text() == "cluster bully 1 3 attributes=7,9 graph="
     assert setting.without(1).text() == "cluster bully 2 3 attributes=8,9 graph=2-3"
     assert Setting("bully", (1, 2)).without(1) == Setting("bully", (2,))
+    alike = Setting.parse("cluster bully 1 2 3 equal=1,2")
+    assert alike.without(3).equal == (1, 2)
+    assert alike.without(2).equal == ()

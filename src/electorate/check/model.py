@@ -122,8 +122,8 @@ class Model(Value):
     bounds: Bounds = Bounds()
     detector: Detector = Detector.EVENTUALLY_PERFECT
     detection: int | None = None
-    """A wrong suspicion is corrected within so many ticks, and a wrong trust, unless the detector is
-    incomplete; None means 2T."""
+    """A wrong suspicion is corrected within so many ticks, and so is a wrong trust unless the
+    detector is incomplete; None means 2T."""
     notices_restarts: bool = False
     atomic_turns: bool = False
     """Whether a crash keeps all of a turn, what it saves and what it sends, or nothing of it."""
@@ -190,6 +190,8 @@ class Model(Value):
             texts.append(f"{setting.strongest} rank wins")
         if setting.attributes:
             texts.append("attributes " + " ".join(map(str, setting.attributes)))
+        if setting.equal:
+            texts.append(f"{' and '.join(map(str, setting.equal))} of equal rank")
         if machine.uses_views:
             honest = not self.first_budget().lies and self.detector is not Detector.INCOMPLETE
             kind = "perfect" if honest else self.detector

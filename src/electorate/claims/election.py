@@ -52,8 +52,10 @@ def leader_is_the_strongest_live_node(row: Row) -> Witness | None:
     """S1: who believes in a leader believes in the strongest node that is up."""
     live = dict(row.live())
     for node, standing in live.items():
-        strongest = row.members.strongest_of(live)
-        if standing.leader is not None and standing.leader != strongest:
+        strongest, leader = row.members.strongest_of(live), standing.leader
+        if leader is None:
+            continue
+        if leader not in live or row.members.is_stronger(strongest, leader):
             text = f"{belief(node, standing)}, but the strongest live node is {strongest}"
             return Witness((node, strongest) if node != strongest else (node,), text)
     return None

@@ -82,6 +82,7 @@ class Finding:
             "nodes": len(setting.ids),
             "strongest": setting.strongest,
             "attributes": setting.attributes,
+            "equal": setting.equal,
             "timing": setting.clock,
             "delay": f"{setting.delay_min}..{setting.delay_max}",
             "ties": setting.ties,

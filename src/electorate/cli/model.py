@@ -7,7 +7,14 @@ from electorate.check.checking import ENGINES
 from electorate.check.memory import parse
 from electorate.check.model import BUDGETS
 from electorate.cli.error import UsageError
-from electorate.cli.protocol import Protocol, add_graph_argument, attributes_of, graph_given
+from electorate.cli.protocol import (
+    Protocol,
+    add_equal_argument,
+    add_graph_argument,
+    attributes_of,
+    graph_given,
+    ids_given,
+)
 from electorate.core import Timing
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
 from electorate.trace.setting import drift_of
@@ -17,6 +24,7 @@ THREADS_MAX = 8
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Time, network, faults, detectors, bounds and engine."""
+    add_equal_argument(parser)
     _add_network_arguments(parser)
     _add_fault_arguments(parser)
     _add_bound_arguments(parser)
@@ -52,7 +60,10 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
     for name in BUDGETS:
         budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")
     budgets.add_argument(
-        "--mortal", type=_ids, metavar="IDS", help="only these may crash: 4, or 1,2,3; default all"
+        "--mortal",
+        type=ids_given,
+        metavar="IDS",
+        help="only these may crash: 4, or 1,2,3; default all",
     )
     budgets.add_argument(
         "--atomic-turns",
@@ -169,13 +180,6 @@ def _positive(text: str) -> int:
     return count
 
 
-def _ids(text: str) -> tuple[int, ...]:
-    words = text.split(",")
-    if not all(word.isdecimal() and len(word) < 10 for word in words):
-        raise argparse.ArgumentTypeError(f"must be ids with commas between, not {text}")
-    return tuple(sorted({int(word) for word in words}))
-
-
 def _threads(text: str) -> int:
     count = _count(text)
     if not 1 <= count <= THREADS_MAX:
@@ -267,6 +271,7 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             attributes=attributes_of(options.attribute, ids),
             graph=graph,
             drift=options.drift,
+            equal=options.equal,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

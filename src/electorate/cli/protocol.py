@@ -219,6 +219,25 @@ def attributes_of(given: Sequence[tuple[NodeId, int]], ids: Sequence[NodeId]) ->
     return tuple(attributes.get(node, 0) for node in ids) if attributes else ()
 
 
+def add_equal_argument(parser: argparse.ArgumentParser) -> None:
+    """Which nodes a comparison cannot tell apart."""
+    parser.add_argument(
+        "--equal",
+        type=ids_given,
+        default=(),
+        metavar="IDS",
+        help="drop unique ids: these nodes compare as equal, 1,2; messages still tell them apart",
+    )
+
+
+def ids_given(text: str) -> tuple[int, ...]:
+    """Some nodes, as in `1,2,3`."""
+    words = text.split(",")
+    if not all(word.isdecimal() and len(word) < 10 for word in words):
+        raise argparse.ArgumentTypeError(f"must be ids with commas between, not {text}")
+    return tuple(sorted({int(word) for word in words}))
+
+
 def add_claim_argument(parser: argparse.ArgumentParser) -> None:
     """What is judged."""
     parser.add_argument(

@@ -18,6 +18,7 @@ from electorate.cli.fate import UNKNOWN, Fates
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
+    add_equal_argument,
     add_graph_argument,
     add_protocol_arguments,
     attributes_of,
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_protocol_arguments(parser)
     parser.set_defaults(nodes=None)
     add_claim_argument(parser)
+    add_equal_argument(parser)
     parser.add_argument("--seed", type=_count, default=0, metavar="S", help="default 0")
     parser.add_argument("--seeds", type=_count, metavar="K", help="run seeds S to S+K-1")
     parser.add_argument("--workers", type=_many, metavar="W", help="default: one per processor")
@@ -163,7 +165,8 @@ def _subject(options: argparse.Namespace) -> Subject:
     scenario = replace(scenario, **changed)
     verify(scenario)
     attributes = attributes_of(options.attribute, scenario.ids)
-    return Subject(protocol.spelled(), scenario, tuple(options.rule), options.strongest, attributes)
+    ranks = (options.strongest, attributes, options.equal)
+    return Subject(protocol.spelled(), scenario, tuple(options.rule), *ranks)
 
 
 def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:
@@ -355,6 +358,7 @@ def _object(subject: Subject, bench: Bench, fates: Fates) -> dict[str, Any]:
         "rules": bench.machine.rules.texts(),
         "nodes": len(bench.setting.ids),
         "attributes": bench.setting.attributes,
+        "equal": bench.setting.equal,
         "graph": bench.setting.graph,
         "timing": bench.setting.clock,
         "verdict": fates.verdict,

@@ -46,6 +46,7 @@ class Assumption(StrEnum):
     NO_RECOVERY = "no-recovery"  # who has failed stays away
     NO_PARTITION = "no-partition"  # live nodes are always linked
     ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
+    UNIQUE_IDS = "unique-ids"  # of any two nodes one is the stronger
 
 
 class Topic(StrEnum):

@@ -1,7 +1,8 @@
 """Members and ranks: who takes part, and who is stronger than whom.
 
 Rank is (attribute, id); whether the highest or the lowest wins is configuration, never a fork
-of the code.
+of the code. That no two nodes rank alike is an assumption of elections, which can be dropped:
+nodes may be declared equal, though messages still find the right one.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -18,6 +19,8 @@ class Members(Value):
     ids: tuple[NodeId, ...]
     attributes: tuple[int, ...]
     strongest: Strongest
+    equal: tuple[NodeId, ...] = ()
+    """Nodes whose ids compare as if they were one and the same."""
 
     @classmethod
     def of(
@@ -25,6 +28,7 @@ class Members(Value):
         ids: Iterable[NodeId],
         strongest: Strongest = "lowest",
         attributes: Mapping[NodeId, int] | None = None,
+        equal: Iterable[NodeId] = (),
     ) -> Self:
         """Members with the given ids; a node without an attribute has attribute 0."""
         given = tuple(ids)
@@ -37,12 +41,16 @@ class Members(Value):
         strangers = sorted(set(known) - set(ordered))
         if strangers:
             raise ValueError(f"attribute given for {strangers[0]}, which is not a member")
-        return cls(ordered, tuple(known.get(node, 0) for node in ordered), strongest)
+        alike = tuple(sorted(set(equal)))
+        if len(alike) == 1 or not set(alike) <= set(ordered):
+            raise ValueError(f"equal nodes are two members or more, not {alike}")
+        return cls(ordered, tuple(known.get(node, 0) for node in ordered), strongest, alike)
 
     def rank(self, node: NodeId) -> tuple[int, int]:
         """A key that is larger for a stronger node."""
         sign = 1 if self.strongest == "highest" else -1
-        return (sign * self.attributes[self._place(node)], sign * node)
+        compared = self.equal[0] if node in self.equal else node
+        return (sign * self.attributes[self._place(node)], sign * compared)
 
     def is_stronger(self, one: NodeId, other: NodeId) -> bool:
         """Whether `one` outranks `other`."""
@@ -61,8 +69,8 @@ class Members(Value):
         return tuple(other for other in self.ids if other != node)
 
     def strongest_of(self, nodes: Iterable[NodeId]) -> NodeId:
-        """The one of `nodes` that outranks the rest."""
-        return max(nodes, key=self.rank)
+        """The one of `nodes` that outranks the rest; of equal ones, that with the lowest id."""
+        return max(sorted(nodes), key=self.rank)
 
     def after(self, node: NodeId, among: Container[NodeId] | None = None) -> NodeId:
         """The successor of `node` on the ring of ids; `among` leaves out all others but itself."""

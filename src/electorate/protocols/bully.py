@@ -132,6 +132,7 @@ class Bully(Machine[BullyState]):
     }
     promises = ("A1", "A2")
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_LOSS,

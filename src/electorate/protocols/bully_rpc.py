@@ -188,6 +188,7 @@ class BullyRpc(Machine[BullyRpcState]):
     tells = frozenset({Topic.TASKS})
     promises = ("A1", "A2")
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_LOSS,

@@ -83,6 +83,9 @@ class ChangRobertsRules(Rules):
     """How long a vote may take, times the number of members; 0 means as long as it likes."""
     office: Literal["vote", "word"] = "vote"
     """When the winner takes office: when its vote has come home, or its word as well."""
+    home: Literal["own", "equal"] = "own"
+    """Which vote is mine when it comes home: that for this very node, or any whose id is no
+    stronger and no weaker than mine, as nodes would see it that know each other by rank alone."""
 
 
 class ChangRobertsStable(Stable):
@@ -123,6 +126,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
     }
     promises = ("A1", "A2", "S2")
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_PARTITION,
@@ -147,7 +151,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
             case Viewed(alive):
                 return self._look(replace(s, alive=alive), alive - s.alive)
 
-            case Received(_, Election(i) as vote) if i == s.me and vote == s.passed:
+            case Received(_, Election() as vote) if self._is_home(s, vote):
                 return self._win(s)
             case Received(_, Election(i)) if i == s.me and self.rules.lower == "swallow":
                 return s, []
@@ -191,6 +195,14 @@ class ChangRoberts(Machine[ChangRobertsState]):
         # Counted from any node of the ring, the vote and then the word of its owner go round
         # once between them.
         return passing, [*self._patience(), *self._to_next(s, vote, vote.candidate)]
+
+    def _is_home(self, s: ChangRobertsState, vote: Election) -> bool:
+        """Whether this is the vote that I have sent, or looks like it."""
+        mine = s.passed is not None and s.passed.candidate == s.me
+        rank = self.members.rank
+        if self.rules.home == "equal" and rank(vote.candidate) == rank(s.me):
+            return mine
+        return mine and vote == s.passed
 
     def _win(self, s: ChangRobertsState) -> Result[ChangRobertsState]:
         """My vote has come home."""

@@ -219,6 +219,7 @@ class Invitation(Machine[InvitationState]):
     # As printed, groups may be left in the lurch, or miss each other for ever.
     form_promises = {"printed": ("A3", "S4", "A2")}
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.NO_PARTITION,

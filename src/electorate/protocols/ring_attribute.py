@@ -155,6 +155,7 @@ class RingAttribute(Machine[RingAttributeState]):
     # As printed only the first election is sure to end, and to the letter not even that.
     form_promises = {"printed": ("A1", "S2"), "letter": ("A1", "S2")}
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.FIFO,

@@ -121,6 +121,7 @@ class RingList(Machine[RingListState]):
     }
     promises = ("A1", "A2", "S2")
     assumptions = (
+        Assumption.UNIQUE_IDS,
         Assumption.BOUNDED_DELAY,
         Assumption.CLOSED_BOUNDS,
         Assumption.FIFO,

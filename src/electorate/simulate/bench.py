@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from electorate.core import Strongest, Value
+from electorate.core import NodeId, Strongest, Value
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
 from electorate.simulate.judge import Judge
@@ -25,6 +25,8 @@ class Subject(Value):
     """Which rank wins; None means what the protocol says."""
     attributes: tuple[int, ...] = ()
     """The attribute of each node; nothing means that nodes are ranked by their ids alone."""
+    equal: tuple[NodeId, ...] = ()
+    """Nodes that a comparison cannot tell apart."""
 
 
 class Bench:
@@ -38,6 +40,7 @@ class Bench:
             setting = replace(
                 scenario.setting(subject.protocol, subject.rules, strongest),
                 attributes=subject.attributes,
+                equal=subject.equal,
             )
         self.scenario = scenario
         self.setting = setting

@@ -73,6 +73,8 @@ class Setting(Value):
     """The links that there are, each both ways; None if everybody is linked to everybody."""
     drift: float = 0.0
     """How far a clock may be off: a timer of k takes k(1-drift) to k(1+drift)."""
+    equal: tuple[NodeId, ...] = ()
+    """Nodes that a comparison cannot tell apart: ids are not unique then."""
 
     def __post_init__(self) -> None:
         self.members()  # It says what is wrong with the ids.
@@ -115,7 +117,7 @@ class Setting(Value):
         if self.attributes and len(self.attributes) != len(self.ids):
             raise ValueError(f"{len(self.attributes)} attributes for {len(self.ids)} nodes")
         attributes = dict(zip(self.ids, self.attributes, strict=False))
-        return Members.of(self.ids, self.strongest, attributes)
+        return Members.of(self.ids, self.strongest, attributes, self.equal)
 
     def linked(self, one: NodeId, other: NodeId) -> bool:
         """Whether there is a link between two nodes."""
@@ -140,11 +142,13 @@ class Setting(Value):
         """The same setting with one node less."""
         kept = [place for place, other in enumerate(self.ids) if other != node]
         graph = self.graph and tuple(link for link in self.graph if node not in link)
+        equal = tuple(other for other in self.equal if other != node)
         return msgspec.structs.replace(
             self,
             ids=tuple(self.ids[place] for place in kept),
             attributes=tuple(self.attributes[place] for place in kept if self.attributes),
             graph=graph,
+            equal=equal if len(equal) > 1 else (),
         )
 
     def lasts(self, after: int, jitter: int) -> tuple[int, int]:
@@ -178,6 +182,8 @@ class Setting(Value):
             words.append(f"graph={self.graph_text()}")
         if self.drift:
             words.append(f"drift={self.drift:g}")
+        if self.equal:
+            words.append("equal=" + ",".join(map(str, self.equal)))
         return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])
 
     @classmethod
@@ -202,6 +208,8 @@ class Setting(Value):
                 fields[name] = text
             elif name == "attributes":
                 fields[name] = [_integer(each, "an attribute") for each in text.split(",")]
+            elif name == "equal":
+                fields[name] = [_number(each, "a node id") for each in text.split(",")]
             elif name == "graph":
                 fields[name] = links_of(text)
             elif name == "drift":
