@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from electorate.check import Bounds, Budget, Model
+from electorate.check import Bounds, Budget, Detector, Model
 from electorate.core import Machine
 from electorate.trace import Clock, Order
 from tests.check.drawn import (
@@ -78,6 +78,8 @@ def drawn_probe(seed: int) -> Lot:
         setting=replace(model.setting, ids=(1, 2), clock=clock, order=order, graph=None),
         budget=Budget(crashes=lot.choice((1, 1, 2)), cuts=lot.choice((0, 0, order is Order.FIFO))),
     )
+    if not model.bounded and model.detector is Detector.INCOMPLETE:
+        model = replace(model, detector=Detector.EVENTUALLY_PERFECT)
     table = drawn_table(lot, model.bounded, (0, 0, 1))
     table = patched(lot, table, "once", orders=("send note", "set once 1"))
     table = patched(lot, table, "boot", orders=("set once 1",))

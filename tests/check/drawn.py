@@ -32,7 +32,7 @@ from electorate.core import (
     Timing,
     Viewed,
 )
-from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace import Clock, Connections, Order, Setting, Start, Storage, Ties
 
 MODES = 3
 NORMAL_MAX = 2_000
@@ -173,6 +173,7 @@ def drawn_setting(lot: Random) -> Setting:
         start=Start.BOOT,
         graph=lot.choice((None, None, None, links)),
         drift=lot.choice((0, 0, 0, 0.1, 0.5)),
+        storage=lot.choice((Storage.KEPT,) * 4 + (Storage.LOST,)),
     )
 
 

@@ -30,7 +30,7 @@ from electorate.core import (
     Viewed,
     text_of,
 )
-from electorate.trace import Clock, Connections, Order
+from electorate.trace import Clock, Connections, Order, Storage
 from tests.check.place import Link, Mail, Node, Opinion, Place, Sends, Turns, sends
 from tests.check.plain_number import largest
 
@@ -256,7 +256,8 @@ class Plain:
 
     def fall(self, place: Place, me: NodeId) -> None:
         place.budget["crashes"] -= 1
-        place.nodes[me] = Node(stable=place.nodes[me].stable)
+        lost = self.setting.storage is Storage.LOST
+        place.nodes[me] = Node(stable=None if lost else place.nodes[me].stable)
         self.everybody_learns(place, me, there=False)
         if self.dies:
             place.mail = [mail for mail in place.mail if mail.to != me]

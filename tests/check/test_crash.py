@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from electorate.core import ProtocolError
-from electorate.trace import Clock, Connections
+from electorate.trace import Clock, Connections, Storage
 from tests.check.diary import Saved
 from tests.check.probe import Probe
 
@@ -198,3 +198,13 @@ def test_only_those_crash_that_may() -> None:
     assert any(t.move.torn for t in probe.moves())
     spared = Probe(BROADCAST, nodes=3, crashes=2, mortal=(2,))
     assert not any(t.move.torn for t in spared.moves())
+
+
+def test_where_storage_is_lost_a_node_boots_as_if_for_the_first_time() -> None:
+    orders = {"1 boot": "send 2 m", "1 again": "send 2 n"}
+    for storage in Storage:
+        probe = Probe(orders, crashes=1, recoveries=1, mortal=(1,), storage=storage)
+        recovered = [taken for taken in probe.moves() if taken.move.kind == "recover"]
+        diaries = {probe.diary(taken.after, 1) for taken in recovered}
+        assert diaries == ({("again",)} if storage is Storage.KEPT else {()})
+        probe.expect_retold(recovered[0].after)

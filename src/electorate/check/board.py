@@ -20,7 +20,7 @@ from electorate.check.watching import Watching
 from electorate.claims import Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
-from electorate.trace import Connections, Order, Start
+from electorate.trace import Connections, Order, Start, Storage
 
 WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
 """What shows numbers as they are, and not only how they compare with others of their kind."""
@@ -87,8 +87,9 @@ class Board(Columns):
         """How numbers are renamed, if there are any and no claim could see it."""
         setting, claims = self.model.setting, self.claims
         is_seen = any(claim.looks_back or claim.sights & WHOLE for claim in claims)
-        # Beginning anywhere means with any numbers too.
-        plain = setting.order is Order.SET or setting.start is Start.ANY
+        # Beginning anywhere means with any numbers too, and who forgets its numbers begins anew.
+        anew = setting.start is Start.ANY or setting.storage is Storage.LOST
+        plain = setting.order is Order.SET or anew
         wanted = self.model.renames and not is_seen and not plain
         declared = declared_families(self.machine) if wanted else set()
         if not declared or self.model.bounds.counter >= NUMBERS_MAX:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from electorate.core import Machine, NodeId, Value
-from electorate.trace import Setting
+from electorate.trace import Setting, Storage
 
 UNLIMITED = 1_000_000_000
 
@@ -190,6 +190,8 @@ class Model(Value):
             texts.append(f"{setting.strongest} rank wins")
         if setting.attributes:
             texts.append("attributes " + " ".join(map(str, setting.attributes)))
+        if setting.storage is not Storage.KEPT:
+            texts.append(f"storage {setting.storage}")
         if setting.equal:
             texts.append(f"{' and '.join(map(str, setting.equal))} of equal rank")
         if machine.uses_views:

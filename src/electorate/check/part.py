@@ -19,7 +19,7 @@ from electorate.core import (
     State,
     text_of,
 )
-from electorate.trace import Order
+from electorate.trace import Order, Storage
 
 V = TypeVar("V", bound=Hashable)
 C = TypeVar("C")
@@ -72,6 +72,13 @@ class Local(NamedTuple):
     """Periodic timers that have fired; counted in unbounded timing only."""
     me: NodeId | None = None
     """Whose it is, where it is down and has saved something."""
+
+    @classmethod
+    def down(cls, state: State, storage: Storage) -> "Local":
+        """A node that has crashed in this state."""
+        if storage is Storage.LOST:
+            return cls(None, None)
+        return cls(None, state.stable, me=state.me)
 
     def aged(self) -> "Local":
         """The node one tick later."""

@@ -119,7 +119,7 @@ class Turning:
         if not (self._model.budget.crashes and self._model.may_crash(me)):
             return
         wanted = _sends_of(turn, me)
-        down = Local(None, turn.state.stable, me=me)
+        down = Local.down(turn.state, self._model.setting.storage)
         receivers = sorted(wanted)
         whole = tuple(len(wanted[to]) for to in receivers)
         none = tuple(0 for _ in receivers)

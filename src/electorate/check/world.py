@@ -229,7 +229,7 @@ class World(Board):
             if budget.crashes and self.model.may_crash(self.ids[place]):
                 state = node.value.state
                 assert state is not None
-                down = self.locals.code(Local(None, state.stable, me=state.me))
+                down = self.locals.code(Local.down(state, self.model.setting.storage))
                 moves.append((Move("crash", place), self.fallen(row, place, down)))
             if node.value.pulse is Pulse.PAUSED:
                 resumed = self.with_columns(row, (place, self.resumed(node.value)))

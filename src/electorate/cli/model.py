@@ -11,12 +11,13 @@ from electorate.cli.protocol import (
     Protocol,
     add_equal_argument,
     add_graph_argument,
+    add_storage_argument,
     attributes_of,
     graph_given,
     ids_given,
 )
 from electorate.core import Timing
-from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace import Clock, Connections, Order, Setting, Start, Storage, Ties
 from electorate.trace.setting import drift_of
 
 THREADS_MAX = 8
@@ -53,6 +54,9 @@ def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
         default=Start.NORMAL,
         help="down: nobody has started yet, and each first start is one of --recoveries",
     )
+    add_storage_argument(model)
+    starts = [Start.NORMAL, Start.BOOT, Start.ANY]
+    model.add_argument("--from", dest="start", choices=starts, default=Start.NORMAL)
 
 
 def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
@@ -272,6 +276,7 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             graph=graph,
             drift=options.drift,
             equal=options.equal,
+            storage=Storage(options.storage),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -12,7 +12,7 @@ from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
 from electorate.core import Foremost, Machine, NodeId, Over, Rules, Topic
 from electorate.protocols.registry import REGISTRY
-from electorate.trace import Setting
+from electorate.trace import Setting, Storage
 from electorate.trace.graph import NODES_MAX, Links, graph_of
 from electorate.trace.source import SourceError, failure, loaded
 
@@ -253,6 +253,16 @@ def add_graph_argument(parser: argparse._ArgumentGroup) -> None:
     """Who is linked to whom."""
     parser.add_argument(
         "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
+    )
+
+
+def add_storage_argument(parser: argparse._ArgumentGroup) -> None:
+    """What survives a crash."""
+    parser.add_argument(
+        "--storage",
+        choices=list(Storage),
+        default=Storage.KEPT,
+        help="lost: who comes back remembers nothing, as if another had its id; default kept",
     )
 
 

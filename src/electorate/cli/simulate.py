@@ -21,6 +21,7 @@ from electorate.cli.protocol import (
     add_equal_argument,
     add_graph_argument,
     add_protocol_arguments,
+    add_storage_argument,
     attributes_of,
     find,
     graph_given,
@@ -36,7 +37,7 @@ from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
 from electorate.simulate.start import StartError
 from electorate.simulate.story import Story, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
-from electorate.trace import Connections, Order, Start, lines_of, to_json_lines
+from electorate.trace import Connections, Order, Start, Storage, lines_of, to_json_lines
 
 NAME = "simulate"
 SUMMARY = "Run a protocol through faults and delays that a seed decides."
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     network = parser.add_argument_group("the network")
     add_graph_argument(network)
+    add_storage_argument(network)
     network.add_argument("--delay", metavar="MODEL", help="default uniform:0..1T")
     network.add_argument("--loss", type=_share, metavar="SHARE")
     network.add_argument("--duplicate", type=_share, metavar="SHARE")
@@ -165,8 +167,9 @@ def _subject(options: argparse.Namespace) -> Subject:
     scenario = replace(scenario, **changed)
     verify(scenario)
     attributes = attributes_of(options.attribute, scenario.ids)
+    kept = Storage(options.storage)
     ranks = (options.strongest, attributes, options.equal)
-    return Subject(protocol.spelled(), scenario, tuple(options.rule), *ranks)
+    return Subject(protocol.spelled(), scenario, tuple(options.rule), *ranks, kept)
 
 
 def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:

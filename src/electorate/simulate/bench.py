@@ -12,7 +12,7 @@ from electorate.simulate.run import Result, Run
 from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import achievement_of
 from electorate.simulate.start import Find, started
-from electorate.trace import Setting
+from electorate.trace import Setting, Storage
 
 
 class Subject(Value):
@@ -27,6 +27,7 @@ class Subject(Value):
     """The attribute of each node; nothing means that nodes are ranked by their ids alone."""
     equal: tuple[NodeId, ...] = ()
     """Nodes that a comparison cannot tell apart."""
+    storage: Storage = Storage.KEPT
 
 
 class Bench:
@@ -41,6 +42,7 @@ class Bench:
                 scenario.setting(subject.protocol, subject.rules, strongest),
                 attributes=subject.attributes,
                 equal=subject.equal,
+                storage=subject.storage,
             )
         self.scenario = scenario
         self.setting = setting

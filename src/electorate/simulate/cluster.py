@@ -190,7 +190,7 @@ class Cluster(Reactions):
         here = self.node(node)
         if here.local is not None:
             raise IllegalStep(f"{node} is up already")
-        first = here.stable is None
+        first = here.stable is None and not here.forgot
         turns = self.react(here, self.revive(here), torn)
         self._record(Recovered(node, first), turns)
 

@@ -12,7 +12,7 @@ from electorate.core import Machine, Message, NodeId, ProtocolError, text_of
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals, Outcome
 from electorate.simulate.world import Armed, Envelope, Node, World
-from electorate.trace import Connections, Order, Setting, TurnRecord
+from electorate.trace import Connections, Order, Setting, Storage, TurnRecord
 
 CHAIN_MAX = 1000
 """A node that answers itself this often within one step is taken never to end."""
@@ -122,8 +122,10 @@ class Reactions(World):
             self.posted.append(envelope)
 
     def stop(self, node: Node) -> None:
-        """Take a node down: its timers and its memory are gone."""
+        """Take a node down: its timers and its memory are gone, and its storage if that may be."""
         node.local = None
+        if self.setting.storage is Storage.LOST:
+            node.stable, node.forgot = None, True
         node.timers = {}
         node.paused = node.woken = False
         if self._dies:

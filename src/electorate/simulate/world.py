@@ -60,7 +60,9 @@ class Node(msgspec.Struct, eq=False):
     id: NodeId
     local: Local | None = None
     stable: Stable | None = None
-    """What it saved last; None if it never lived."""
+    """What it saved last; None if it never lived, or has lost it."""
+    forgot: bool = False
+    """Whether it has lived and lost what it saved."""
     timers: dict[str, Armed] = {}
     view: frozenset[NodeId] = frozenset()
     paused: bool = False

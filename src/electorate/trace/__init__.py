@@ -3,7 +3,7 @@
 from electorate.trace.belief import opening_of
 from electorate.trace.jsonl import to_json_lines
 from electorate.trace.sentence import Sentence, sentences_of
-from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Ties
+from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Storage, Ties
 from electorate.trace.step import (
     Crashed,
     Cut,
@@ -51,6 +51,7 @@ __all__ = [
     "Setting",
     "Start",
     "Step",
+    "Storage",
     "Ticked",
     "Ties",
     "Trace",

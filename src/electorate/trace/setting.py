@@ -43,6 +43,13 @@ class Connections(StrEnum):
     DIE = "die"  # they are lost, and so are those of the node's own last life
 
 
+class Storage(StrEnum):
+    """What a node that comes back remembers."""
+
+    KEPT = "kept"  # all that it had saved
+    LOST = "lost"  # nothing: to all that it knows it was never there, or another has its id now
+
+
 class Start(StrEnum):
     """Where a run begins."""
 
@@ -75,6 +82,7 @@ class Setting(Value):
     """How far a clock may be off: a timer of k takes k(1-drift) to k(1+drift)."""
     equal: tuple[NodeId, ...] = ()
     """Nodes that a comparison cannot tell apart: ids are not unique then."""
+    storage: Storage = Storage.KEPT
 
     def __post_init__(self) -> None:
         self.members()  # It says what is wrong with the ids.
@@ -222,7 +230,7 @@ class Setting(Value):
             raise ValueError(f"{line!r}: {str(error).split(' - at')[0]}") from None
 
 
-WORDS = ("strongest", "clock", "ties", "order", "connections", "start")
+WORDS = ("strongest", "clock", "ties", "order", "connections", "start", "storage")
 """The fields of a setting whose value is one word."""
 
 

@@ -172,7 +172,7 @@ class Listing:
         world, value = self.world, node.value
         if left.crashes and world.model.may_crash(world.ids[place]):
             assert value.state is not None
-            down = world.locals.code(Local(None, value.state.stable, me=value.state.me))
+            down = world.locals.code(Local.down(value.state, world.model.setting.storage))
             spent, fact = self._spent(left, "crashes"), SPENT_FACTS["crashes"]
             self._add(place, budget=spent, down=down, facts=fact)
         if value.pulse is Pulse.PAUSED:
