@@ -108,10 +108,16 @@ def trace_of(world: World, path: Path) -> Trace:
     """Messages that no row holds any more; the simulator loses them when their time is over."""
     moves = [move for _, move in path]
     rows = raw_rows(world, path)
+    # By its row alone a node that has lost its memory is one that never lived.
+    lived = set() if world.model.setting.start is Start.DOWN else set(world.ids)
     for row, move, after in zip_longest(rows, moves, rows[1:]):
         now += move.kind == "tick"
         turns = _turns(world, row, move)
-        steps.append(Step(now, _happening(world, row, move), turns))
+        happening = _happening(world, row, move)
+        if isinstance(happening, Recovered):
+            happening = replace(happening, first=happening.node not in lived)
+            lived.add(happening.node)
+        steps.append(Step(now, happening, turns))
         steps += (Step(now, lost) for lost in _severed(world, row, turns))
         if move.kind == "tick":
             late = [*_expired(world, row, now), *(one for one in dropped if one.due == now)]
@@ -155,7 +161,7 @@ def _happening(world: World, row: Row, move: Move) -> Happening:
         case "crash":
             return Crashed(node)
         case "recover":
-            return Recovered(node, first=row[move.where] == world.gone)
+            return Recovered(node)
         case "pause":
             return Paused(node)
         case "resume":

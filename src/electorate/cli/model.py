@@ -55,8 +55,6 @@ def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
         help="down: nobody has started yet, and each first start is one of --recoveries",
     )
     add_storage_argument(model)
-    starts = [Start.NORMAL, Start.BOOT, Start.ANY]
-    model.add_argument("--from", dest="start", choices=starts, default=Start.NORMAL)
 
 
 def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:

@@ -164,7 +164,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
 
             case Received(_, Elected(i) as word) if i != s.me and self._accepts(s, word):
                 return self._follow(s, word)
-            case Received(_, Elected() as word) if self._is_home(s, word):
+            case Received(_, Elected() as word) if self._word_is_home(s, word):
                 return self._rest(s, s.me)
 
             case TimedOut(timer) if timer == PATIENCE and s.passed is not None:
@@ -249,7 +249,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
         # has voted anew since then, or was not there, waits for the next one.
         return self.rules.accept == "anyone" or s.passed == Election(word.winner, word.ballot)
 
-    def _is_home(self, s: ChangRobertsState, word: Elected) -> bool:
+    def _word_is_home(self, s: ChangRobertsState, word: Elected) -> bool:
         """Whether this is my own word, for which I have waited."""
         mine = word.winner == s.me and s.passed == Election(s.me, word.ballot)
         return mine and self.rules.office == "word"
