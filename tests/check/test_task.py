@@ -9,6 +9,7 @@ from electorate.check import Result as Outcome
 from electorate.claims import CLAIMS
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting, Start
+from electorate.trace.setting import Clock, Order
 
 ONE_BACK: dict[str, Any] = {"crashes": 1, "recoveries": 1}
 BULLIES = ("bully-rpc", "bully-textbook")
@@ -90,3 +91,26 @@ def test_groups_that_keep_their_own_tasks_never_agree() -> None:
     verdict = judged("invitation", "T4", rules=("resumes=own",), **given)
     assert verdict.liveness is Liveness.STUCK
     assert [violation.length for violation in verdict.violations] == [22]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("misjudged", "broken"),
+    [("none", {}), ("Accept", {"T3": 17}), ("Ready", {"T2": 12, "T3": 16})],
+)
+def test_a_message_of_an_old_group_must_not_be_taken_for_one_of_the_new(
+    misjudged: str, broken: dict[str, int]
+) -> None:
+    setting = Setting(
+        "invitation",
+        (1, 2),
+        (f"misjudges={misjudged}",),
+        clock=Clock.UNBOUNDED,
+        order=Order.BAG,
+        start=Start.BOOT,
+    )
+    model = Model(setting, Budget(asks=1), Bounds(capacity=2, counter=3))
+    claims = [CLAIMS["T2"], CLAIMS["T3"]]
+    machine = setting.machine(*REGISTRY["invitation"])
+    verdict = check(machine, model, claims, engine="numba", keep_going=True)
+    assert {run.claim: run.length for run in verdict.violations} == broken

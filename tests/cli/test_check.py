@@ -171,3 +171,11 @@ def test_a_script_that_was_not_written_is_mentioned(electorate: Run, tmp_path: P
     ran = electorate("check", "bully", "--crashes", "1", "--script", str(tmp_path / "none.txt"))
     assert ran.code == 0
     assert "nothing to write" in ran.err
+
+
+def test_a_run_that_needs_no_fault_is_told_with_its_real_numbers(electorate: Run) -> None:
+    """It begins where faults are over at once, and its numbers were renamed in the search."""
+    words = ["check", "invitation", "--nodes", "2", "--rule", "misjudges=AreYouLeader"]
+    ran = electorate(*words, "--crashes", "1", "--claim", "A4")
+    assert ran.code == 1, ran.err
+    assert "AreYouLeader((1, 1)) to node 2" in ran.out

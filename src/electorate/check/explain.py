@@ -66,7 +66,12 @@ def begins_after(world: World, path: Path, end: Row) -> int:
 
 
 def _first(world: World, row: Row) -> Row:
-    return world.raw_rows.get(row, row)
+    if row in world.raw_rows:
+        return world.raw_rows[row]
+    # Where faults end at once, the row that runs begin in has lost its budget meanwhile.
+    whole = world.budgets.code(world.model.first_budget())
+    raw = world.raw_rows.get((*row[:-1], whole), row)
+    return (*raw[:-1], row[-1])
 
 
 def _raw_row(world: World, before: Row, move: Move, renamed: Row) -> Row:

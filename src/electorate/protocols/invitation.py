@@ -13,32 +13,11 @@ from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    Serial,
-    SetTimer,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Topic,
-)
+from electorate.core import Rules, Serial, Span, Standing, Status, T
+from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.event import Asked, Event, Received, TimedOut
+from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
+from electorate.core.value import Message, NodeId, Request, Stable, State
 
 Group = tuple[NodeId, Annotated[int, Serial(of=0)]]
 """The number of a group: the node that formed it and leads it, and how many it has formed."""
@@ -46,60 +25,58 @@ Tasks = frozenset[int]
 """What a group works on. Groups that merge join their tasks, and do none of them twice."""
 
 
-class AreYouThere(Message):
+class Tagged(Message):
+    """Every message names a group: the sender's, or the one that it is about."""
+
+    group: Group
+
+
+class AreYouThere(Tagged):
     """I am in this group of yours: are you there?"""
 
-    group: Group
 
-
-class Here(Message):
+class Here(Tagged):
     """I am here: go on."""
 
-    group: Group
 
-
-class NotHere(Message):
+class NotHere(Tagged):
     """I do not lead that group, or you are not in it."""
 
-    group: Group
+
+class AreYouLeader(Tagged):
+    """I lead this group: do you lead another?"""
 
 
-class AreYouLeader(Message):
-    """I lead a group: do you lead another?"""
+class Leading(Tagged):
+    """I lead this group."""
 
 
-class Leading(Message):
-    """I lead another group."""
+class Following(Tagged):
+    """I am in this group, and do not lead it."""
 
 
-class Following(Message):
-    """I lead no group."""
-
-
-class Invite(Message):
+class Invite(Tagged):
     """Stop your work and join this new group."""
 
-    group: Group
 
-
-class Accept(Message):
+class Accept(Tagged):
     """I have stopped, and join you: these are my tasks."""
 
-    group: Group
     tasks: Tasks
 
 
-class Ready(Message):
+class Ready(Tagged):
     """Our group is complete, and these are our tasks: to work."""
 
-    group: Group
     tasks: Tasks
 
 
-class Ack(Message):
+class Ack(Tagged):
     """I am at work in your group."""
 
-    group: Group
+
+FOR_STRANGERS = (AreYouThere, AreYouLeader, Leading, Following, Invite)
+"""These are heard whatever group they come from; all others only within my group."""
 
 
 class Begin(Request):
@@ -162,6 +139,21 @@ class InvitationRules(Rules):
     """Whether followers confirm that they are at work; who does not is struck off."""
     resumes: Literal["joined", "leader", "own"] = "joined"
     """What a new group goes on with: all its nodes' tasks, its leader's, or each with its own."""
+    misjudges: Literal[
+        "none",
+        # Meant for strangers, and for members:
+        "AreYouThere",
+        "AreYouLeader",
+        "Leading",
+        "Invite",
+        "Here",
+        "NotHere",
+        "Accept",
+        "Ready",
+        "Ack",
+    ] = "none"
+    """Messages of which kind are misjudged if they come from another group: those that are meant
+    for strangers are ignored, and those that are meant for members are taken as such."""
     wraps: int = 0
     """After how many groups the numbers of a node begin anew; 0: never."""
     delay: Span = T + 1
@@ -238,15 +230,15 @@ class Invitation(Machine[InvitationState]):
 
     def step(self, s: InvitationState, event: Event) -> Result[InvitationState]:
         match event, s.phase:
-            case Received(j, _), _ if j not in self.members.ids:
+            case Received(j, m), _ if j not in self.members.ids or not self._concerns(s, m):
                 return s, []
             case TimedOut(Wait.CHECK), _:
                 return self._check(s)
             case Received(j, AreYouThere(group)), _:
                 return s, [Send(j, self._presence(s, j, group))]
-            case Received(_, Here(group)), Phase.PROBING if group == s.group:
+            case Received(_, Here()), Phase.PROBING:
                 return replace(s, phase=Phase.NORMAL), _ended(s)
-            case Received(_, NotHere(group)), Phase.PROBING if group == s.group:
+            case Received(_, NotHere()), Phase.PROBING:
                 return self._stand_alone(s)
             case TimedOut(Wait.ANSWERS), Phase.PROBING:
                 return self._stand_alone(replace(s, phase=Phase.NORMAL))
@@ -262,16 +254,16 @@ class Invitation(Machine[InvitationState]):
 
             case Received(_, Invite(group)), phase if phase not in RESTING:
                 return self._accept(s, group)
-            case Received(j, Accept(group, tasks)), Phase.INVITING if group == s.group:
+            case Received(j, Accept(_, tasks)), Phase.INVITING:
                 tasks = s.tasks | tasks if self.rules.resumes == "joined" else s.tasks
                 return replace(s, followers=s.followers | {j}, tasks=tasks), []
             case TimedOut(Wait.ACCEPTS), Phase.INVITING:
                 return self._lead(s)
-            case Received(_, Ready(group, tasks)), Phase.ACCEPTED if group == s.group:
+            case Received(_, Ready(_, tasks)), Phase.ACCEPTED:
                 return self._follow(s, s.tasks if self.rules.resumes == "own" else tasks)
             case TimedOut(Wait.READY), Phase.ACCEPTED:
                 return self._stand_alone(replace(s, phase=Phase.NORMAL))
-            case Received(j, Ack(group)), _ if group == s.group:
+            case Received(j, Ack()), _:
                 return replace(s, unheard=s.unheard - {j}), []
             case TimedOut(Wait.ACKS), _:
                 heard = s.followers - s.unheard
@@ -292,6 +284,12 @@ class Invitation(Machine[InvitationState]):
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return tuple(map(Begin, self.members.ids)) if view.status is Status.NORMAL else ()
 
+    def _concerns(self, s: InvitationState, m: Message) -> bool:
+        """Whether a message concerns me: of my own group any, of another if meant for strangers."""
+        misjudged = type(m).__name__ == self.rules.misjudges
+        same = isinstance(m, Tagged) and m.group == s.group
+        return same or isinstance(m, FOR_STRANGERS) is not misjudged
+
     def _check(self, s: InvitationState) -> Result[InvitationState]:
         """Look for other leaders, or after my own."""
         if s.phase in RESTING:
@@ -304,7 +302,9 @@ class Invitation(Machine[InvitationState]):
             ]
         # A follower that has restarted unseen leads a group of its own by now, so all are asked.
         known = s.followers if self.rules.asks == "outsiders" else frozenset()
-        questions = [Send(j, AreYouLeader()) for j in self.members.others(s.me) if j not in known]
+        questions = [
+            Send(j, AreYouLeader(s.group)) for j in self.members.others(s.me) if j not in known
+        ]
         return replace(s, phase=Phase.ASKING, found=frozenset()), [*_ended(s), *questions, *timers]
 
     def _presence(self, s: InvitationState, j: NodeId, group: Group) -> Message:
@@ -317,10 +317,10 @@ class Invitation(Machine[InvitationState]):
     def _answer(self, s: InvitationState, j: NodeId) -> Result[InvitationState]:
         """Tell another leader what I am."""
         if not s.leads:
-            return s, [Send(j, Following())] if self.rules.participants == "no" else []
+            return s, [Send(j, Following(s.group))] if self.rules.participants == "no" else []
         weaker = self.members.is_stronger(s.me, j)
         ignored = weaker and self.rules.queries == "ignore-weaker"
-        answer: list[Effect] = [] if ignored else [Send(j, Leading())]
+        answer: list[Effect] = [] if ignored else [Send(j, Leading(s.group))]
         if not (weaker and self.rules.prompted and s.phase is Phase.NORMAL):
             return s, answer
         asking, effects = self._check(s)
