@@ -179,3 +179,14 @@ def test_a_run_that_needs_no_fault_is_told_with_its_real_numbers(electorate: Run
     ran = electorate(*words, "--crashes", "1", "--claim", "A4")
     assert ran.code == 1, ran.err
     assert "AreYouLeader((1, 1)) to node 2" in ran.out
+
+
+@pytest.mark.parametrize(("nodes", "warned"), [(3, False), (4, True)])
+def test_a_delay_that_a_check_always_cancels_is_warned_of(
+    electorate: Run, nodes: int, warned: bool
+) -> None:
+    words = ["check", "invitation", "--rule", "outranked=delay", "--from", "boot", "--claim", "A3"]
+    ran = electorate(*words, "--nodes", str(nodes), "--delay", "1..1", "--states-max", "100")
+    assert ("check every 7T comes first and cancels that" in ran.err) is warned
+    longer = electorate(*words, "--nodes", str(nodes), "--states-max", "9", "--rule", "check=9T")
+    assert "cancels" not in longer.err

@@ -89,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
     machine = protocol.machine(model.setting)
+    protocol.warn(machine)
     claims = _claims(options.claim, protocol, machine, model.setting.start)
     if not options.claim:
         protocol.verify_that_somebody_asks(machine, model.budget.asks)

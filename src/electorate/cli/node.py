@@ -97,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
     config = _config(options, protocol.spelled(), protocol.kind.strongest)
     machine = protocol.machine(config.setting)
     protocol.verify_that_it_begins_by_itself(machine)
+    if not options.tethered:
+        protocol.warn(machine)
     reporter = _Reporter(options.id)
     try:
         thread = NodeThread(config, machine, reporter.changed)

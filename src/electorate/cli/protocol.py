@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -73,6 +74,11 @@ class Protocol(NamedTuple):
             kinds = machine.lift.inner.begins_by
         words = " or ".join(request.__name__ for request in kinds)
         return f"{self.name} does nothing before somebody asks for {words}" if words else None
+
+    def warn(self, machine: Machine[Any]) -> None:
+        """Say what may be overlooked about these rules, on stderr: it is no error."""
+        for caution in machine.cautions():
+            print(f"electorate: mind that in {self.name} {caution}", file=sys.stderr)
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""

@@ -73,6 +73,7 @@ def described(protocol: Protocol) -> dict[str, Any]:
         "messages": {message.__name__: message.__doc__ or "" for message in machine.messages},
         "timers": {timer.name: {"periodic": timer.periodic} for timer in machine.timers},
         "uses_views": machine.uses_views,
+        "cautions": list(machine.cautions()),
     }
 
 
@@ -160,6 +161,7 @@ def show(about: dict[str, Any], console: Console) -> None:
         "promises": "\n".join(map(_promise, about["promises"])),
         "detector": "used" if about["uses_views"] else "not used",
         "timers": ", ".join(timers),
+        "mind that": "\n".join(about["cautions"]),
     }
     console.print(about["name"], style="bold", markup=False)
     _print_rows(console, [(name, text) for name, text in facts.items() if text])

@@ -127,6 +127,7 @@ def run(options: argparse.Namespace) -> int:
         if not bench.judge.claims:
             raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
         _verify_that_somebody_asks(subject, bench)
+        find(subject.protocol).warn(bench.machine)
         if options.seeds is not None and (options.trace or options.verbose):
             raise UsageError("--trace and --verbose show a single seed: leave out --seeds")
         if options.seeds is None:

@@ -21,6 +21,7 @@ from electorate.cli.keyboard import Keyboard
 from electorate.cli.member import Member
 from electorate.cli.node import add_timing_arguments, timing_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
+from electorate.core import Timing
 from electorate.trace import Setting
 
 NAME = "up"
@@ -108,9 +109,16 @@ def run(options: argparse.Namespace) -> int:
     attributes = attributes_of(options.attribute, ids)
     strongest = options.strongest or protocol.kind.strongest
     setting = Setting(
-        protocol.spelled(), ids, tuple(options.rule), strongest, attributes=attributes
+        protocol.spelled(),
+        ids,
+        tuple(options.rule),
+        strongest,
+        timing=Timing(options.T),
+        attributes=attributes,
     )
-    protocol.verify_that_it_begins_by_itself(protocol.machine(setting))
+    machine = protocol.machine(setting)
+    protocol.verify_that_it_begins_by_itself(machine)
+    protocol.warn(machine)
     command = _command(options)
     with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)

@@ -127,6 +127,13 @@ class Machine(ABC, Generic[S]):
         """What the application owes: it asks for one of these, with bounded clocks at once."""
         return ()
 
+    def cautions(self) -> tuple[str, ...]:
+        """What whoever chose these rules for so many members may not know, a sentence each.
+
+        Not what is wrong (that is a ValueError of the constructor), but what is easily overlooked.
+        """
+        return ()
+
     def hears(self, node: NodeId) -> tuple[NodeId, ...] | None:
         """The nodes that `node` may ever get messages from; None if it may be anybody.
 

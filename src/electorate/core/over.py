@@ -43,6 +43,10 @@ class Over(Machine[S]):
         self.lift = Lift(self.inner_kind(self.inside(members), timing, self.rules.inner))
         self.lift.declare(self)
 
+    def cautions(self) -> tuple[str, ...]:
+        """Those of the inner machine."""
+        return self.lift.inner.cautions()
+
     def inside(self, members: Members) -> Members:
         """The members as the inner machine knows them."""
         return members

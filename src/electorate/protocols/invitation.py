@@ -77,6 +77,8 @@ class Ack(Tagged):
 
 FOR_STRANGERS = (AreYouThere, AreYouLeader, Leading, Following, Invite)
 """These are heard whatever group they come from; all others only within my group."""
+Heard = Literal["AreYouThere", "AreYouLeader", "Leading", "Invite"]
+Ignored = Literal["Here", "NotHere", "Accept", "Ready", "Ack"]
 
 
 class Begin(Request):
@@ -139,19 +141,7 @@ class InvitationRules(Rules):
     """Whether followers confirm that they are at work; who does not is struck off."""
     resumes: Literal["joined", "leader", "own"] = "joined"
     """What a new group goes on with: all its nodes' tasks, its leader's, or each with its own."""
-    misjudges: Literal[
-        "none",
-        # Meant for strangers, and for members:
-        "AreYouThere",
-        "AreYouLeader",
-        "Leading",
-        "Invite",
-        "Here",
-        "NotHere",
-        "Accept",
-        "Ready",
-        "Ack",
-    ] = "none"
+    misjudges: Literal["none", Heard, Ignored] = "none"
     """Messages of which kind are misjudged if they come from another group: those that are meant
     for strangers are ignored, and those that are meant for members are taken as such."""
     wraps: int = 0
@@ -283,6 +273,15 @@ class Invitation(Machine[InvitationState]):
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return tuple(map(Begin, self.members.ids)) if view.status is Status.NORMAL else ()
+
+    def cautions(self) -> tuple[str, ...]:
+        rules, ranks = self.rules, len(self.members.ids) - 1
+        length = (rules.answers + ranks * rules.delay).of(self.timing)
+        if rules.outranked != "delay" or rules.check.of(self.timing) > length:
+            return ()
+        wait = f"waits {rules.answers} for answers and then {ranks} times {rules.delay}"
+        never = f"its check every {rules.check} comes first and cancels that: it never invites them"
+        return (f"the weakest of {ranks + 1} that finds stronger leaders {wait}, but {never}",)
 
     def _concerns(self, s: InvitationState, m: Message) -> bool:
         """Whether a message concerns me: of my own group any, of another if meant for strangers."""
