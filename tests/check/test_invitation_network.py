@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from electorate.check import Bounds, Liveness, Result
+from electorate.claims.network import networks
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.script import run_script
 from electorate.trace import Cut, Lost, Start, script_of
 from tests.check.forgetful import Forgetful
 from tests.check.network import CYCLE_4, PATH_3, PATH_4, STAR_4, judged
-from tests.paper.connectivity import networks
 
 BOOT: dict[str, Any] = {"start": Start.BOOT}
 RETURN: dict[str, Any] = {"crashes": 1, "recoveries": 1}

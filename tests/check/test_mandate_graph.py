@@ -9,9 +9,9 @@ import pytest
 
 from electorate.check import Budget, Liveness, Verdict
 from electorate.claims.connectivity import Connectivity
+from electorate.claims.network import networks
 from electorate.trace import Clock
 from tests.check.mandate import Case, judged
-from tests.paper.connectivity import networks
 
 NOTHING = Budget()
 

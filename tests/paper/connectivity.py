@@ -1,18 +1,9 @@
 """Networks in which not everybody is linked to everybody."""
 
-from collections.abc import Iterator
-from itertools import combinations, permutations
+from itertools import permutations
 
 from electorate.claims.connectivity import Connectivity
-
-
-def networks(n: int) -> Iterator[Connectivity]:
-    """Every network of the nodes 1 to n."""
-    ids = tuple(range(1, n + 1))
-    pairs = list(combinations(ids, 2))
-    for size in range(len(pairs) + 1):
-        for links in combinations(pairs, size):
-            yield Connectivity(ids, frozenset(links))
+from electorate.claims.network import networks
 
 
 def shapes(n: int) -> dict[Connectivity, int]:

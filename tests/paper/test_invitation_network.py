@@ -6,19 +6,20 @@ node is in the group of its leader, and there are no more groups than such sets 
 What no choice of delays can change is in tests/check/test_invitation_network.py.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
 
-from electorate.claims import CLAIMS, Row
+from electorate.claims import CLAIMS
 from electorate.claims.connectivity import Connectivity
-from electorate.core import Members, Standing, Status, Timing
+from electorate.claims.network import networks, row_of, way_to_keep_a4
+from electorate.core import Timing
 from electorate.protocols.invitation import Invitation
 from electorate.simulate import Cluster
 from electorate.simulate.settle import run_until
 from electorate.trace import Setting, Start
-from tests.paper.connectivity import networks, shapes
+from tests.paper.connectivity import shapes
 
 T = 2
 A4, A4_WEAKENED = CLAIMS["A4"], CLAIMS["A4p"]
@@ -100,18 +101,11 @@ def test_a_ring_of_four_ends_in_two_groups_though_one_of_them_is_no_clique() -> 
     assert not RING.are_linked((1, 2, 4))
 
 
-def followed(network: Connectivity, leaders: Iterable[int]) -> Row:
-    """A row in which every node is in the one group of its leader."""
-    everybody = {(a, b) for a in network.nodes for b in network.nodes if a < b}
-    standings = tuple(Standing(Status.NORMAL, leader, (leader, 1)) for leader in leaders)
-    return Row(Members.of(network.nodes), standings, frozenset(everybody - network.links))
-
-
 def test_on_the_path_of_three_nodes_a4_could_be_kept_and_is_not() -> None:
     """Slide "Problematic Scenario": not the claim is at odds with itself, but with the ranks."""
-    assert A4.judge(followed(PATH, (2, 2, 2))) is None
+    assert A4.judge(row_of(PATH, (2, 2, 2))) is None
     assert leaders(cluster_on(PATH, (0, 0, 0))) == {1: 1, 2: 1, 3: 3}
-    assert A4.judge(followed(PATH, (1, 1, 3))) is not None
+    assert A4.judge(row_of(PATH, (1, 1, 3))) is not None
 
 
 @pytest.mark.parametrize(("n", "kept", "of"), [(2, 2, 2), (3, 6, 8), (4, 26, 64)])
@@ -130,7 +124,7 @@ def test_a4_can_be_kept_where_every_connected_part_has_a_centre(
     found = total = 0
     for network, count in shapes(n).items():
         ways = product(network.nodes, repeat=n)
-        can_be_kept = any(A4.judge(followed(network, way)) is None for way in ways)
-        assert can_be_kept is all(network.centres(part) for part in network.parts())
+        can_be_kept = any(A4.judge(row_of(network, way)) is None for way in ways)
+        assert can_be_kept is (way_to_keep_a4(network) is not None)
         found, total = found + can_be_kept * count, total + count
     assert (found, total) == (satisfiable, of)

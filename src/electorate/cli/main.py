@@ -23,6 +23,7 @@ COMMANDS = (
     "replay",
     "lecture",
     "protocols",
+    "graph",
     "node",
     "tx",
     "bank",
