@@ -23,6 +23,7 @@ COMMANDS = (
     "replay",
     "lecture",
     "protocols",
+    "diagram",
     "graph",
     "node",
     "tx",
