@@ -14,6 +14,7 @@ import msgspec
 from electorate.check.column import Row
 from electorate.check.limit import Limits
 from electorate.check.model import Budget, Model
+from electorate.check.progress import LimitReached
 from electorate.check.search import Search
 from electorate.check.world import Move, World
 from electorate.core import Decision, Machine, NodeId, Stage, Standing, Status, Topic, text_of
@@ -49,7 +50,10 @@ def budgets_of(machine: Machine[Any]) -> tuple[Budget, ...]:
 def add_edges(edges: Edges, machine: Machine[Any], model: Model, states_max: int) -> bool:
     """Add every edge that the runs of a model have; False if a limit or a bound hid some run."""
     search = Search(machine, model, [], Limits(states_max))
-    complete = search.run(lambda progress: None)
+    try:
+        complete = search.run(lambda progress: None)
+    except LimitReached:
+        complete = False
     world = search.world
     for row in search.rows:
         for move, after in world.successors(row):

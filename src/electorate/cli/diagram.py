@@ -50,15 +50,15 @@ def run(options: argparse.Namespace) -> int:
     )
     machine = protocol.machine(setting)
     protocol.warn(machine)
-    try:
-        edges, complete = edges_of(machine, setting, options.states_max, budgets_of(machine))
-    except (StartError, ModelError) as error:
-        raise UsageError(f"{protocol.name}: {error}") from None
     firsts = first_states(machine)
     roles = [role for role in Role if role in firsts and options.role in (None, role)]
     if not roles:
         known = ", ".join(firsts)
         raise UsageError(f"{protocol.name} has no {options.role}; its roles are: {known}")
+    try:
+        edges, complete = edges_of(machine, setting, options.states_max, budgets_of(machine))
+    except (StartError, ModelError) as error:
+        raise UsageError(f"{protocol.name}: {error}") from None
     if options.json:
         objects = {role: _objects(edges, role, firsts[role]) for role in roles}
         print(msgspec.json.encode({"complete": complete, "roles": objects}).decode())
