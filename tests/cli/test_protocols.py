@@ -28,6 +28,7 @@ KEYS = {
     "messages",
     "timers",
     "uses_views",
+    "cautions",
 }
 
 
