@@ -145,3 +145,10 @@ def test_bad_usage_is_one_clear_line(words: list[str], reason: str) -> None:
     done = ended([*UP, *words])
     assert (done.code, len(done.err)) == (2, 1), done
     assert reason in done.err[0]
+
+
+def test_durations_need_not_be_given_and_rules_that_deserve_it_are_warned_of() -> None:
+    words = ["--protocol", "invitation-as-printed", "--rule", "check=2T", "--nodes", "2"]
+    ran = subprocess.run([*UP, *words, "--for", "0.5", "--json"], capture_output=True, text=True)
+    assert "Traceback" not in ran.stderr
+    assert ran.stderr.count("mind that in invitation-as-printed the weakest of 2") == 1

@@ -108,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
     ids = tuple(range(1, options.nodes + 1))
     attributes = attributes_of(options.attribute, ids)
     strongest = options.strongest or protocol.kind.strongest
+    command = _command(options)  # It fills in the durations that were not given.
     setting = Setting(
         protocol.spelled(),
         ids,
@@ -119,7 +120,6 @@ def run(options: argparse.Namespace) -> int:
     machine = protocol.machine(setting)
     protocol.verify_that_it_begins_by_itself(machine)
     protocol.warn(machine)
-    command = _command(options)
     with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)
         try:
