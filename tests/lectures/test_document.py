@@ -2,7 +2,7 @@
 
 import pytest
 
-from electorate.lectures import Change, LectureError, documents, item_of
+from electorate.lectures import Change, LectureError, documents, item_of, run_of
 from electorate.runs import run_names
 
 
@@ -22,6 +22,7 @@ from electorate.runs import run_names
         ),
         ("check bully --lies 1 --crashes 1", "without --lies", "check bully --crashes 1"),
         ("check bully --json --crashes 1", "without --json", "check bully --crashes 1"),
+        ("check bully --claim A1 --claim A2 --json", "--claim S2", "check bully --json --claim S2"),
         ("check bully --crashes 1", "bully-as-printed", "check bully-as-printed --crashes 1"),
     ],
 )
@@ -39,3 +40,21 @@ def test_names_are_used_once_and_never_for_a_run() -> None:
     names = [f"{d.key}/{item.name}" for d in documents().values() for item in d.item if item.name]
     assert len(set(names)) == len(names)
     assert not set(names) & set(run_names())
+
+
+def test_items_have_numbers_and_some_have_names() -> None:
+    document, item = item_of("souto/stoller")
+    assert item_of(f"souto/{item.id}") == (document, item)
+    assert run_of("souto/stoller") == "invitation/not_transitive"
+    assert run_of("bully/weakest_starts") is None
+
+
+def test_every_item_is_there() -> None:
+    """So many things we found in the documents when we read them, slide by slide."""
+    assert {key: len(document.item) for key, document in documents().items()} == {
+        "souto": 80,
+        "albano": 27,
+        "park": 24,
+        "cmu": 52,
+        "gupta": 23,
+    }

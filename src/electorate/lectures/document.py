@@ -68,14 +68,16 @@ REPEATED = ("--rule", "--attribute")
 
 
 def _without(words: list[str], option: list[str]) -> list[str]:
-    """A command without an option, and without its value."""
-    if option[0] not in words:
-        return words
-    at = words.index(option[0])
-    end = at + 1
-    if end < len(words) and not words[end].startswith("--"):
-        end += 1
-    return words[:at] + words[end:]
+    """A command without an option, wherever it is given, and without its value."""
+    kept: list[str] = []
+    at = 0
+    while at < len(words):
+        if words[at] == option[0]:
+            at += 1 + (at + 1 < len(words) and not words[at + 1].startswith("--"))
+        else:
+            kept.append(words[at])
+            at += 1
+    return kept
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
