@@ -41,6 +41,8 @@ def test_where_a4_cannot_be_kept_it_says_why(electorate: Run) -> None:
         (["blob:3"], "blob"),
         (["1-9", "--nodes", "3"], "9 is not one of the 3 nodes"),
         (["path:13"], "at most 12"),
+        (["1-1"], "1-1 is no link"),
+        (["0-1"], "0-1 is no link"),
         (["path:3", "--nodes", "4"], "--nodes"),
     ],
 )

@@ -10,7 +10,8 @@ Five documents made us write electorate. Here is everything that they say or ask
 their slides or sections and in our words, with the commands that answer it. `electorate lecture
 souto/13` runs the commands of an item and shows the runs; `electorate lecture --all` runs them all.
 *Holds* means that we saw what the document says, within the bounds that the command prints;
-*refuted*, that a run contradicts it; *needs* names what it takes; *shown* is an example or a
+*refuted*, that a run contradicts it; *needs* names what it takes besides; an assumption is *needed*
+if something breaks without it, or *not needed* as far as we looked; *shown* is an example or a
 definition. (This page is made from `src/electorate/lectures/`; the tests run the commands.)
 """
 

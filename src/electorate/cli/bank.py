@@ -127,7 +127,8 @@ def _show_day(day: Day) -> None:
     for flaw in books.flaws:
         print(f"  WRONG       {flaw}")
     if day.sound:
-        audits = f"what {counts['audits']} audits saw is serializable"
+        seen = counts["audits"]
+        audits = f"what {seen} audits saw is serializable" if seen else "no audit looked on"
         print(f"No money is lost or made, nothing is left prepared, {audits}.")
 
 

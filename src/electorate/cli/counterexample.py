@@ -12,7 +12,7 @@ from electorate.check.model import BUDGETS
 from electorate.check.need import Need, counted, spent_by
 from electorate.check.order import Ordered
 from electorate.core import Machine
-from electorate.simulate.start import started
+from electorate.simulate.start import first_standings, started
 from electorate.trace import (
     Sentence,
     Start,
@@ -42,7 +42,8 @@ class Counterexample:
     def story(self) -> list[tuple[str, str]]:
         """The lines of the story, each with the numbers of the moves that it tells, if any."""
         trace = self.violation.trace
-        cluster, boots = started(trace.setting, self._machine)
+        _, boots = started(trace.setting, self._machine)
+        standings, placed = first_standings(trace, self._machine)
         steps = (*boots, *trace.steps)
         remarks: dict[int, list[str]] = {len(steps): []}
         ends = ((self.violation.calm_after, CALM), (self.violation.loop_after, LOOP))
@@ -55,14 +56,15 @@ class Counterexample:
         begins = [NORMAL] if self._is_from_normal and told_from_boot else []
         remarks[first] = begins + remarks.get(first, [])
         lines: list[tuple[str, str]] = []
-        if trace.setting.start is Start.NORMAL:
-            lines.append((opening_of(dict(cluster.row().live())), ""))
+        if trace.setting.start is Start.NORMAL or placed:
+            lines.append((opening_of(standings), ""))
         done = 0
         for sentence in self._sentences(Trace(trace.setting, steps), len(boots), remarks):
             lines += ((remark, "") for remark in remarks.get(sentence.first, ()))
             told = steps[max(first, sentence.first) : sentence.end]
             moves = sum(not is_consequence(step) for step in told)
-            lines.append((sentence.text, _numbers(done, moves)))
+            if not len(boots) <= sentence.first < len(boots) + placed:
+                lines.append((sentence.text, _numbers(done, moves)))
             done += moves
         return lines + [(remark, "") for remark in remarks[len(steps)]]
 

@@ -112,6 +112,9 @@ def _graph(text: str, nodes: int | None) -> Connectivity:
     ids = tuple(range(1, count + 1))
     if links is None:
         links = tuple((a, b) for a in ids for b in ids if a < b)
+    for a, b in links:
+        if a == b or not {a, b} <= set(ids):
+            raise UsageError(f"graph {text}: {a}-{b} is no link between two nodes of 1 to {count}")
     return Connectivity(ids, frozenset(links))
 
 

@@ -56,12 +56,19 @@ def run(options: argparse.Namespace) -> int:
     except LectureError as error:
         raise UsageError(str(error)) from None
     if options.svg:
-        options.svg.mkdir(parents=True, exist_ok=True)
+        try:
+            options.svg.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--svg {options.svg}: {error.strerror}") from None
     if options.all:
         every = places or [
             (document, item) for document in known.values() for item in document.item
         ]
         return _run_all(every, options)
+    if options.changes and all(name in known for name in options.names):
+        raise UsageError("--changes goes with an item, or with --all")
+    if options.svg and all(name in known for name in options.names):
+        raise UsageError("--svg goes with an item, or with --all")
     if not options.names:
         return _list_documents(known.values(), options.json)
     if all(name in known for name in options.names):
@@ -86,7 +93,7 @@ def _list_documents(every: Iterable[Document], json: bool) -> int:
             "document": document.key,
             "cited": document.cited,
             "items": len(document.item),
-            "verdicts": dict(Counter(item.verdict.split()[0] for item in document.item)),
+            "verdicts": dict(sorted(Counter(item.verdict_word for item in document.item).items())),
         }
         for document in every
     ]
@@ -192,10 +199,10 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
             bad.append(name)
         if not options.json:
             took = f"{sum(each.seconds for each in runs):6.1f} s"
-            text = f"{name:<11} {item.verdict.split()[0]:<8} {took}  {item.asks or item.says}"
+            text = f"{name:<11} {item.verdict_word:<10} {took}  {item.asks or item.says}"
             print(text[:WIDTH])
             for each in runs:
-                if not each.is_good:
+                if not each.is_good or each.missing:
                     print(f"{'':<12}$ {each.command}\n{'':<12}{each.told()}")
             sys.stdout.flush()
     seconds = sum(each.seconds for each in done)
@@ -204,7 +211,10 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
         objects = [each.as_object() for each in done]
         _print_json({"items": told, "runs": objects, "good": not bad, "seconds": round(seconds, 1)})
     else:
-        print(f"{len(places)} items, {len(done)} runs, {seconds:.0f} s")
+        missing = sum(bool(each.missing) for each in done)
+        left_out = f", {missing} of them not run" if missing else ""
+        items = f"{len(places)} item{'' if len(places) == 1 else 's'}"
+        print(f"{items}, {len(done)} runs{left_out}, {seconds:.0f} s")
         print(f"came out otherwise: {', '.join(bad)}" if bad else "all came out as written down")
     return EXIT_BROKEN if bad else EXIT_DONE
 

@@ -30,6 +30,7 @@ COMMANDS = (
     "bank",
 )
 """Each is a module of its own in this folder."""
+INTERRUPTED = "electorate: interrupted"
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -75,16 +76,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"electorate: {error}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:
-        print("electorate: interrupted", file=sys.stderr)
+        print(INTERRUPTED, file=sys.stderr)
         return EXIT_UNKNOWN
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not complain at exit.
-        sys.stderr.close()
-        return EXIT_UNKNOWN
+        return _unread()
     except OSError as error:
         print(f"electorate: {error.strerror or error}", file=sys.stderr)
         return EXIT_USAGE
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # Rich ends so.
+            return _unread()
         # No command ends so by itself, and what a given file ends with is no verdict.
         told = f"electorate: a file that it was given ended the program (exit {stop.code!r})"
         print(told, file=sys.stderr)
@@ -95,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("electorate: a fault in it, or in a file that it was given", file=sys.stderr)
         return EXIT_UNKNOWN
     return code
+
+
+def _unread() -> int:
+    """Whoever read our output has seen enough; the interpreter must not complain at exit."""
+    sys.stderr.close()
+    return EXIT_UNKNOWN
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from electorate.core import Machine
-from electorate.simulate.start import started
+from electorate.simulate.start import first_standings, started
 from electorate.trace import Start, Trace, opening_of, sentences_of
 from electorate.trace.tally import messages_of
 
@@ -15,7 +15,7 @@ class Narration(NamedTuple):
     """What is told of a run."""
 
     opening: str
-    """In what state the run begins; empty if it begins by booting everybody."""
+    """How the nodes stand at first; empty if the run begins by booting everybody."""
     sentences: list[tuple[str, str]]
     """Each with the numbers of the steps that it tells, such as `3` or `4–6`; none for boots."""
     messages: Counter[str]
@@ -38,17 +38,19 @@ class Narration(NamedTuple):
 
 def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
     """Tell a run from its beginning."""
-    cluster, boots = started(trace.setting, machine)
+    _, boots = started(trace.setting, machine)
+    standings, placed = first_standings(trace, machine)
     is_normal = trace.setting.start is Start.NORMAL
     first = 0 if is_normal else len(boots)
     steps = trace.steps if is_normal else (*boots, *trace.steps)
     whole = Trace(trace.setting, steps)
     told = sentences_of(whole, machine.view, uses_views=machine.uses_views, apart=(first,))
     return Narration(
-        opening_of(dict(cluster.row().live())) if is_normal else "",
+        opening_of(standings) if is_normal or placed else "",
         [
             (sentence.text, _numbers(sentence.first - first, sentence.end - first))
             for sentence in told
+            if not first <= sentence.first < first + placed
         ],
         messages_of(steps),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from electorate.cli.error import UsageError
 from electorate.core import Machine
-from electorate.simulate.start import started
+from electorate.simulate.start import first_standings
 from electorate.trace import Trace, svg_of
 
 
@@ -24,8 +24,7 @@ def draw(
     marks: Sequence[tuple[int, str]] = (),
 ) -> None:
     """Write the diagram of a run; `marks` are steps with something to say about them."""
-    cluster, _ = started(trace.setting, machine)
-    standings = dict(cluster.row().live())
+    standings, _ = first_standings(trace, machine)
     write(path, svg_of(trace, machine.view, title, marks, standings))
 
 

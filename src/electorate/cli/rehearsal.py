@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from electorate.cli.error import UsageError
+from electorate.cli.error import EXIT_USAGE
 
 DRAWS = ("check", "simulate", "replay", "costs")
 """The commands that take `--svg FILE`."""
@@ -39,14 +39,20 @@ class Rehearsed(NamedTuple):
     seconds: float
     problem: str
     """What came out otherwise than expected; empty if nothing did."""
+    missing: str = ""
+    """The file of the repository without which it was not run at all."""
 
     @property
     def is_good(self) -> bool:
-        """Whether it came out as it should."""
+        """Whether nothing came out otherwise than it should."""
         return not self.problem
 
     def told(self) -> str:
         """How it compares, in a line."""
+        if self.missing:
+            return (
+                f"(not run: {self.missing} is in the repository of electorate, not in the package)"
+            )
         return f"({self.problem or 'as written down'}, {self.seconds:.1f} s)"
 
     def as_object(self) -> dict[str, Any]:
@@ -59,6 +65,7 @@ class Rehearsed(NamedTuple):
             "seconds": round(self.seconds, 2),
             "good": self.is_good,
             "problem": self.problem or None,
+            "missing": self.missing or None,
         }
 
 
@@ -72,6 +79,9 @@ def rehearsed(
 ) -> Rehearsed:
     """Run a command and compare; `unlike` says what it must not come to."""
     words = shlex.split(command)
+    shown = command if words[0] == "python" else f"electorate {command}"
+    if missing := _missing(words):
+        return Rehearsed(item, shown, 0, "", 0.0, "", missing)
     if picture and words[0] in DRAWS:
         words += ["--svg", str(picture)]
     began = time.perf_counter()
@@ -80,16 +90,21 @@ def rehearsed(
     problem = _problem(code, text, expected)
     if unlike and not problem and not _problem(code, text, unlike):
         problem = "the change of the rule does not change the answer"
-    shown = command if words[0] == "python" else f"electorate {command}"
     return Rehearsed(item, shown, code, text, seconds, problem)
+
+
+def _missing(words: list[str]) -> str:
+    """The file of the repository that a command needs and that is not here; usually none."""
+    if words[0] == "python":
+        place = words[2].replace(".", "/") if words[1] == "-m" else words[1]
+    else:
+        place = next((word for word in words if word.startswith("examples/")), "").partition(":")[0]
+    return place if place and not Path(place).exists() else ""
 
 
 def _run(words: list[str]) -> tuple[int, str]:
     """Run one of our own commands here, or a Python file of the repository in its own process."""
     if words[0] == "python":
-        place = words[2].replace(".", "/") if words[1] == "-m" else words[1]
-        if not Path(place).exists():
-            raise UsageError(f"{place} is in the repository of electorate; run this there")
         ran = subprocess.run(
             [sys.executable, *words[1:]],
             stdout=subprocess.PIPE,
@@ -98,13 +113,15 @@ def _run(words: list[str]) -> tuple[int, str]:
             check=False,
         )
         return ran.returncode, ran.stdout
-    main = importlib.import_module("electorate.cli.main").main  # It knows this command, too.
+    main = importlib.import_module("electorate.cli.main")  # It knows this command, too.
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            code = main(words)
+            code = main.main(words)
         except SystemExit as stop:  # The words could not be understood.
-            code = stop.code if isinstance(stop.code, int) else 2
+            code = stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    if printed.getvalue().endswith(f"{main.INTERRUPTED}\n"):
+        raise KeyboardInterrupt  # It was meant for all of us.
     return code, printed.getvalue()
 
 

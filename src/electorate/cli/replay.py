@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import find
 from electorate.cli.records import is_record, read_records
 from electorate.cli.retell import kind_and_form
-from electorate.lectures import run_of
+from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.replay import Breach, Replay, replay
@@ -85,8 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replay scripts, or what the nodes of one run recorded."""
     if options.list:
-        print("\n".join(run_names()))
-        return EXIT_DONE
+        return _list(options)
     if not options.runs:
         raise UsageError("replay what? Name a script, or see electorate replay --list")
     files = [found(name) for name in options.runs]
@@ -123,6 +123,16 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_BROKEN if differs and not rewrite else EXIT_DONE
 
 
+def _list(options: argparse.Namespace) -> int:
+    """The runs of electorate, or those whose names begin so."""
+    begins = tuple(options.runs) or ("",)
+    names = [name for name in run_names() if name.startswith(begins)]
+    if not names:
+        raise UsageError(f"no run begins with {' or '.join(begins)}; see electorate replay --list")
+    print(msgspec.json.encode({"runs": names}).decode() if options.json else "\n".join(names))
+    return EXIT_DONE
+
+
 def _refuse(options: argparse.Namespace, recorded: bool) -> None:
     """Say what does not go together."""
     if recorded and options.rewrite:
@@ -154,14 +164,21 @@ def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
     try:
         written = file.read_text(encoding="utf-8")
     except OSError as error:
-        close = get_close_matches(name, run_names(), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"{name}: {error.strerror}{hint}") from None
+        raise UsageError(f"{name}: {error.strerror}{_hint(name)}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name} is not a text") from None
     if rules and written.startswith("{"):
         raise UsageError(f"{name} is a trace; --script makes a script of it for --rule")
     return _played(name, file, with_rules(written, rules) if rules else written)
+
+
+def _hint(name: str) -> str:
+    """What may have been meant by a name that leads nowhere."""
+    with suppress(LectureError):
+        item_of(name)
+        return f"; no single run answers it, see electorate lecture {name}"
+    close = get_close_matches(name, run_names(), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _played(name: str, file: Path, written: str) -> Played:

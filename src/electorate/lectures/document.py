@@ -6,7 +6,7 @@
     where = "Assumptions, 7"         # the slide or the section
     says = "…"                       # in our own words
     asks = "Does Bully need it?"     # a question that the document asks or leaves open (optional)
-    verdict = "refuted"              # holds, refuted, shown, or needs …
+    verdict = "not needed by Bully"  # or: needed, needs …, holds, refuted, shown
     answer = "…"                     # a sentence
     differs = "…"                    # where we do something else on purpose, and why (optional)
 
@@ -25,6 +25,7 @@ An item with a question has a change: an answer that comes out the same whatever
 
 import shlex
 import tomllib
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +33,7 @@ import msgspec
 
 FOLDER = Path(__file__).parent
 ORDER = ("souto", "albano", "park", "cmu", "gupta")
-VERDICTS = ("holds", "refuted", "shown", "needs ")
+VERDICTS = ("holds", "refuted", "shown", "needs ", "needed", "not needed")
 
 
 class LectureError(ValueError):
@@ -104,6 +105,11 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     differs: str = ""
 
     @property
+    def verdict_word(self) -> str:
+        """The verdict without what is said besides."""
+        return "not needed" if self.verdict.startswith("not needed") else self.verdict.split()[0]
+
+    @property
     def seconds(self) -> int:
         """How long its runs take; 0 if no run takes more than a second."""
         return sum(run.seconds for run in self.run)
@@ -152,7 +158,7 @@ def _problem(item: Item, place: int) -> str | None:
     if not item.run:
         return "it has no run"
     if not item.verdict.startswith(VERDICTS):
-        return f"its verdict is holds, refuted, shown or needs …, not {item.verdict!r}"
+        return f"its verdict {item.verdict!r} begins with none of {', '.join(VERDICTS)}"
     if item.asks and not any(run.change for run in item.run):
         return "it asks a question, and no change of a rule changes the answer"
     shows = [shown for run in item.run for shown in (run, run.change) if shown]
@@ -170,9 +176,10 @@ def item_of(name: str) -> tuple[Document, Item]:
     for item in document.item:
         if which and which in (str(item.id), item.name):
             return document, item
-    names = ", ".join(item.name for item in document.item if item.name)
-    numbers = f"1 to {len(document.item)}"
-    raise LectureError(f"no item {which!r} in {key}: they are numbered {numbers}; names: {names}")
+    names = [item.name for item in document.item if item.name]
+    close = get_close_matches(which, names, n=1)
+    hint = f"did you mean {key}/{close[0]}?" if close else f"electorate lecture {key} lists them"
+    raise LectureError(f"no item {which!r} among the {len(document.item)} of {key}; {hint}")
 
 
 def run_of(name: str) -> str | None:

@@ -48,7 +48,7 @@ class Replay(NamedTuple):
     breaches: dict[str, Breach]
     """Of claims that hold always: the first breach; of goals: what they lack at the end."""
     kept: dict[str, Kind]
-    """The other claims that were judged."""
+    """The other claims, but for those that the run does not put to the test."""
 
 
 class Watcher:
@@ -58,6 +58,8 @@ class Watcher:
         self.breaches: dict[str, Breach] = {}
         self._named = tuple(named)
         self._followed: list[Following] | None = None
+        self._met: set[str] = set()
+        """The claims whose premise some row has met: of the others the run shows nothing."""
 
     def __call__(self, cluster: Cluster) -> None:
         """Judge the cluster as it is now."""
@@ -69,6 +71,8 @@ class Watcher:
             self._followed = [Following(claim) for claim in claims.values()]
         for following in self._followed:
             claim, witness = following.claim, following.judge(row)
+            if claim.premise is None or claim.premise(row):
+                self._met.add(claim.name)
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:
@@ -76,9 +80,10 @@ class Watcher:
                 self.breaches.setdefault(claim.name, breach)
 
     def kept(self) -> dict[str, Kind]:
-        """The claims that were judged and are not broken, by name."""
+        """The claims that the run puts to the test and does not break, by name."""
         claims = sorted((following.claim for following in self._followed or ()), key=_name)
-        return {claim.name: claim.kind for claim in claims if claim.name not in self.breaches}
+        kept = self._met - self.breaches.keys()
+        return {claim.name: claim.kind for claim in claims if claim.name in kept}
 
     def _found(self, machine: Machine[Any]) -> Iterator[Claim]:
         """The named claims; the command that names one says what is wrong with it."""

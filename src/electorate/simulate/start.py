@@ -6,18 +6,19 @@ never does, and is taken to be normal after a long while.
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from msgspec import structs
 
 from electorate.claims import Claim, Following, Kind
-from electorate.core import Machine
+from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
 from electorate.simulate.named import claims_of
 from electorate.simulate.settle import SETTLE_MAX, Calm, settle
-from electorate.trace import Clock, Setting, Start, Step
+from electorate.trace import Clock, Placed, Setting, Start, Step, Trace
 
 Find = Callable[[str], tuple[type[Machine[Any]], str]]
 """The machine that a protocol's name means, and the form that it means it in."""
@@ -48,6 +49,16 @@ def started(
         _set_back(cluster)
     cluster.past = [cluster.row()]
     return cluster, boots
+
+
+def first_standings(trace: Trace, machine: Machine[Any]) -> tuple[dict[NodeId, Standing], int]:
+    """How nodes stand where a run begins, and how many of its steps only say that."""
+    cluster, _ = started(trace.setting, machine)
+    placed = list(takewhile(lambda step: isinstance(step.happening, Placed), trace.steps))
+    for step in placed:
+        if isinstance(step.happening, Placed):
+            cluster.place(step.happening)
+    return dict(cluster.row().live()), len(placed)
 
 
 def _run_to_normal(cluster: Cluster) -> None:
