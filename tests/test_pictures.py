@@ -29,6 +29,10 @@ FOUND = {
     "found_albano_deadline.svg": "check bully-textbook-as-printed --nodes 2 --from boot --claim S2",
     "found_invitation_restart.svg": "check invitation-as-printed --nodes 2 --crashes 1 "
     "--recoveries 1 --delay 1..1 --claim A4p",
+    "found_bully_rpc_parallel.svg": "check bully-rpc --rule halts=parallel --crashes 1 "
+    "--recoveries 1 --claim A1 --no-needs",
+    "found_three_phase.svg": "check three-phase-as-printed --asks 1 --rule inner.first=1 "
+    "--delay 1..1 --rule acknowledge=never --pauses 1 --claim C1 --no-needs",
     "found_park_literal.svg": "check park-literal --from boot --claim P2",
     "found_park_theorem_1.svg": "check park-as-printed --nodes 2 --lies 1 --claim P1",
     "found_park_theorem_2.svg": "check park-as-printed --crashes 1 --claim P2",
