@@ -16,7 +16,7 @@ from tests.check.probe import Probe
 from tests.check.test_claims import seen_by
 from tests.check.test_drawn import ALWAYS, GOAL, grade
 
-SEEDS = 400
+SEEDS = 480
 PARTS = 4
 PLACES_MAX = 300
 
@@ -56,8 +56,8 @@ def test_whether_things_are_dropped_or_kept_the_verdict_is_the_same(part: int) -
             assert (dropped.lengths, dropped.grade) == (kept.lengths, kept.grade), seed
             compared += 1
             fewer += dropped.places < kept.places
-    assert compared > SEEDS / PARTS / 5
-    assert fewer > SEEDS / PARTS / 20
+    assert compared > 20
+    assert fewer > 5
 
 
 def test_a_claim_that_looks_at_what_is_saved_sees_it_of_nodes_that_never_come_back() -> None:

@@ -211,8 +211,11 @@ def test_a_search_begins_wherever_the_calm_run_goes_round_at_every_phase(draw: D
             found = {read(world, start.row) for start in beginnings(world, lambda calm, row: None)}
         except (ProtocolError, StartError):
             continue
+        rows = calm_rows(machine, setting)
+        if rows is None:
+            continue
         compared += 1
-        assert found >= set(calm_rows(machine, setting)), seed
+        assert found >= set(rows), seed
     assert compared > 30
 
 
@@ -226,11 +229,15 @@ def read(world: World, row: Row) -> Values:
     return nodes, tuple(world.channels.cards[row[column]].value for column in columns)
 
 
-def calm_rows(machine: Machine[Any], setting: Setting) -> Iterator[Values]:
-    """The rows of the calm run's loop, with each periodic timer at every phase."""
+def calm_rows(machine: Machine[Any], setting: Setting) -> Iterator[Values] | None:
+    """The rows of the calm run's loop; None if a bound cuts the very first boots."""
     world = World(Turns(machine), Model(setting, bounds=Bounds(2)))
     first = world.booted()
-    assert first is not None
+    return None if first is None else _calm_rows(machine, world, first)
+
+
+def _calm_rows(machine: Machine[Any], world: World, first: Row) -> Iterator[Values]:
+    """The rows of the loop, with each periodic timer at every phase."""
     rows = [read(world, row) for row, _ in calm_run(world, first).loop]
     periodic = {timer.name for timer in machine.timers if timer.periodic}
     longest: dict[tuple[int, str], int] = {}
