@@ -172,7 +172,7 @@ CLAIMS = [
     [
         (Budget(), 68),
         (Budget(losses=1), 392),
-        (Budget(crashes=1, recoveries=1), 4296),
+        (Budget(crashes=1, recoveries=1), 4306),
     ],
     ids=str,
 )
