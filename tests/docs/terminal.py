@@ -4,17 +4,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from io import StringIO
+from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
 
-from electorate.cli.main import main
+from electorate.cli.rehearsal import COLUMNS, run_here
 from tests.docs.page import ROOT, fences
 
-COLUMNS = "100"
-"""As wide as the pages."""
 SECONDS_MAX = 280
 
 SAID_BY = {
@@ -66,25 +63,8 @@ def is_said(code: int, shown: Sequence[str]) -> bool:
 
 def _electorate(words: Sequence[str], folder: Path) -> tuple[int, str]:
     """In this process, which has loaded and compiled already what all commands need."""
-    out = StringIO()
-    with chdir(folder), _columns(), redirect_stdout(out), redirect_stderr(out):
-        try:
-            code = main(words)
-        except SystemExit as ended:  # argparse ends this way
-            code = int(ended.code or 0)
-    return code, out.getvalue()
-
-
-@contextmanager
-def _columns() -> Iterator[None]:
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = COLUMNS
-    try:
-        yield
-    finally:
-        del os.environ["COLUMNS"]
-        if before is not None:
-            os.environ["COLUMNS"] = before
+    with chdir(folder):
+        return run_here(words)
 
 
 def _python(words: Sequence[str], folder: Path) -> tuple[int, str]:

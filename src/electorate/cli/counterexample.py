@@ -11,6 +11,7 @@ from electorate.check import Model, Violation
 from electorate.check.model import BUDGETS
 from electorate.check.need import Need, counted, spent_by
 from electorate.check.order import Ordered
+from electorate.cli.narration import numbered, numbers_of
 from electorate.core import Machine
 from electorate.simulate.start import first_standings, started
 from electorate.trace import (
@@ -64,7 +65,7 @@ class Counterexample:
             told = steps[max(first, sentence.first) : sentence.end]
             moves = sum(not is_consequence(step) for step in told)
             if not len(boots) <= sentence.first < len(boots) + placed:
-                lines.append((sentence.text, _numbers(done, moves)))
+                lines.append((sentence.text, numbers_of(done, done + moves)))
             done += moves
         return lines + [(remark, "") for remark in remarks[len(steps)]]
 
@@ -93,9 +94,7 @@ class Counterexample:
 
     def told(self, width: int) -> Iterator[str]:
         """What happens, each sentence with the numbers of its moves."""
-        for text, numbers in self.story:
-            mark = f"{numbers:>5}. " if numbers else "   "
-            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 7)
+        return numbered(self.story, width)
 
     def _length(self) -> str:
         violation = self.violation
@@ -169,13 +168,6 @@ class Counterexample:
             },
             "script": script,
         }
-
-
-def _numbers(done: int, moves: int) -> str:
-    """What the next so many moves are numbered: `3`, or `4–6`."""
-    if not moves:
-        return ""
-    return f"{done + 1}" if moves == 1 else f"{done + 1}–{done + moves}"
 
 
 def _steps_of(trace: Trace, moves: int) -> int:

@@ -1,7 +1,7 @@
 """A replayed run as people read it: numbered sentences, and its messages counted by kind."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -22,10 +22,8 @@ class Narration(NamedTuple):
 
     def lines(self, width: int) -> Iterator[str]:
         """The sentences, one below the other."""
-        told = [(self.opening, "")] if self.opening else []
-        for text, numbers in told + self.sentences:
-            mark = f"{numbers:>5}. " if numbers else "   "
-            yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 7)
+        opening = [(self.opening, "")] if self.opening else []
+        return numbered(opening + self.sentences, width)
 
     def counted(self) -> str:
         """How many messages there were, the most frequent kinds first."""
@@ -48,7 +46,7 @@ def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
     return Narration(
         opening_of(standings) if is_normal or placed else "",
         [
-            (sentence.text, _numbers(sentence.first - first, sentence.end - first))
+            (sentence.text, numbers_of(sentence.first - first, sentence.end - first))
             for sentence in told
             if not first <= sentence.first < first + placed
         ],
@@ -56,8 +54,15 @@ def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
     )
 
 
-def _numbers(first: int, end: int) -> str:
-    """What steps are numbered; the boots before the first step have no number."""
-    if end <= 0:
+def numbered(story: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    """Sentences one below the other, each behind its numbers."""
+    for text, numbers in story:
+        mark = f"{numbers:>5}. " if numbers else "   "
+        yield from wrap(text, width, initial_indent=mark, subsequent_indent=" " * 7)
+
+
+def numbers_of(done: int, end: int) -> str:
+    """What those after the first `done` up to `end` are numbered: `3`, or `4–6`."""
+    if end <= max(done, 0):
         return ""
-    return f"{end}" if end == first + 1 else f"{first + 1}–{end}"
+    return f"{end}" if end == done + 1 else f"{done + 1}–{end}"

@@ -3,11 +3,12 @@
 import contextlib
 import importlib
 import io
+import os
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +16,8 @@ from electorate.cli.error import EXIT_USAGE
 
 DRAWS = ("check", "simulate", "replay", "costs")
 """The commands that take `--svg FILE`."""
+COLUMNS = "100"
+"""How wide tables are, whatever terminal this is: as wide as our pages."""
 
 
 class Expected(Protocol):
@@ -113,9 +116,15 @@ def _run(words: list[str]) -> tuple[int, str]:
             check=False,
         )
         return ran.returncode, ran.stdout
+    return run_here(words)
+
+
+def run_here(words: Sequence[str]) -> tuple[int, str]:
+    """Run one of our own commands in this process: its exit code, and all that it prints."""
     main = importlib.import_module("electorate.cli.main")  # It knows this command, too.
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    caught = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with _columns(), caught[0], caught[1]:
         try:
             code = main.main(words)
         except SystemExit as stop:  # The words could not be understood.
@@ -123,6 +132,18 @@ def _run(words: list[str]) -> tuple[int, str]:
     if printed.getvalue().endswith(f"{main.INTERRUPTED}\n"):
         raise KeyboardInterrupt  # It was meant for all of us.
     return code, printed.getvalue()
+
+
+@contextlib.contextmanager
+def _columns() -> Iterator[None]:
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = COLUMNS
+    try:
+        yield
+    finally:
+        del os.environ["COLUMNS"]
+        if before is not None:
+            os.environ["COLUMNS"] = before
 
 
 def _problem(code: int, text: str, expected: Expected) -> str:
