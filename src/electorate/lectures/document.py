@@ -109,11 +109,6 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The verdict without what is said besides."""
         return "not needed" if self.verdict.startswith("not needed") else self.verdict.split()[0]
 
-    @property
-    def seconds(self) -> int:
-        """How long its runs take; 0 if no run takes more than a second."""
-        return sum(run.seconds for run in self.run)
-
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A lecture, a paper or notes."""
