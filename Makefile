@@ -57,8 +57,8 @@ drawn: setup ## draw machines until DRAWN=10000 were judged alike by checker and
 	$(BIN)/python -m tests.check.drawn_run $(DRAWN) --from $(or $(FROM),0)
 
 fuzz: setup ## throw FRAMES=100000 mangled frames at a node, and ROUNDS=100 of chaos at a cluster
-	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/net/test_frame.py tests/net/test_fuzz.py
-	ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/net/test_chaos.py
+	FRAMES=$(FRAMES) $(BIN)/pytest -q tests/runtime/test_frame.py tests/runtime/test_fuzz.py
+	ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/runtime/test_chaos.py
 
 whims: setup ## ask at random whatever users can ask of leadership, in 2 x WHIMS=100 simulated clusters
 	$(BIN)/pytest -q -n auto tests/testing/test_whims.py --electorate-seeds $(WHIMS)

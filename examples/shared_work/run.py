@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Timing
-from electorate.net.clock import now_ms
-from electorate.net.config import NodeConfig
-from electorate.net.thread import NodeThread
+from electorate.runtime.clock import now_ms
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.thread import NodeThread
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.fault import Partition
 from electorate.simulate.scenario import Faults, Scenario

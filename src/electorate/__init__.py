@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from electorate.leadership.offices import NodeStopped
     from electorate.leadership.pace import Pace
     from electorate.leadership.term import LeadershipLost, Term
-    from electorate.net.network import IdTaken
-    from electorate.net.store import StoreError
+    from electorate.runtime.network import IdTaken
+    from electorate.runtime.store import StoreError
     from electorate.transactions.cluster import Cluster
     from electorate.transactions.draft import Aborted, OutcomeUnknown
     from electorate.transactions.postgres import Postgres
@@ -59,7 +59,7 @@ _HOMES = {
     "Cluster": "transactions.cluster",
     "ClusterMismatch": "leadership.members.acquaintance",
     "Damaged": "transactions.resource",
-    "IdTaken": "net.network",
+    "IdTaken": "runtime.network",
     "Leader": "leadership.engine",
     "LeadershipLost": "leadership.term",
     "MembersUnchanged": "leadership.members.register",
@@ -71,7 +71,7 @@ _HOMES = {
     "Refused": "transactions.resource",
     "Removed": "leadership.members.membership",
     "Sqlite": "transactions.sqlite",
-    "StoreError": "net.store",
+    "StoreError": "runtime.store",
     "Term": "leadership.term",
     "TransferFailed": "leadership.engine",
     "Triple": "transactions.triple",

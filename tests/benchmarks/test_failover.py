@@ -12,8 +12,8 @@ import pytest
 from benchmarks.engine import ROOT
 from benchmarks.failover import spread
 from benchmarks.strike import Goal
-from tests.net.cluster import wait_until
-from tests.net.process import is_running, on_linux
+from tests.runtime.cluster import wait_until
+from tests.runtime.process import is_running, on_linux
 
 FAILOVER = [sys.executable, "-m", "benchmarks.failover", "--json"]
 

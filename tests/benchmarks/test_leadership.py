@@ -17,8 +17,8 @@ from benchmarks.leadership.cost import Cost
 from benchmarks.leadership.fault import Trial
 from benchmarks.leadership.result import Result, as_markdown
 from tests.benchmarks.test_failover import children
-from tests.net.cluster import wait_until
-from tests.net.process import is_running, on_linux
+from tests.runtime.cluster import wait_until
+from tests.runtime.process import is_running, on_linux
 
 LEADERSHIP = [sys.executable, "-m", "benchmarks.leadership", "--json"]
 KILLS = ["--system", "electorate", "--only", "kill", "--nodes", "3"]

@@ -16,8 +16,8 @@ from benchmarks.table import Place
 from benchmarks.transactions import BEGIN, END, Pair, as_markdown, quantile_ms, rows
 from benchmarks.transfer import Run
 from tests.benchmarks.test_failover import children
-from tests.net.cluster import wait_until
-from tests.net.process import is_running, on_linux
+from tests.runtime.cluster import wait_until
+from tests.runtime.process import is_running, on_linux
 
 TRANSACTIONS = [sys.executable, "-m", "benchmarks.transactions"]
 PLACE = Place("today", "a machine", 0.0, (), ())

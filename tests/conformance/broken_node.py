@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
-from electorate.net.frame import Frame
-from electorate.net.instance import Instance
-from electorate.net.journal import Journal
-from electorate.net.link import Link
-from electorate.net.port import NodePort
+from electorate.runtime.frame import Frame
+from electorate.runtime.instance import Instance
+from electorate.runtime.journal import Journal
+from electorate.runtime.link import Link
+from electorate.runtime.port import NodePort
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 

@@ -11,9 +11,9 @@ import signal
 import sys
 from pathlib import Path
 
-from electorate.net.config import NodeConfig
-from electorate.net.frame import HEADER, Letter, unpack
-from electorate.net.thread import NodeThread
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.frame import HEADER, Letter, unpack
+from electorate.runtime.thread import NodeThread
 from electorate.trace import Setting
 from tests.conformance.probe import Speak, find
 

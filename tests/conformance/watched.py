@@ -9,11 +9,11 @@ from typing import Any, Self
 import pytest
 
 from electorate.core import Event, Message, NodeId, Request, Stable, State, Timing
-from electorate.net import node as node_module
-from electorate.net.clock import now_ms
-from electorate.net.config import NodeConfig
-from electorate.net.port import NodePort
-from electorate.net.thread import NodeThread
+from electorate.runtime import node as node_module
+from electorate.runtime.clock import now_ms
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.port import NodePort
+from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.trace.record import RecordError
 from tests.conformance.loopback import (

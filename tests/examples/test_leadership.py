@@ -12,7 +12,7 @@ import pytest
 from electorate.bank.server import Server
 from examples.standby import FencedRow, Stale, open_row
 from tests.examples.troupe import PATIENCE_S, Troupe
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.script import ROOT
 
 EXAMPLES = ("worker.py", "scheduler.py", "standby.py", "threads.py", "witness.py", "groups.py")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from electorate.cli.fleet import free_ports
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.script import ROOT
 
 PATIENCE_S = 30.0

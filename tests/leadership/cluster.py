@@ -11,7 +11,7 @@ from electorate.leadership.members.place import number
 from electorate.leadership.node import Election, Node
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
-from tests.net.cluster import free_addresses
+from tests.runtime.cluster import free_addresses
 
 PATIENCE_S = 20.0
 PACE = Pace(grace_ms=1_000, preempt_delay_ms=300)

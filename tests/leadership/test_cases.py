@@ -15,7 +15,7 @@ from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import LeadershipLost, Term
-from electorate.net.store import StoreError
+from electorate.runtime.store import StoreError
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 
 

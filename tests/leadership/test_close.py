@@ -22,7 +22,7 @@ from electorate.cli.fleet import free_ports
 from electorate.leadership.engine import Engine
 from electorate.leadership.members.place import number
 from tests.leadership.cluster import run, running, until
-from tests.net.process import on_linux
+from tests.runtime.process import on_linux
 
 LEADER = """
 import json, sys, time

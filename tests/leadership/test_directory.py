@@ -10,10 +10,10 @@ from electorate.leadership.members.acquaintance import Acquaintance, Known
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.door import Door
 from electorate.leadership.members.place import Place, number
-from electorate.net.frame import Hello
-from electorate.net.link import Address
-from electorate.net.store import Store, StoreError
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.frame import Hello
+from electorate.runtime.link import Address
+from electorate.runtime.store import Store, StoreError
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
 ELSEWHERE = Place.of("b@localhost:3")

@@ -15,8 +15,8 @@ from benchmarks.engine import ROOT
 from benchmarks.faults.evidence import Evidence, Point
 from benchmarks.faults.fleet import Fault, Fleet, planned
 from benchmarks.faults.worker import MUTANTS, Fence
-from tests.net.cluster import wait_until
-from tests.net.process import is_running, on_linux
+from tests.runtime.cluster import wait_until
+from tests.runtime.process import is_running, on_linux
 
 pytestmark = on_linux
 

@@ -13,7 +13,7 @@ from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.sync import Node as SyncNode
 from tests.leadership.cluster import PACE, Cluster, idle, run, running, until
-from tests.net.cluster import free_addresses
+from tests.runtime.cluster import free_addresses
 
 
 async def joined(cluster: Cluster, name: str, pace: Pace = PACE) -> str:

@@ -14,9 +14,9 @@ from electorate.leadership.node import Node
 from electorate.leadership.offices import PREFIX, NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import LeadershipLost
-from electorate.net.store import StoreError
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
+from electorate.runtime.store import StoreError
 from electorate.testing import Cluster as Simulated
 from electorate.testing.life import Life
 from tests.leadership.cluster import Cluster, run, running

@@ -18,9 +18,9 @@ from electorate.leadership.node import Node
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
-from electorate.net.network import IdTaken
+from electorate.runtime.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until
-from tests.net.cluster import free_addresses
+from tests.runtime.cluster import free_addresses
 
 
 class Wires:

@@ -15,7 +15,7 @@ from electorate.leadership.members.place import number
 from electorate.leadership.node import Election
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import LeadershipLost, Term
-from electorate.net.network import IdTaken
+from electorate.runtime.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 
 
@@ -321,7 +321,7 @@ def test_a_machine_that_slept_ends_the_term_before_any_message(
             await cluster.led()
             term, before = cluster.terms["a"], time.monotonic()
             term.check()
-            monkeypatch.setattr("electorate.net.clock.time", Suspended())
+            monkeypatch.setattr("electorate.runtime.clock.time", Suspended())
             with pytest.raises(LeadershipLost):
                 term.check()
             assert term.remaining() == 0

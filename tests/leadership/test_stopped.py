@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.engine import ROOT
 from electorate import Pace
 from electorate.cli.fleet import free_ports
-from tests.net.process import on_linux
+from tests.runtime.process import on_linux
 
 LEADER = """
 import os, signal, sys

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from electorate.net.frame import Hello
+from electorate.runtime.frame import Hello
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import Frame, Network
 

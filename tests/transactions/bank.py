@@ -14,7 +14,7 @@ from electorate.transactions.draft import Aborted, OutcomeUnknown
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
-from tests.net.cluster import free_addresses, wait_until
+from tests.runtime.cluster import free_addresses, wait_until
 
 ACCOUNTS = ("savings", "checking", "moneymkt")
 PACE = Pace(

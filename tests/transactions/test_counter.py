@@ -13,7 +13,7 @@ import pytest
 from electorate.core import Stage
 from electorate.transactions.config import Config, cluster
 from tests.cli.run import Ran, runner
-from tests.net.cluster import free_addresses, wait_until
+from tests.runtime.cluster import free_addresses, wait_until
 from tests.transactions.bank import Fragile, balances, running, set_up
 
 SAVED_COMMITTED = "saved committed"

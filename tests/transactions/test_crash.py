@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.transactions.bank import PACE, Bank, Fragile, balances, move, running, set_up
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from electorate.core import Stage
 from electorate.transactions.deal import Deal
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, running, set_up
 
 SAVED_COMMITTED = "saved committed"

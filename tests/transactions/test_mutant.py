@@ -11,7 +11,7 @@ from electorate.core import Stage, Wants
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.deal import Deal
 from electorate.transactions.worker import Worker
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.transactions.bank import PACE, Fragile, balances, move, running, set_up
 
 

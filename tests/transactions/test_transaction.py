@@ -12,7 +12,7 @@ import pytest
 from electorate.transactions import sync
 from electorate.transactions.draft import Aborted
 from electorate.transactions.transaction import transaction
-from tests.net.cluster import wait_until
+from tests.runtime.cluster import wait_until
 from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from electorate.bank.drawer import Drawer
 from electorate.bank.place import ACCOUNTS, ATM, Spec
-from electorate.net.store import FILE
+from electorate.runtime.store import FILE
 from electorate.transactions.history import History, Read, Row, Write
 
 

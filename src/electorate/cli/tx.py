@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from electorate.cli.error import EXIT_DONE, UsageError
-from electorate.net.store import StoreError
+from electorate.runtime.store import StoreError
 from electorate.transactions.config import cluster
 from electorate.transactions.counter import WARNINGS, NoNode, Wrong, ask
 from electorate.transactions.resource import Damaged, Refused

@@ -4,7 +4,7 @@ import msgspec
 
 from electorate.core import NodeId
 from electorate.leadership.members.acquaintance import Known
-from electorate.net.frame import FRAME_MAX
+from electorate.runtime.frame import FRAME_MAX
 
 BUNDLE_MAX = FRAME_MAX // 4
 """Bytes of one bundle, about."""

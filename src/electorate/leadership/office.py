@@ -16,9 +16,9 @@ from electorate.core import (
 )
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
-from electorate.net.instance import Instance
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.instance import Instance
 
 
 class Desk(SeatDesk, Protocol):

@@ -38,13 +38,13 @@ from electorate.leadership.pledge import Pledge
 from electorate.leadership.reminder import Reminder
 from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import Sweep
-from electorate.net.clock import now_ms
-from electorate.net.frame import Hello
-from electorate.net.guest import Guest, Host
-from electorate.net.store import StoreError
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.runtime.clock import now_ms
+from electorate.runtime.frame import Hello
+from electorate.runtime.guest import Guest, Host
+from electorate.runtime.store import StoreError
 
 PREFIX = "office "
 

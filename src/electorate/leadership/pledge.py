@@ -5,7 +5,7 @@ import logging
 import msgspec
 
 from electorate.leadership.pace import Pace
-from electorate.net.store import Store
+from electorate.runtime.store import Store
 
 RECORD = "pace"
 SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from electorate.core import Asked, Event, Message, NodeId, Request, Stable, State
 from electorate.core.codec import Codec
 from electorate.leadership.term import Term
-from electorate.net.instance import Instance
+from electorate.runtime.instance import Instance
 
 
 class Seen(NamedTuple):

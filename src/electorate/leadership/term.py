@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
-from electorate.net.clock import now_ms
+from electorate.runtime.clock import now_ms
 
 log = logging.getLogger("electorate")
 

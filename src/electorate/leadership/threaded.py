@@ -15,8 +15,8 @@ from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
-from electorate.net.config import NodeConfig
-from electorate.net.thread import NodeEnded, NodeThread
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.thread import NodeEnded, NodeThread
 from electorate.trace import Connections, Setting
 
 GRACE_S = 0.5

@@ -7,12 +7,12 @@ from typing import Any, cast
 from electorate.core import NodeId
 from electorate.leadership.members.membership import Removed
 from electorate.leadership.offices import Offices
-from electorate.net.detector import HeartbeatDetector
-from electorate.net.frame import Hello
-from electorate.net.guest import Host
-from electorate.net.link import Address
-from electorate.net.network import Network as RealNetwork
-from electorate.net.store import Store
+from electorate.runtime.detector import HeartbeatDetector
+from electorate.runtime.frame import Hello
+from electorate.runtime.guest import Host
+from electorate.runtime.link import Address
+from electorate.runtime.network import Network as RealNetwork
+from electorate.runtime.store import Store
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import Frame, Network
 from electorate.testing.process import Process

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from electorate.core import NodeId
-from electorate.net.frame import Hello
+from electorate.runtime.frame import Hello
 from electorate.testing.loop import VirtualLoop
 
 

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Wants
-from electorate.net.frame import Hello
+from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal
 from electorate.transactions.letter import Failed, Letter, Work, Worked
 from electorate.transactions.pace import Pace

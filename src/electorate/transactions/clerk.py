@@ -16,9 +16,9 @@ import msgspec
 
 from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
-from electorate.net.frame import FRAME_MAX, Hello
-from electorate.net.guest import Guest, Host
 from electorate.protocols.two_phase import TwoPhase
+from electorate.runtime.frame import FRAME_MAX, Hello
+from electorate.runtime.guest import Guest, Host
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
 from electorate.transactions.errand import Errands

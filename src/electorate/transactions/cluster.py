@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.core import Machine, Standing, Timing
-from electorate.net.config import NodeConfig
-from electorate.net.link import Address
-from electorate.net.thread import NodeEnded, NodeThread
 from electorate.protocols.registry import REGISTRY
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.link import Address
+from electorate.runtime.thread import NodeEnded, NodeThread
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.counter import Counter

@@ -34,8 +34,8 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.core.part import Done, Forget, Prepare, word_of
-from electorate.net.clock import now_ms
-from electorate.net.instance import Instance
+from electorate.runtime.clock import now_ms
+from electorate.runtime.instance import Instance
 from electorate.transactions.letter import Parts
 from electorate.transactions.log import Record
 from electorate.transactions.pace import Pace

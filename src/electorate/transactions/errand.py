@@ -4,9 +4,9 @@ import asyncio
 from typing import Protocol
 
 from electorate.core import NodeId
-from electorate.net.clock import now_ms
-from electorate.net.frame import Hello
-from electorate.net.guest import Host
+from electorate.runtime.clock import now_ms
+from electorate.runtime.frame import Hello
+from electorate.runtime.guest import Host
 from electorate.transactions.letter import Failed, Letter, Part, Work, Worked
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Answer, Refused

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from electorate.core import NodeId, Stage
-from electorate.net.frame import Hello
+from electorate.runtime.frame import Hello
 from electorate.transactions.resource import Answer
 
 

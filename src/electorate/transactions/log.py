@@ -5,7 +5,7 @@ It is kept in the node's store, one record for each transaction that is not over
 
 import msgspec
 
-from electorate.net.store import Store, StoreError
+from electorate.runtime.store import Store, StoreError
 from electorate.transactions.letter import Parts
 
 PREFIX = "transaction "

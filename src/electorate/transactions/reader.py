@@ -11,9 +11,9 @@ import msgspec
 from electorate.core import Message, NodeId, Received, Stage
 from electorate.core.codec import Codec
 from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
-from electorate.net.frame import Hello
-from electorate.net.guest import Host
 from electorate.protocols.two_phase import Poll
+from electorate.runtime.frame import Hello
+from electorate.runtime.guest import Host
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal
 from electorate.transactions.errand import Errands

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from electorate.net.thread import NodeEnded
+from electorate.runtime.thread import NodeEnded
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from electorate.net.thread import NodeEnded
+from electorate.runtime.thread import NodeEnded
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer

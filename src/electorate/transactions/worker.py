@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from electorate.core import NodeId
-from electorate.net.clock import now_ms
-from electorate.net.frame import Hello
+from electorate.runtime.clock import now_ms
+from electorate.runtime.frame import Hello
 from electorate.transactions.letter import Work
 from electorate.transactions.resource import Answer, Refused, Resource
 

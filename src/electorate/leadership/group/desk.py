@@ -15,9 +15,9 @@ from electorate.leadership.machines import Machines
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
-from electorate.net.guest import Host
-from electorate.net.store import StoreError
 from electorate.protocols.invitation import Invitation
+from electorate.runtime.guest import Host
+from electorate.runtime.store import StoreError
 
 PREFIX = "group "
 TURNS_MAX = 2_000

@@ -13,7 +13,6 @@ from electorate.leadership.group.newcomer import Newcomers
 from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
-from electorate.net.instance import Instance
 from electorate.protocols.invitation import (
     RESTING,
     Accept,
@@ -23,6 +22,7 @@ from electorate.protocols.invitation import (
     Leading,
     Phase,
 )
+from electorate.runtime.instance import Instance
 
 ANEW = Begin(0)
 """Form the group anew. Tasks are the machine's; here there is only one, for ever."""

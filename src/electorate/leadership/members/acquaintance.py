@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from electorate.core import NodeId
 from electorate.leadership.members.place import Place
-from electorate.net.link import Address
-from electorate.net.store import StoreError
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.link import Address
+from electorate.runtime.store import StoreError
 
 
 class Acquaintance(msgspec.Struct, frozen=True, array_like=True):

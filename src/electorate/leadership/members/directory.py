@@ -25,8 +25,8 @@ from electorate.leadership.members.acquaintance import (
 )
 from electorate.leadership.members.lines import Lines
 from electorate.leadership.members.place import Place, number
-from electorate.net.store import Store
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.store import Store
 
 RECORD = "directory"
 

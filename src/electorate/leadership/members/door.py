@@ -5,7 +5,7 @@ import logging
 from electorate.leadership.members.acquaintance import Net
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.place import number
-from electorate.net.frame import Hello
+from electorate.runtime.frame import Hello
 
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
 ANOTHER = (

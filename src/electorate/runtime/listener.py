@@ -1,0 +1,263 @@
+"""The way in: who may speak, and what a connection may do before it is closed."""
+
+import asyncio
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from electorate.core import NodeId
+from electorate.runtime.clock import now_ms
+from electorate.runtime.frame import (
+    HELLO_MAX,
+    BadFrame,
+    Beat,
+    Frame,
+    Hello,
+    Letter,
+    Refusal,
+    Welcome,
+    pack,
+    read_frame,
+)
+from electorate.runtime.link import Address
+
+HELLO_S = 2.0
+FRAME_S = 5.0
+STRANGERS_MAX = 64
+"""Connections that have not said who they are. When one more comes, the oldest has to go: who
+says hello at once always gets in, however many stand around."""
+FRAMES_PER_S = 2000
+BURST_S = 0.1
+"""How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
+BUSY_S = 0.005
+"""How long one node is listened to while others may have something to say too."""
+ACCEPTING_STEPS = 4
+"""Turns of the loop from when a connection comes until it is ours to break."""
+
+log = logging.getLogger("electorate.runtime")
+
+
+class Taken(BadFrame):
+    """Two nodes under one id."""
+
+
+class Objection(BadFrame):
+    """Another node is not to be heard here, and may have missed why: it is told the news."""
+
+
+class Caller(NamedTuple):
+    """Who speaks on a connection."""
+
+    hello: Hello
+    writer: asyncio.StreamWriter
+
+
+class Listener:
+    """Accepts the other nodes, one connection each, and hands their frames on."""
+
+    def __init__(
+        self,
+        me: NodeId,
+        cluster: str,
+        others: Iterable[NodeId],
+        on_hello: Callable[[Hello], None],
+        on_frame: Callable[[Hello, Beat | Letter], None],
+        on_broken: Callable[[NodeId, bool], None],
+        live_ms: float,
+        called: Callable[[NodeId], str] = str,
+        objection: Callable[[Hello], str] = lambda hello: "",
+        news: Callable[[], bytes] = lambda: b"",
+        member: Callable[[NodeId], NodeId] = lambda node: 0,
+    ) -> None:
+        self.counters: Counter[str] = Counter()
+        self.cluster = cluster
+        """Empty: whatever the first of the others says that it is."""
+        self.others = set(others)
+        self._me = me
+        self._objection = objection
+        self._news = news
+        self._member = member
+        self._on_hello = on_hello
+        self._on_frame = on_frame
+        self._on_broken = on_broken
+        self._live_ms = live_ms
+        self._called = called
+        self._callers: dict[NodeId, Caller] = {}
+        self._heard_at: dict[NodeId, float] = {}
+        self._strangers: dict[asyncio.StreamWriter, None] = {}
+        self._serving: set[asyncio.Future[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, address: Address) -> None:
+        """Begin to listen; OSError if the address cannot be had."""
+        try:
+            self._server = await asyncio.start_server(self._accept, *address)
+        except (OSError, UnicodeError) as error:
+            host, port = address
+            raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
+
+    def hears(self, node: NodeId) -> bool:
+        """Whether that node is connected to this one, and has spoken lately."""
+        return node in self._callers and now_ms() - self._heard_at[node] < self._live_ms
+
+    async def close(self) -> None:
+        """Stop listening and break all connections."""
+        if self._server is not None:
+            await self._stop_accepting(self._server)
+            self._server.close()
+        self.reset()
+        for writer in self._strangers:
+            writer.transport.abort()
+
+    async def _stop_accepting(self, server: asyncio.Server) -> None:
+        """Python 3.11 leaves a connection open if its server closes while it is being accepted."""
+        for listening in server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(ACCEPTING_STEPS):
+            await asyncio.sleep(0)
+
+    def reset(self) -> None:
+        """Break the connections of all nodes; what they still hold will not be delivered."""
+        for caller in self._callers.values():
+            caller.writer.transport.abort()
+        self._callers.clear()
+
+    def forget(self, node: NodeId) -> None:
+        """This node is a stranger from now on."""
+        self.others.discard(node)
+        caller = self._callers.pop(node, None)
+        if caller is not None:
+            caller.writer.transport.abort()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Somebody has connected; it is sent away at once if this node has just stopped."""
+        if self._server is not None and not self._server.is_serving():
+            writer.transport.abort()
+            return
+        self._make_room()
+        self._strangers[writer] = None
+        serving = asyncio.ensure_future(self._serve(reader, writer))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        hello: Hello | None = None
+        is_end = False
+        try:
+            hello = await self._introduced(reader)
+            self._strangers.pop(writer, None)
+            self._admit(hello, writer)
+            await self._listen(hello, reader, writer)
+        except BadFrame as error:
+            self._count(str(error))
+            news = self._news() if isinstance(error, Objection) else b""
+            self._say(writer, Refusal(str(error), isinstance(error, Taken), news))
+        except EOFError:
+            is_end = True
+        except OSError:
+            pass  # The connection broke, or we broke it.
+        finally:
+            self._strangers.pop(writer, None)
+            writer.close()
+            if hello is not None and self._is_current(hello, writer):
+                del self._callers[hello.node]
+                self._on_broken(hello.node, is_end)
+
+    def _make_room(self) -> None:
+        if len(self._strangers) >= STRANGERS_MAX:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+            self._count("too many strangers")
+
+    def _count(self, reason: str) -> None:
+        """Count why a connection was closed; what happens often is not logged every time."""
+        key = f"closed: {reason}"
+        self.counters[key] += 1
+        times = self.counters[key]
+        if times & (times - 1) == 0:
+            me = self._called(self._me)
+            log.warning("node %s closed a connection: %s (%d so far)", me, reason, times)
+
+    async def _introduced(self, reader: asyncio.StreamReader) -> Hello:
+        try:
+            async with asyncio.timeout(HELLO_S):
+                hello = await read_frame(reader, HELLO_S, HELLO_MAX)
+        except TimeoutError:
+            raise BadFrame("no hello in time") from None
+        if not isinstance(hello, Hello):
+            raise BadFrame("no hello")
+        if self.cluster and hello.cluster != self.cluster:
+            raise BadFrame(
+                "hello from another cluster: all nodes need the same members and settings"
+            )
+        if hello.node == self._me:
+            raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
+        if hello.node not in self.others:
+            raise Objection("hello from a stranger: it is no member here")
+        if hello.to != self._me:
+            raise BadFrame(
+                f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"
+            )
+        if self._is_second(hello):
+            raise Taken(
+                f"hello from a second node {self._called(hello.node)} while the first is live"
+            )
+        objection = self._objection(hello)
+        if objection:
+            raise Objection(objection)
+        return hello
+
+    def _is_second(self, hello: Hello) -> bool:
+        present = self._callers.get(hello.node)
+        if present is None or present.hello.process == hello.process:
+            return False
+        return self.hears(hello.node) and not present.writer.transport.is_closing()
+
+    def _admit(self, hello: Hello, writer: asyncio.StreamWriter) -> None:
+        """From here on only this connection speaks for its node."""
+        present = self._callers.pop(hello.node, None)
+        if present is not None:
+            present.writer.transport.abort()
+        self._callers[hello.node] = Caller(hello, writer)
+        self._heard_at[hello.node] = now_ms()
+        self._say(writer, Welcome(self._member(hello.node)))
+        self._on_hello(hello)
+
+    async def _listen(
+        self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        paid_s = began_s = 0.0
+        while True:
+            frame = await read_frame(reader, FRAME_S)
+            if not self._is_current(hello, writer):
+                return
+            if not isinstance(frame, Beat | Letter):
+                raise BadFrame("unexpected frame")
+            now_s = now_ms() / 1000
+            self._heard_at[hello.node] = 1000 * now_s
+            self._on_frame(hello, frame)
+            paid_s = max(paid_s, now_s) + 1 / FRAMES_PER_S
+            if paid_s > now_s + BURST_S:
+                self.counters["floods slowed"] += 1
+                await asyncio.sleep(BURST_S)
+            elif now_ms() / 1000 > began_s + BUSY_S:
+                await asyncio.sleep(0)
+                began_s = now_ms() / 1000
+
+    def _is_current(self, hello: Hello, writer: asyncio.StreamWriter) -> bool:
+        present = self._callers.get(hello.node)
+        return present is not None and present.writer is writer
+
+    @staticmethod
+    def _say(writer: asyncio.StreamWriter, frame: Frame) -> None:
+        if not writer.transport.is_closing():
+            writer.write(pack(frame))
+
+
+def _reason(error: Exception) -> str:
+    """Why an address cannot be had, without what asyncio has to say about it."""
+    known = isinstance(error, OSError) and error.errno is not None and error.errno > 0
+    return os.strerror(error.errno) if known else str(error)  # type: ignore[attr-defined]

@@ -1,0 +1,333 @@
+"""The other nodes, as one node reaches, hears and sees them."""
+
+import asyncio
+import logging
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from msgspec import Raw
+
+from electorate.core import NodeId
+from electorate.runtime.clock import now_ms
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.frame import Beat, Hello, Letter
+from electorate.runtime.ledger import Ledger
+from electorate.runtime.link import Address, Link, Refused
+from electorate.runtime.listener import Listener
+
+DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
+POLL_S = 0.005
+KNOCKS_S = 2.0
+"""A link that is refused knocks again within this time, however long it has been refused."""
+
+log = logging.getLogger("electorate.runtime")
+
+
+class IdTaken(Exception):
+    """Another node is live under this node's id."""
+
+
+class Reader(Protocol):
+    """Who is told what comes in."""
+
+    def objection(self, hello: Hello) -> str:
+        """Why a node is not to be let in; empty if it is."""
+
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+
+    def refused(self, news: bytes) -> None:
+        """A node that has not let in this one has told that."""
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected."""
+
+    def seen(self) -> None:
+        """A node that was suspect shows that it is alive, or one that was not is certainly gone."""
+
+    def closed(self, node: NodeId) -> None:
+        """The connection of a node came to its end, as when a process has died."""
+
+    def missed(self, node: NodeId, count: int) -> None:
+        """So many letters of that node's present life will never come."""
+
+    def read(self, hello: Hello, letter: Letter) -> None:
+        """A letter has come; BadFrame if it cannot be read."""
+
+
+class Network:
+    """A link to each other node, a listener for all of them, and who is alive."""
+
+    def __init__(self, config: NodeConfig, cluster: str, reader: Reader) -> None:
+        others = [node for node in config.setting.ids if node != config.me]
+        T = float(config.setting.timing.T)
+        self.counters: Counter[str] = Counter()
+        self.cut: frozenset[NodeId] = frozenset()
+        """Nodes that this one behaves as if it had no link to."""
+        self.cluster = cluster
+        """What nodes must have in common to talk to one another; empty while it is not known."""
+        self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
+        """By which number the guest is known to other guests, and for which it takes that of a
+        node."""
+        self.links: dict[NodeId, Link] = {}
+        self.listener = Listener(
+            config.me,
+            cluster,
+            others,
+            on_hello=self._introduced,
+            on_frame=self._framed,
+            on_broken=self._lost_caller,
+            live_ms=config.timeout_ms,
+            called=config.called,
+            objection=reader.objection,
+            news=reader.news,
+            member=lambda node: self.introduction(node)[0],
+        )
+        probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
+        self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
+        self._config = config
+        self._reader = reader
+        self._said: tuple[str, int] | None = None
+        """The store and the life that this node speaks for, once it speaks."""
+        self._runs: dict[NodeId, asyncio.Task[None]] = {}
+        self._met = asyncio.Event()
+        self._ledger = Ledger()
+        self._process = uuid.uuid4().hex
+        self._ended: set[NodeId] = set()
+        """Nodes whose last connection to us came to its end, as when a process has died."""
+        self._greeted: set[NodeId] = set()
+        """Nodes that have been told, on the present connection, that we hear them."""
+        self._taken_since: dict[NodeId, float] = {}
+        self._numbers: Counter[NodeId] = Counter()
+        for node in others:
+            self._link(node, config.addresses[node])
+
+    async def run(self) -> None:
+        """Keep every link, also those to nodes that are met later, until cancelled."""
+        try:
+            while True:
+                self._met.clear()
+                met = asyncio.ensure_future(self._met.wait())
+                for node, link in self.links.items():
+                    if node not in self._runs:
+                        self._runs[node] = asyncio.ensure_future(link.run())
+                runs = self._runs.values()
+                done, _ = await asyncio.wait([met, *runs], return_when=asyncio.FIRST_COMPLETED)
+                met.cancel()
+                for task in done:
+                    if not task.cancelled():  # We have parted from that node.
+                        task.result()
+        finally:
+            for run in self._runs.values():
+                run.cancel()
+            await asyncio.gather(*self._runs.values(), return_exceptions=True)
+
+    @property
+    def everybody(self) -> frozenset[NodeId]:
+        """All nodes that this one knows, itself included."""
+        return frozenset(self.links) | {self._config.me}
+
+    def join(self, cluster: str) -> None:
+        """Belong to this cluster from now on."""
+        self.cluster = self.listener.cluster = cluster
+        if self._said is not None:
+            self.introduce(*self._said)
+
+    def meet(self, node: NodeId, address: Address, name: str) -> None:
+        """Connect to this node too, and let it in; also if it has moved."""
+        self.part(node)
+        self._config.names[node] = name
+        self._link(node, address)
+        self.listener.others.add(node)
+        self._detector.add(node, now_ms())
+        if self._said is not None:
+            self._introduce(node, *self._said)
+        self._met.set()
+
+    def part(self, node: NodeId) -> None:
+        """Have nothing to do with this node any more."""
+        link = self.links.pop(node, None)
+        if link is not None:
+            link.reset()
+        run = self._runs.pop(node, None)
+        if run is not None:
+            run.cancel()
+        self.listener.forget(node)
+        self._detector.forget(node)
+        self._ended.discard(node)
+        self._greeted.discard(node)
+        self._taken_since.pop(node, None)
+
+    def answers(self, node: NodeId, member: NodeId) -> bool:
+        """Whether this is the guest that is found where that node should be."""
+        link = self.links.get(node)
+        return link is not None and link.connected and link.member == member
+
+    def say_goodbye(self) -> None:
+        """Nobody is at work here any more: the others may know it."""
+        for link in self.links.values():
+            link.say_goodbye()
+
+    def _link(self, node: NodeId, address: Address) -> None:
+        T, timeout_ms = float(self._config.setting.timing.T), self._config.timeout_ms
+        self.links[node] = Link(node, address, T, timeout_ms, self._linked, self._lost_link)
+
+    def introduce(self, store: str, incarnation: int) -> None:
+        """Speak for this life from now on, on new connections."""
+        self._said = store, incarnation
+        self._numbers.clear()
+        for node in self.links:
+            self._introduce(node, store, incarnation)
+
+    def _introduce(self, node: NodeId, store: str, incarnation: int) -> None:
+        if self.cluster:
+            self.links[node].introduce(partial(self._hello, node, store, incarnation))
+
+    def reset(self) -> None:
+        """Break all connections, and give everybody time to show that they live."""
+        self.listener.reset()
+        for link in self.links.values():
+            link.reset()
+        self.trust()
+
+    def trust(self) -> None:
+        """Take everybody for live for a while."""
+        self._detector.begin(now_ms())
+
+    def alive(self) -> frozenset[NodeId]:
+        """The nodes that are not suspect, this one among them."""
+        return (self._detector.alive(now_ms()) - self.cut) | {self._config.me}
+
+    def beat(self) -> None:
+        """Show everybody that this node lives."""
+        for node in self.links:
+            self._beat(node)
+
+    def _beat(self, node: NodeId) -> None:
+        if self.links[node].connected and node not in self.cut:
+            hears = self.listener.hears(node)
+            self.links[node].send(Beat(hears, self._numbers[node]))
+            if hears:
+                self._greeted.add(node)
+
+    def send(self, to: NodeId, body: bytes, *, to_guest: bool = False) -> None:
+        """Bring a message on its way, or drop it.
+
+        The guest's letters have no numbers: nobody starts over because one of them was lost.
+        """
+        self._numbers[to] += not to_guest
+        self.counters["out"] += 1
+        if to in self.cut or to not in self.links:
+            self.counters["dropped: cut"] += 1
+            return
+        self.links[to].send(Letter(max(1, self._numbers[to]), Raw(body), to_guest))
+
+    async def await_links(self, wait_ms: float) -> None:
+        """Wait until every other node has been reached both ways, or has proved unreachable.
+
+        For the first `wait_ms` a node that cannot be reached may still be starting.
+
+        A machine may count on live nodes being linked: a first message into a connection that
+        is still being opened would be lost, and one from a node that the receiver does not yet
+        see would be held against it.
+        """
+        me, timeout = self._config.me, self._config.timeout_ms
+        begun = now_ms()
+        while True:
+            taken = self._taken_since
+            waited = now_ms() - begun
+            starting = waited < wait_ms and not all(link.connected for link in self.links.values())
+            settled = waited > max(wait_ms, timeout) or all(map(self._is_settled, self.links))
+            if not taken and settled and not starting:
+                return
+            # A node that lost its power is taken for live until it has been silent for a while.
+            if taken and now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:
+                told = ", ".join(map(self._config.called, sorted(taken)))
+                name = self._config.called(me)
+                raise IdTaken(f"another node {name} is live, says node {told}")
+            await asyncio.sleep(POLL_S)
+
+    async def flushed(self) -> None:
+        """Wait until what was said has left, wherever there is a connection."""
+        while any(link.connected and link.behind for link in self.links.values()):
+            await asyncio.sleep(POLL_S)
+
+    def _is_settled(self, node: NodeId) -> bool:
+        link = self.links[node]
+        return link.tried and (not link.connected or node in self._greeted)
+
+    def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
+        me, sent = self._config.me, self._numbers[to]
+        said = self.introduction(to)
+        return Hello(self.cluster, me, to, store, incarnation, self._process, sent, *said)
+
+    # --- what comes in ---
+
+    def _linked(self, node: NodeId) -> None:
+        self._taken_since.pop(node, None)
+        self._greeted.discard(node)
+        self._beat(node)
+
+    def _introduced(self, hello: Hello) -> None:
+        self._ended.discard(hello.node)
+        self.links[hello.node].retry()
+        self._reader.met(hello)
+        self._account(hello, hello.sent)
+        if hello.node not in self._greeted:
+            self._beat(hello.node)
+
+    def _framed(self, hello: Hello, frame: Beat | Letter) -> None:
+        node = hello.node
+        if node in self.cut:
+            return
+        match frame:
+            case Beat(hears, sent):
+                self._account(hello, sent)
+                if hears:
+                    self._heard(node)
+            case Letter(to_guest=True):
+                self._reader.read(hello, frame)
+            case Letter(number):
+                self._account(hello, number - 1, 1)
+                self._reader.read(hello, frame)
+
+    def _heard(self, node: NodeId) -> None:
+        new = node not in self._detector.alive(now_ms())
+        self._detector.heard(node, now_ms())
+        if new:
+            self._reader.seen()
+
+    def _account(self, hello: Hello, before: int, arrived: int = 0) -> None:
+        missing = self._ledger.missing(hello, before, arrived)
+        if missing:
+            self.counters["letters missed"] += missing
+            self._reader.missed(hello.node, missing)
+
+    def _lost_caller(self, node: NodeId, is_end: bool) -> None:
+        """A node's connection to us broke: ask at once whether it lives."""
+        if node in self.links:
+            self._detector.hint(node, now_ms())
+            self.links[node].retry()
+            if is_end and self._config.trusts_end:
+                self._ended.add(node)
+                self._reader.closed(node)
+
+    def _lost_link(self, node: NodeId, error: Exception) -> None:
+        self._detector.hint(node, now_ms())
+        if isinstance(error, ConnectionRefusedError) and node in self._ended:
+            self._detector.suspect(node, now_ms())
+            self._reader.seen()
+        if isinstance(error, Refused) and error.taken:
+            self._taken_since.setdefault(node, now_ms())
+        else:
+            self._taken_since.pop(node, None)
+        if isinstance(error, Refused):
+            self._reader.refused(error.news)
+            key = f"refused by node {self._config.called(node)}: {error}"
+            self.counters[key] += 1
+            if self.counters[key] == 1:
+                log.warning("node %s is %s", self._config.called(self._config.me), key)

@@ -1,0 +1,150 @@
+"""The way in: only the latest connection speaks for its node."""
+
+import asyncio
+import gc
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from msgspec import Raw
+
+from electorate.runtime.frame import Beat, Frame, Hello, Letter, Welcome, pack, read_frame
+from electorate.runtime.listener import Listener
+from tests.runtime.caller import hello
+from tests.runtime.cluster import free_addresses
+from tests.runtime.host import until
+
+LETTERS = b"".join(pack(Letter(n, Raw(b"\x01"))) for n in range(1, 2001))
+
+FEW_LETTERS = b"".join(pack(Letter(n, Raw(b"\x01"))) for n in range(1, 301))
+
+
+class House:
+    """A listener, and a list of what it handed on: incarnations, and letters by their numbers."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int | str]] = []
+        self.broken: list[int] = []
+        self.on_letter: Callable[[], None] = lambda: None
+        self.address = free_addresses(1)[0]
+        self._calls: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self.listener = Listener(
+            1, "c", frozenset({2, 3}), self._hello, self._frame, self._broken, 400.0
+        )
+
+    def _broken(self, node: int, is_end: bool) -> None:
+        self.broken.append(node)
+
+    def _hello(self, said: Hello) -> None:
+        self.heard.append((said.incarnation, "hello"))
+
+    def _frame(self, said: Hello, frame: Beat | Letter) -> None:
+        assert isinstance(frame, Letter)
+        self.heard.append((said.incarnation, frame.number))
+        self.on_letter()
+
+    async def call(
+        self, incarnation: int, more: bytes = b"", process: str = "p"
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Call as node 2, and say more in the same breath."""
+        reader, writer = await asyncio.open_connection(*self.address)
+        writer.write(pack(hello("c", 2, 1, incarnation=incarnation, process=process)) + more)
+        self._calls.append((reader, writer))
+        return reader, writer
+
+    async def close(self) -> None:
+        """Hang up everywhere."""
+        await self.listener.close()
+        for _, writer in self._calls:
+            writer.close()
+
+
+def test_letters_of_one_connection_are_handed_on_in_their_order() -> None:
+    async def run() -> None:
+        house = House()
+        await house.listener.start(house.address)
+        _, writer = await house.call(1, FEW_LETTERS)
+        await until(lambda: len(house.heard) == 301)
+        assert [what for _, what in house.heard] == ["hello", *range(1, 301)]
+        writer.close()
+        await until(lambda: house.broken == [2])
+        assert not house.listener.hears(2)
+        await house.close()
+
+    asyncio.run(run())
+
+
+def test_nothing_of_an_old_connection_is_handed_on_after_a_new_one_is_welcome() -> None:
+    async def run() -> None:
+        house = House()
+        await house.listener.start(house.address)
+        await house.call(1, LETTERS)
+        reader, _ = await house.call(2, LETTERS)
+        frame: Frame = await read_frame(reader, 1.0)
+        assert frame == Welcome()
+        await until(lambda: (2, 250) in house.heard)
+        await house.close()
+        lives = [incarnation for incarnation, _ in house.heard]
+        assert lives == sorted(lives)
+        assert lives.count(1) < 2001, "the old connection should have been cut short"
+        assert house.broken == []
+
+    asyncio.run(run())
+
+
+def test_what_a_connection_still_holds_when_all_are_broken_is_never_handed_on() -> None:
+    async def run() -> None:
+        house = House()
+        await house.listener.start(house.address)
+        house.on_letter = lambda: house.listener.reset() if len(house.heard) == 11 else None
+        reader, _ = await house.call(1, LETTERS)
+        assert await read_frame(reader, 1.0) == Welcome()
+        await until(lambda: len(house.heard) >= 11)
+        await asyncio.sleep(0.05)
+        assert len(house.heard) == 11
+        assert house.broken == []
+        assert not house.listener.hears(2)
+        await house.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_that_has_been_silent_for_long_makes_room_for_a_second_process() -> None:
+    async def run() -> None:
+        house = House()
+        house.listener._live_ms = 50.0
+        await house.listener.start(house.address)
+        await house.call(1)
+        await until(lambda: house.listener.hears(2))
+        await until(lambda: not house.listener.hears(2))
+        reader, _ = await house.call(2, process="another")
+        assert await read_frame(reader, 1.0) == Welcome()
+        await house.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_who_calls_while_the_house_is_being_closed_is_sent_away(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is left open is reported when it is collected, and that counts as a failure."""
+    left_open: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left_open.append)
+
+    async def run() -> None:
+        house = House()
+        await house.listener.start(house.address)
+        with socket.create_connection(house.address) as caller:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await house.close()
+            caller.setblocking(False)
+            with suppress(BlockingIOError, ConnectionResetError):
+                assert caller.recv(1) == b""
+
+    asyncio.run(run())
+    gc.collect()
+    assert left_open == []
