@@ -3,33 +3,43 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
-from electorate.runtime.frame import Frame
+from electorate.core.codec import Codec
+from electorate.runtime.commit import GroupCommit
+from electorate.runtime.frame import Frame, Letter
+from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
 from electorate.runtime.journal import Journal
 from electorate.runtime.link import Link
-from electorate.runtime.port import NodePort
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 
 NODES = Ways("network")
 
 
+def host_of(instance: Instance) -> Host:
+    assert isinstance(instance._port, Host)
+    return instance._port
+
+
 @NODES.noticed_by(rule.durable_before_the_first_effect, "speech")
 def a_node_that_sends_before_it_saves(patch: pytest.MonkeyPatch) -> None:
-    whole = Instance._carry_out
+    whole = GroupCommit._carry_out
 
-    def carry_out(self: Instance, turn: Turn, saved: Stable | None, taken: float) -> None:
-        whole(self, turn, turn.state.stable, taken)
-        self._port.save(turn.state.stable)
+    def carry_out(self: GroupCommit) -> None:
+        records, self._records = self._records, {}
+        whole(self)
+        if records:
+            self._store.save(records)
 
-    patch.setattr(Instance, "_carry_out", carry_out)
+    patch.setattr(GroupCommit, "_carry_out", carry_out)
 
 
 @NODES.noticed_by(rule.a_crash_leaves_what_was_saved_and_nothing_else, "speech")
 def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(NodePort, "saved", lambda self: None)
+    patch.setattr(Host, "_saved", lambda self, name, codec: None)
 
 
 @NODES.noticed_by(rule.effects_in_order, "speech")
@@ -47,8 +57,9 @@ def a_node_whose_letters_overtake_one_another(patch: pytest.MonkeyPatch) -> None
     whole = Link.send
 
     def send(self: Link, frame: Frame) -> None:
+        if isinstance(frame, Letter):
+            frame = replace(frame, said=frame.said[::-1])
         whole(self, frame)
-        self._outbox.rotate(1)
 
     patch.setattr(Link, "send", send)
 
@@ -104,7 +115,8 @@ def a_node_whose_timers_wait_for_the_store(patch: pytest.MonkeyPatch) -> None:
 
     def carry_out(self: Instance, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
-            self._port.save(turn.state.stable)
+            self._save(turn.state.stable)
+            host_of(self).store.save({self.name: Codec.encode(turn.state.stable)})
         now = self._port.now_ms()
         whole(self, turn, turn.state.stable, now)
 

@@ -11,8 +11,8 @@ from typing import Self
 from electorate.core import NodeId, Timing
 from electorate.runtime.clock import now_ms
 from electorate.trace import Connections, Setting
-from electorate.trace.merge import merged
-from electorate.trace.record import Lived
+from electorate.trace.merge import Occurrence, merged
+from electorate.trace.record import Lived, Took
 from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS, free_addresses, wait_until
 from tests.conformance.probe import ProbeState
 from tests.conformance.recorded import entries_of, occurrences
@@ -127,14 +127,23 @@ class Processes:
         run.trace = merged(run.setting, found)
         for node, record in found.items():
             opened = iter(self._opened[node])
+            before_it: list[Occurrence] = []
             for occurrence in record:
                 if isinstance(occurrence.entry, Lived):
                     for life in run.lives_of(node)[-1:]:
-                        life.crashed = life.unsaved = True
+                        life.crashed, life.unsaved = True, _last_wake(before_it)
+                    before_it = []
                     life = run.begin(node, next(opened))
+                before_it.append(occurrence)
                 if occurrence.turn is not None:
                     state, before = occurrence.turn.state, occurrence.before
                     assert isinstance(state, ProbeState)
                     assert before is None or isinstance(before, ProbeState)
                     life.take(occurrence.at, occurrence.at, state, before)
         run.torn += heard_of_the_last_speech(run)
+
+
+def _last_wake(record: list[Occurrence]) -> int:
+    """How many turns the last wake-up of a life had."""
+    wakes = [o.entry.wake for o in record if isinstance(o.entry, Took)]
+    return max(1, wakes.count(wakes[-1]) if wakes else 1)

@@ -164,7 +164,7 @@ def a_crash_leaves_what_was_saved_and_nothing_else(run: Run) -> Cases:
         for last, life in pairwise(lives):
             saved: list[Kept | None] = [last.moments[-1].state.stable]
             if last.unsaved:
-                before = last.moments[-1].before
+                before = last.moments[-last.unsaved].before
                 saved.append(before.stable if before is not None else last.kept)
             yield _unless(life.kept in saved, f"{life} booted with {life.kept}, not {saved}")
             yield _unless(life.moments[0].state == life.moments[0].due, f"{life} is not new")

@@ -55,8 +55,8 @@ class Life:
         """Since when messages may reach this life."""
         self.moments: list[Moment] = []
         self.crashed = False
-        self.unsaved = False
-        """Whether the crash may have come before its last turn was saved."""
+        self.unsaved = 0
+        """How many of its last turns the crash may have kept from being saved, all or none."""
         self._turns = turns
 
     def take(self, order: float, at: float, state: ProbeState, before: ProbeState | None) -> None:

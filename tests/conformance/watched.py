@@ -1,18 +1,22 @@
 """Nodes on loopback, each in a thread, whose every turn, save and sending is watched."""
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 import pytest
 
-from electorate.core import Event, Message, NodeId, Request, Stable, State, Timing
-from electorate.runtime import node as node_module
+from electorate.core import Event, NodeId, Request, Stable, State, Timing
+from electorate.runtime import thread as thread_module
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.port import NodePort
+from electorate.runtime.frame import Said
+from electorate.runtime.journal import Journal
+from electorate.runtime.node import INSTANCE, Node
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.trace.record import RecordError
@@ -44,6 +48,8 @@ class Watch:
         self.opened = 0.0
         self.durable: Kept | None = None
         self.saving_s = 0.0
+        self.wake = self.in_wake = 0
+        """The present wake-up, and how many turns it has had."""
         self.dies_in: tuple[str, int] | None = None
         """Cut the power in the so-manieth `save` or `send` from now on."""
 
@@ -65,24 +71,56 @@ class Watch:
         if self.dies_in[1] < 1:
             self.dies_in = None
             assert self.life is not None
-            self.life.unsaved = point == "save"
+            self.life.unsaved = self.in_wake if point == "save" else 0
             raise PowerCut
 
 
-class WatchedPort(NodePort):
+class WatchedNode(Node):
     """Passes everything on, and writes it down."""
 
     def __init__(self, watch: Watch, *given: Any) -> None:
-        super().__init__(*given)
         self._watch = watch
         self._read = 0.0
+        super().__init__(*given)
+        assert self._only.journal is not None
+        self._only.journal = WatchedJournal(self, watch, self._only.journal)  # type: ignore[assignment]
+        self._save, self._send = self.store.save, self.network.send
+        self.store.save = self._watch_save  # type: ignore[method-assign]
+        self.network.send = self._watch_send  # type: ignore[method-assign]
 
     def now_ms(self) -> float:
         self._read = super().now_ms()
         return self._read
 
+    def _watch_save(self, records: Mapping[str, bytes | None]) -> None:
+        self._watch.approach("save")
+        time.sleep(self._watch.saving_s)
+        self._save(records)
+        record = records[INSTANCE]
+        assert record is not None
+        self._watch.durable = msgspec.msgpack.decode(record, type=Kept)
+
+    def _watch_send(self, to: NodeId, said: list[Said], counted: int = 0) -> None:
+        for each in said:
+            self._watch.approach("send")
+            message = self._only.decode(INSTANCE, bytes(each.body))
+            if isinstance(message, Note):
+                departure = Departure(self._watch.node, message, self._watch.durable)
+                self._watch.run.departures.append(departure)
+        self._send(to, said, counted)
+
+
+class WatchedJournal:
+    """Tells of every turn that is written down."""
+
+    def __init__(self, node: WatchedNode, watch: Watch, journal: Journal) -> None:
+        self._node = node
+        self._watch = watch
+        self._journal = journal
+        self.ended, self.close = journal.ended, journal.close
+
     def booted(self, stable: Stable | None, state: State) -> None:
-        super().booted(stable, state)
+        self._journal.booted(stable, state)
         watch = self._watch
         if watch.life is not None:
             watch.life.crashed = True
@@ -90,28 +128,17 @@ class WatchedPort(NodePort):
         self._took(state, None)
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
-        super().took(event, state, letterhead)
+        self._journal.took(event, state, letterhead)
         assert self._watch.life is not None
         self._took(state, self._watch.life.moments[-1].state)
 
     def _took(self, state: State, before: ProbeState | None) -> None:
+        watch, wake = self._watch, self._node.commit.count
+        watch.wake, watch.in_wake = wake, 1 + (watch.in_wake if wake == watch.wake else 0)
         assert self._watch.life is not None
         assert isinstance(state, ProbeState)
-        self._watch.life.take(self._read, self._read, state, before)
-
-    def save(self, stable: Stable) -> None:
-        self._watch.approach("save")
-        time.sleep(self._watch.saving_s)
-        super().save(stable)
-        assert isinstance(stable, Kept)
-        self._watch.durable = stable
-
-    def send(self, to: NodeId, message: Message) -> None:
-        self._watch.approach("send")
-        if isinstance(message, Note):
-            departure = Departure(self._watch.node, message, self._watch.durable)
-            self._watch.run.departures.append(departure)
-        super().send(to, message)
+        read = self._node._read
+        self._watch.life.take(read, read, state, before)
 
 
 class Nodes:
@@ -172,7 +199,7 @@ class Nodes:
             TIMEOUT_MS,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(node_module, "NodePort", lambda *given: WatchedPort(watch, *given))
+            patch.setattr(thread_module, "Node", lambda *given: WatchedNode(watch, *given))
             thread = NodeThread(config, self.run.turns.machine, lambda standing: None)
         begin_life = thread.node.store.begin_life
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
+from electorate.leadership.letter import decoder
 from electorate.leadership.members.acquaintance import Known
 from electorate.leadership.members.membership import Removed
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
-from electorate.leadership.offices import NodeStopped
+from electorate.leadership.offices import LETTER, NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.runtime.frame import Said
 from electorate.runtime.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 from tests.runtime.cluster import free_addresses
@@ -71,14 +73,19 @@ async def never_two(terms: dict[str, Term], seconds: float) -> None:
 
 def lose_what_is_told_of_members(node: Node, to: Iterable[str]) -> None:
     """Let no letter about who is who get from a node to others."""
-    moment = node._engine.offices._moment
-    send, numbers = moment._send, set(map(number, to))
+    commit = node._engine.offices.host.commit
+    send, numbers = commit._send, set(map(number, to))
 
-    def lossy(to: int, letter: Any) -> None:
-        if not (isinstance(letter, Known) and to in numbers):
-            send(to, letter)
+    def lossy(to: int, said: list[Said]) -> None:
+        if to in numbers:
+            said = [each for each in said if not _is_known(each)]
+        send(to, said)
 
-    moment._send = lossy
+    commit._send = lossy
+
+
+def _is_known(said: Said) -> bool:
+    return said.to == LETTER and isinstance(decoder.decode(said.body), Known)
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import msgpack
+
 from electorate.core import Asked, Event, Members, Message, NodeId, Stable, State, Timing, Turns
 from electorate.runtime.instance import Instance
 from tests.runtime.puppet import Do, Promise, Puppet, PuppetState
@@ -18,7 +20,8 @@ class Desk:
         self.save_takes_ms = 0.0
         self.jitters: list[int] = []
         machine = Puppet(Members.of([1, 2, 3]), Timing(10))
-        self.instance = Instance(Turns(machine), 1, self)
+        self.instance = Instance("puppet", Turns(machine), 1, self)
+        self.instance.record = self
 
     def boot(self, stable: Promise | None = None) -> "Desk":
         self.instance.boot(stable, EVERYBODY)
@@ -43,13 +46,15 @@ class Desk:
     def now_ms(self) -> float:
         return self.now
 
-    def save(self, stable: Stable) -> None:
+    def keep(self, name: str, record: bytes) -> None:
         self.now += self.save_takes_ms
-        assert isinstance(stable, Promise)
-        self.acts.append(f"save {stable.number}")
+        self.acts.append(f"save {msgpack.decode(record, type=Promise).number}")
 
-    def send(self, to: NodeId, message: Message) -> None:
+    def send(self, instance: Instance, to: NodeId, message: Message) -> None:
         self.acts.append(f"send {to} {getattr(message, 'text', '')}")
+
+    def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
+        self.wakes_at = deadline_ms
 
     def booted(self, stable: Stable | None, state: State) -> None:
         self.acts.append("booted")

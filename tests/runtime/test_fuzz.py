@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw, msgpack
 
-from electorate.runtime.frame import Beat, Letter, pack
+from electorate.runtime.frame import Beat, Letter, Said, pack
 from electorate.runtime.listener import STRANGERS_MAX
 from tests.runtime.caller import Caller, hello
 from tests.runtime.cluster import Cluster, running, wait_until
@@ -25,7 +25,7 @@ def test_mangled_frames_on_the_wire_harm_nobody(
     chance = random.Random(frames_to_mangle)
     with running(Cluster(tmp_path, 4), 1, 2, 3) as cluster:
         wait_until(lambda: cluster.agrees_on(1))
-        yes = Letter(1, Raw(msgpack.encode({"type": "Yes"})))
+        yes = Letter([Said("election", 1, Raw(msgpack.encode({"type": "Yes"})))], 0, 1)
         greeting = pack(hello(cluster.name, 4, 1))
         whole = [greeting, pack(Beat(hears=False, sent=0)), pack(yes)]
         kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

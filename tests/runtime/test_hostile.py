@@ -11,12 +11,12 @@ from contextlib import ExitStack
 import pytest
 from msgspec import Raw, msgpack
 
-from electorate.runtime.frame import HEADER, VERSION, Beat, Letter, Refusal, Welcome, pack
+from electorate.runtime.frame import HEADER, VERSION, Beat, Letter, Refusal, Said, Welcome, pack
 from electorate.runtime.listener import STRANGERS_MAX
 from tests.runtime.caller import Caller, hello
 from tests.runtime.cluster import Cluster, running, wait_until
 
-YES = Letter(1, Raw(msgpack.encode({"type": "Yes"})))
+YES = Letter([Said("election", 1, Raw(msgpack.encode({"type": "Yes"})))], 0, 1)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def introduced(cluster: Cluster, process: str = "p") -> Caller:
 
 
 BEFORE_HELLO = {
-    "unknown version": b"\x02",
+    "another version of electorate": b"\x03",
     "frame too long": HEADER.pack(VERSION, 1 << 30),
     "unreadable frame": HEADER.pack(VERSION, 3) + b"\xc1\xc1\xc1",
     "no hello": pack(Beat(hears=True, sent=0)),
@@ -109,8 +109,10 @@ def test_a_hello_that_is_out_of_place_is_refused_with_the_reason(
 AFTER_HELLO = {
     "unexpected frame": pack(Welcome()),
     "unreadable frame": HEADER.pack(VERSION, 4) + b"\x91\x91\x91\x91",
-    "unreadable message": pack(Letter(1, Raw(msgpack.encode({"type": "Abdication"})))),
-    "unknown version": b"\x00",
+    "unreadable message": pack(
+        Letter([Said("election", 1, Raw(msgpack.encode({"type": "Abdication"})))], 0, 1)
+    ),
+    "another version of electorate": b"\x00",
     "frame too long": HEADER.pack(VERSION, (1 << 20) + 1),
 }
 

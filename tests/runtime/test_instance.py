@@ -32,10 +32,10 @@ def test_when_saving_fails_nothing_of_that_turn_happens(monkeypatch: pytest.Monk
     desk = Desk().boot(Promise())
     before = desk.instance.state
 
-    def fail(stable: object) -> None:
+    def fail(name: str, record: bytes) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(desk, "save", fail)
+    monkeypatch.setattr(desk, "keep", fail)
     with pytest.raises(OSError, match="disk full"):
         desk.do("promise 6", "send 2 promised", "set nap 5")
     assert desk.acts == ["took Asked"]

@@ -11,15 +11,19 @@ import pytest
 from msgspec import Raw, msgpack
 
 from electorate.runtime import link as link_module
-from electorate.runtime.frame import BadFrame, Beat, Frame, Letter, Refusal
+from electorate.runtime.frame import BadFrame, Beat, Frame, Letter, Refusal, Said
 from electorate.runtime.link import Refused
 from tests.runtime.host import HELLO, Host, linked, until
 
 BULK = Raw(msgpack.encode("x" * 60_000))
 
 
+def letter(number: int, body: Raw) -> Letter:
+    return Letter([Said("election", number, body)])
+
+
 def letters(count: int, body: Raw | None = None) -> list[Frame]:
-    return [Letter(n, body or Raw(msgpack.encode(n))) for n in range(1, count + 1)]
+    return [letter(n, body or Raw(msgpack.encode(n))) for n in range(1, count + 1)]
 
 
 def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -93,11 +97,11 @@ async def test_what_waited_for_longer_than_t_is_dropped_and_what_is_fresh_is_sen
     await host.open()
     async with linked(host, fresh_ms=30.0) as keeper:
         await until(lambda: keeper.link.connected)
-        keeper.link.send(Letter(1, Raw(b"\x01")))
+        keeper.link.send(letter(1, Raw(b"\x01")))
         time.sleep(0.04)  # The whole process stands still, and the letter grows old.
-        keeper.link.send(Letter(2, Raw(b"\x02")))
+        keeper.link.send(letter(2, Raw(b"\x02")))
         await until(lambda: len(host.calls[0]) == 2)
-        assert host.calls[0][1] == Letter(2, Raw(b"\x02"))
+        assert host.calls[0][1] == letter(2, Raw(b"\x02"))
         assert keeper.link.counters["dropped: too late"] == 1
 
 

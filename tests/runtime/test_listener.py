@@ -10,15 +10,15 @@ from contextlib import suppress
 import pytest
 from msgspec import Raw
 
-from electorate.runtime.frame import Beat, Frame, Hello, Letter, Welcome, pack, read_frame
+from electorate.runtime.frame import Beat, Frame, Hello, Letter, Said, Welcome, pack, read_frame
 from electorate.runtime.listener import Listener
 from tests.runtime.caller import hello
 from tests.runtime.cluster import free_addresses
 from tests.runtime.host import until
 
-LETTERS = b"".join(pack(Letter(n, Raw(b"\x01"))) for n in range(1, 2001))
+LETTERS = b"".join(pack(Letter([Said("election", n, Raw(b"\x01"))])) for n in range(1, 2001))
 
-FEW_LETTERS = b"".join(pack(Letter(n, Raw(b"\x01"))) for n in range(1, 301))
+FEW_LETTERS = b"".join(pack(Letter([Said("election", n, Raw(b"\x01"))])) for n in range(1, 301))
 
 
 class House:
@@ -42,7 +42,7 @@ class House:
 
     def _frame(self, said: Hello, frame: Beat | Letter) -> None:
         assert isinstance(frame, Letter)
-        self.heard.append((said.incarnation, frame.number))
+        self.heard.append((said.incarnation, frame.said[0].number))
         self.on_letter()
 
     async def call(

@@ -26,7 +26,7 @@ class Attentive(Puppet):
 
 def lived(cluster: Cluster, node: int) -> tuple[str, ...]:
     """What has happened to a puppet in its present life."""
-    state = cluster.threads[node].node._instance.state
+    state = cluster.threads[node].node.instance.state
     return state.lived if isinstance(state, PuppetState) else ()
 
 

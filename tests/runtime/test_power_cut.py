@@ -4,11 +4,11 @@ import random
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from electorate.core import Asked, Event, Members, Message, NodeId, Stable, State, Timing, Turns
+from electorate.core import Asked, Members, Message, NodeId, Timing, Turns
 from electorate.core.codec import Codec
 from electorate.runtime.instance import Instance
 from electorate.runtime.store import Store, StoreError
@@ -101,21 +101,18 @@ class Desk:
     def __init__(self, store: Store) -> None:
         self.sent: list[int] = []
         self._store = store
-        self._codec = Codec(Puppet)
 
     def now_ms(self) -> float:
         return 0.0
 
-    def save(self, stable: Stable) -> None:
-        self._store.save({"election": self._codec.encode(stable)})
+    def keep(self, name: str, record: bytes) -> None:
+        self._store.save({name: record})
 
-    def send(self, to: NodeId, message: Message) -> None:
+    def send(self, instance: Instance, to: NodeId, message: Message) -> None:
         assert isinstance(message, Say)
         self.sent.append(int(message.text))
 
-    def booted(self, stable: Stable | None, state: State) -> None: ...
-
-    def took(self, event: Event, state: State, letterhead: Any) -> None: ...
+    def schedule(self, instance: Instance, deadline_ms: float | None) -> None: ...
 
     def jitter(self, up_to: int) -> float:
         return 0.0
@@ -125,7 +122,7 @@ def promises(store: Store, sent: list[int], count: int) -> None:
     """A life of a machine that says what it has promised, and goes on from its last promise."""
     desk = Desk(store)
     desk.sent = sent
-    instance = Instance(Turns(Puppet(Members.of([1, 2]), Timing(1))), 1, desk)
+    instance = Instance("election", Turns(Puppet(Members.of([1, 2]), Timing(1))), 1, desk)
     store.begin_life()
     data = store.load("election")
     stable = None if data is None else Codec(Puppet).stable(data)

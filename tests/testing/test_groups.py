@@ -128,7 +128,7 @@ def test_two_leaders_of_one_group_fail_the_test() -> None:
         follower = next(name for name in "abc" if name != leader)
         office = cluster._member(follower).life.offices.groups.offices[CACHE]
         office.term = GroupTerm(CACHE, term.token, office, lambda: 0.0, term.members, {})
-        office._look = lambda: None  # type: ignore[method-assign]
+        office.after = lambda: None  # type: ignore[method-assign]
         await asyncio.sleep(1)
 
     with pytest.raises(TwoLeaders, match="lead one group of cache at once"):

@@ -28,17 +28,16 @@ def damage(bank: Fragile, name: str) -> str:
 
 
 def forcing_all_but(stage: Stage) -> Any:
-    saved = Deal.save
+    packed = Deal.packed
 
-    def save(self: Deal, stable: Any) -> None:
-        if stable.stage is not stage:
-            saved(self, stable)
+    def pack(self: Deal, stable: Any) -> bytes | None:
+        return None if stable.stage is stage else packed(self, stable)
 
-    return save
+    return pack
 
 
 def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.UNCERTAIN))
+    monkeypatch.setattr(Deal, "packed", forcing_all_but(Stage.UNCERTAIN))
     bank.crashed("savings", "sent Yes")
     bank.start("savings")
     wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
@@ -51,7 +50,7 @@ def test_a_decision_that_is_not_forced_loses_money(
     with running(Fragile(short_path, pace=patient)) as bank:
         assert isinstance(bank, Fragile)
         set_up(bank)
-        monkeypatch.setattr(Deal, "save", forcing_all_but(Stage.COMMITTED))
+        monkeypatch.setattr(Deal, "packed", forcing_all_but(Stage.COMMITTED))
         bank.told_only_to_one()
         bank.start("atm")
         bank.reached()
@@ -122,7 +121,7 @@ def test_who_forgets_first_and_lets_others_forget_later_cannot_tell_a_loss(
     bank.settled()
     assert bank.nodes["savings"].clerk.losses == {}
 
-    monkeypatch.setattr(Clerk, "drop", lambda self, tx: None)
+    monkeypatch.setattr(Deal, "drop", lambda self: None)
     bank.crashed("atm", "sent Forget")
     monkeypatch.undo()
     wait_until(lambda: not bank.nodes["savings"].clerk.deals)

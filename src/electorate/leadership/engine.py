@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from electorate.core import NodeId
@@ -15,6 +16,7 @@ from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
+from electorate.runtime.config import HostConfig
 
 
 class Leader(NamedTuple):
@@ -224,6 +226,26 @@ class Engine(ABC):
     def _quietly(self, act: Callable[[], None]) -> None:
         with suppress(NodeStopped):
             self.do(act)
+
+
+def host_config(me: NodeId, places: dict[NodeId, Place], pace: Pace, data: Path) -> HostConfig:
+    """How the host of a node is run that goes at this pace."""
+    return HostConfig(
+        me,
+        {place.id: place.address for place in places.values()},
+        data,
+        cluster="",  # The directory knows, once it has looked at what was written down.
+        beat_ms=pace.beat_ms,
+        timeout_ms=pace.timeout_ms,
+        # What waits on a connection for longer than a lease is of no use to anybody.
+        fresh_ms=pace.lease_ms,
+        still_ms=pace.timeout_ms / 2,
+        patience_ms=pace.lease_ms,
+        late_ms=pace.T_ms + pace.P_ms,
+        probe_ms=pace.probe_ms,
+        trusts_end=pace.trust_close,
+        names={place.id: place.name for place in places.values()},
+    )
 
 
 class TransferFailed(Exception):

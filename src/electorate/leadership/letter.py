@@ -4,27 +4,6 @@ import msgspec
 
 from electorate.core import NodeId
 from electorate.leadership.members.acquaintance import Known
-from electorate.runtime.frame import FRAME_MAX
-
-BUNDLE_MAX = FRAME_MAX // 4
-"""Bytes of one bundle, about."""
-SAID_MAX = 100
-"""Messages in one bundle: whoever reads it is busy with them for some milliseconds."""
-
-
-class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message of the machine of one election."""
-
-    office: str
-    body: msgspec.Raw
-    group: tuple[int, int] | None = None
-    """The group that the sender was in, where each group elects its own leader; None elsewhere."""
-
-
-class Bundle(msgspec.Struct, frozen=True, tag=True):
-    """What there is to say at one moment, about all elections."""
-
-    said: list[Said]
 
 
 class Standing(msgspec.Struct, frozen=True, tag=True):
@@ -54,20 +33,6 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     heir: NodeId | None = None
 
 
-Letter = Bundle | Standing | Ranks | Order | Known
+Letter = Standing | Ranks | Order | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)
-
-
-def bundles(said: list[Said]) -> list[Bundle]:
-    """All of it, in pieces that fit into one frame each."""
-    parts: list[list[Said]] = [[]]
-    size = 0
-    for each in said:
-        length = len(each.office) + len(bytes(each.body)) + 20
-        if parts[-1] and (size + length > BUNDLE_MAX or len(parts[-1]) >= SAID_MAX):
-            parts.append([])
-            size = 0
-        parts[-1].append(each)
-        size += length
-    return [Bundle(part) for part in parts]

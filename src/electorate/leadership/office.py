@@ -4,25 +4,34 @@ from typing import Any, Protocol
 
 from electorate.core import (
     Asked,
-    Event,
+    Message,
     NodeId,
     Received,
     Stable,
     Standing,
-    State,
     Status,
     Turns,
     Viewed,
 )
+from electorate.core.codec import Codec
 from electorate.leadership.seat import Seat, SeatDesk, Seen
 from electorate.leadership.term import Term
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
+from electorate.trace.record import Letterhead
+
+PREFIX = "office "
 
 
 class Desk(SeatDesk, Protocol):
     """What an office needs of its node."""
+
+    host: Host
+
+    def keeps(self, office: "Office") -> None:
+        """Something is about to be kept that others rely on."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -46,7 +55,9 @@ class Office(Seat):
         self._desk = desk
         self._stood = 0
         self._list: Roster | None = None
-        self._instance = Instance(desk.turns(self), desk.me, self)
+        self._instance = desk.host.add(
+            Instance(PREFIX + name, desk.turns(self), desk.me, desk.host, self)
+        )
 
     @property
     def stands_with(self) -> int:
@@ -65,29 +76,29 @@ class Office(Seat):
         state: Any = self._instance.state
         return None if state is None else state.stable.roster
 
-    def take(self, event: Event) -> None:
-        """Take one event to its end."""
-        self._go_by_list()
-        if isinstance(event, Received) and isinstance(event.message, Release):
-            self.released = Seen(event.sender, event.message.epoch)
-        changes = self._instance.changes
-        self._instance.take(event)
-        # Many answers change nothing: a majority has answered before.
-        if self._instance.changes != changes:
-            self._look()
+    def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
+        """A message has come."""
+        if isinstance(message, Release):
+            self.released = Seen(sender, message.epoch)
+        self._instance.take(Received(sender, message), head)
 
-    def wake(self) -> None:
-        """A timer has run out."""
-        self._go_by_list()
-        super().wake()
+    def say(self, to: NodeId, message: Message) -> None:
+        """Say something that is none of the machine's."""
+        self._desk.host.send(self._instance, to, message)
+
+    def packed(self, stable: Stable) -> bytes:
+        """What is to be kept of it."""
+        self._desk.keeps(self)
+        return Codec.encode(stable)
 
     def closed(self, node: NodeId) -> None:
         """The process of a node has ended: that is its own last word on the term it had."""
         state: Any = self._instance.state
         if state is not None and state.bound == node:
-            self.take(Received(node, Release(state.stable.promise.epoch)))
+            self.released = Seen(node, state.stable.promise.epoch)
+            self._instance.take(Received(node, Release(state.stable.promise.epoch)))
 
-    def _go_by_list(self) -> None:
+    def before(self) -> None:
         """Before anything else: nothing may be done any more under a list that was replaced."""
         told = self._desk.list_for(self)
         if told is not None and told is not self._list and self._instance.state is not None:
@@ -95,13 +106,12 @@ class Office(Seat):
             if self.term is not None:
                 self.term.members = self._desk.members
             self._instance.take(Asked(Adopt(told)))
-            self._look()
 
     def reconsider(self) -> None:
         """Other nodes are suspect than before, or stand with other priorities."""
         self._instance.rule_by(self._desk.turns(self))
         if self._instance.state is not None:
-            self.take(Viewed(self._desk.alive))
+            self._instance.take(Viewed(self._desk.alive))
 
     def stand(self) -> None:
         """See whether this node stands now as it did before; who does not, steps down."""
@@ -110,8 +120,7 @@ class Office(Seat):
             self._stood = self.stands_with
             self._desk.stands(self, is_new=is_new)
             self.reconsider()
-            if not self.is_down:
-                self._look()
+            self._instance.look()
 
     def _finished(self, term: Term) -> None:
         if self.term is term:
@@ -123,10 +132,9 @@ class Office(Seat):
 
     # --- what follows from a turn ---
 
-    def _look(self) -> None:
+    def after(self) -> None:
         """See whether this node has come into office, stays there, or is out of it."""
         standing = self._instance.standing
-        self._desk.schedule(self, self._instance.next_deadline_ms)
         seen = self._seen
         if standing is None or (standing.leader, standing.token) != seen:
             seen = Seen() if standing is None else Seen(standing.leader, standing.token)
@@ -161,9 +169,3 @@ class Office(Seat):
     def _term(self, token: int, deadline_ms: float) -> Term:
         desk = self._desk
         return Term(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
-
-    def booted(self, stable: Stable | None, state: State) -> None:
-        """Nobody writes it down."""
-
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
-        """Nobody writes it down."""

@@ -1,7 +1,6 @@
 """All elections of one node: they share its connections, its detector of failures and its store."""
 
 import asyncio
-import random
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -9,21 +8,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Message, NodeId, Received, Stable, Turns
-from electorate.core.codec import Codec
-from electorate.leadership.alarms import Alarms, Strain
+from electorate.core import NodeId, Stable, Turns
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
-from electorate.leadership.letter import (
-    Bundle,
-    Letter,
-    Order,
-    Ranks,
-    Said,
-    Standing,
-    decoder,
-)
+from electorate.leadership.letter import Letter, Order, Ranks, Standing, decoder
 from electorate.leadership.machines import Machines
 from electorate.leadership.members.acquaintance import Known
 from electorate.leadership.members.directory import Directory
@@ -31,26 +20,29 @@ from electorate.leadership.members.door import Door
 from electorate.leadership.members.membership import Membership
 from electorate.leadership.members.place import Place
 from electorate.leadership.members.register import REGISTER, Register
-from electorate.leadership.moment import Moment
-from electorate.leadership.office import Office
+from electorate.leadership.office import PREFIX, Office
 from electorate.leadership.pace import Pace
 from electorate.leadership.pledge import Pledge
 from electorate.leadership.reminder import Reminder
 from electorate.leadership.seat import Seat
-from electorate.leadership.sweep import Sweep
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.runtime.chunks import ChunkedWork
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
-from electorate.runtime.guest import Guest, Host
+from electorate.runtime.host import Admission, Host, Mail, Service
 from electorate.runtime.store import StoreError
 
-PREFIX = "office "
+OFFICE, GROUP, LETTER = "office", "group", "elections"
+"""For whom mail is: an election by quorum, one in groups, or this node as a whole."""
 
 
-class Offices(Guest):
+class Offices(Service, Admission):
     """The desk of every election of a node."""
+
+    kinds = (OFFICE, GROUP, LETTER)
+    host: Host
 
     def __init__(
         self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
@@ -69,27 +61,22 @@ class Offices(Guest):
         self.paused = False
         self.lived = asyncio.Event()
         self.now_ms: Callable[[], float] = now_ms
-        self.chance: Callable[[float, float], float] = random.uniform
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
         self._candidacies = Candidacies(self)
-        self._strain = Strain(pace.T_ms + pace.P_ms)
-        self._encoded: tuple[Message | None, Said] = (None, Said("", msgspec.Raw()))
-        self._reminder = Reminder(self, self._strain)
+        self._reminder = Reminder(self)
         self._reached: frozenset[NodeId] = frozenset()
         """The lines on which somebody is."""
 
-    # --- the guest of a node ---
+    # --- a service of its host ---
 
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
-        self.host = host
-        self._alarms = Alarms(self.now_ms, host.enter, self.pace.lease_ms, self._strain)
-        self._moment = Moment(host.store, self._send)
-        self._booting = Sweep(host.enter, self.office)
-        self._standing = Sweep[Seat](host.enter, lambda office: office.stand())
-        self._reconsidering = Sweep(host.enter, self._reconsider)
+        self.host, self.now_ms = host, host.now_ms
+        self._booting = ChunkedWork(host.enter, self.office)
+        self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
+        self._reconsidering = ChunkedWork(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
         self._door.begin(host.network)
         self.me = self.directory.number
@@ -98,10 +85,6 @@ class Offices(Guest):
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
-
-    def moment(self, act: Callable[..., object], *given: Any) -> None:
-        """What elections promise in it is on disk, with one sync, before anybody hears of it."""
-        self._moment.spend(act, *given)
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
@@ -122,7 +105,7 @@ class Offices(Guest):
         if not self.lived.is_set():
             self._pledge.renew()
             self.lived.set()
-            self._reminder.begin()
+            self._reminder.begin(self.host.lateness)
             self._booting.over([REGISTER, *self.offices])
             self.membership.enrol()
             self.groups.lives()
@@ -182,28 +165,32 @@ class Offices(Guest):
         """Whether no work goes on."""
         return not self.is_busy
 
-    def decode(self, body: bytes) -> tuple[Letter, list[Message]]:
-        """A letter, with the messages of machines in it."""
-        letter: Letter = decoder.decode(body)
-        said = letter.said if isinstance(letter, Bundle) else []
-        codecs = self.machines.codec, self.groups.codec
-        return letter, [codecs[each.group is not None].message(each.body) for each in said]
+    def sender(self, hello: Hello) -> NodeId | None:
+        """The member that speaks; None if another one has been put in its place just now."""
+        node: NodeId = hello.member
+        return node if self.directory.lines.speaker(hello.node) == node else None
 
-    def read(self, hello: Hello, read: tuple[Letter, list[Message]]) -> None:
-        """A letter has come."""
-        self._alarms.read_ms = self.now_ms()
-        (letter, messages), node = read, hello.member
-        if self.directory.lines.speaker(hello.node) != node:
-            return  # Another one has been put in its place just now.
+    def line(self, node: NodeId) -> NodeId | None:
+        """Where a member is to be reached; None if another one has its name by now."""
+        return self.directory.lines.of(node)
+
+    def decode(self, kind: str, body: bytes) -> Any:
+        """A message of a machine, or a letter."""
+        if kind == OFFICE:
+            return self.machines.codec.message(body)
+        return self.groups.decode(body) if kind == GROUP else decoder.decode(body)
+
+    def receive(self, kind: str, mail: Mail) -> None:
+        """A message or a letter has come."""
+        if kind == LETTER:
+            self._read(mail.sender, mail.message)
+        elif kind == GROUP:
+            self.groups.receive(mail)
+        elif not self._is_of_no_account(mail.sender, mail.message):
+            self.office(mail.name).hear(mail.sender, mail.message, mail.head)
+
+    def _read(self, node: NodeId, letter: Letter) -> None:
         match letter:
-            case Bundle(said):
-                for each, message in zip(said, messages, strict=True):
-                    if self._is_of_no_account(node, message):
-                        continue
-                    if each.group is None:
-                        self.office(each.office).take(Received(node, message))
-                    else:
-                        self.groups.read(node, each, message)
             case Ranks(ranks):
                 self._kinds.hear(self.directory.name(node), ranks, "group")
                 self.groups.hear(node, letter)
@@ -216,15 +203,15 @@ class Offices(Guest):
             case Known():
                 self._learn(letter)
 
-    def _is_of_no_account(self, node: NodeId, message: Message) -> bool:
+    def _is_of_no_account(self, node: NodeId, message: object) -> bool:
         """Whether a node speaks of members that is itself only about to become one."""
+        if not isinstance(message, Listed | Decree):
+            return False
         is_newcomer = node in self.directory.lines.newcomers.values()
-        is_member = node in self.register.roster.everybody
-        return isinstance(message, Listed | Decree) and is_newcomer and not is_member
+        return is_newcomer and node not in self.register.roster.everybody
 
     async def end(self) -> None:
         """Nothing is led here any more."""
-        self._alarms.end()
         self._reminder.end()
         for office in self.all():
             office.halt(NodeStopped("the node has stopped"))
@@ -322,37 +309,15 @@ class Offices(Guest):
         """The members to go by; None if it is this office that makes the list."""
         return None if office.name == REGISTER else self.register.roster
 
-    def keep(self, office: Office, stable: bytes) -> None:
-        """Have it on disk before anything comes of this moment."""
-        self.keep_record(PREFIX + office.name, stable)
+    def keeps(self, office: Seat) -> None:
+        """Something is about to be kept that others rely on."""
+        self.directory.settle()
         if office.name == REGISTER:
             asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
 
-    def keep_record(self, name: str, record: bytes) -> None:
-        """The same for whatever has a name of its own."""
-        self.directory.settle()
-        self._moment.keep(name, record)
-
-    def post(self, office: Office, to: NodeId, message: Message) -> None:
-        """Put it to what else is to be said to that node in this moment."""
-        encoded, said = self._encoded
-        # Most is said to everybody, and need not be put into bytes for each.
-        if message is not encoded or said.office != office.name:
-            said = Said(office.name, msgspec.Raw(Codec.encode(message)))
-            self._encoded = message, said
-        self.put(to, said)
-
-    def put(self, to: NodeId, said: Said) -> None:
-        """Put it to what else is to be said to that node in this moment."""
-        self._moment.put(to, said)
-
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once all is kept that was promised before."""
-        self._moment.then(effect, *given)
-
-    def schedule(self, office: Seat, deadline_ms: float | None) -> None:
-        """Wake the office then."""
-        self._alarms.set(office, deadline_ms)
+        """Do this once everything is kept that was promised before."""
+        self.host.then(effect, *given)
 
     def stands(self, office: Office, *, is_new: bool) -> None:
         """Tell the others with which priority this node stands now; a new candidate hears them."""
@@ -374,12 +339,7 @@ class Offices(Guest):
 
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way at the end of this moment, or drop it."""
-        self._moment.say(to, letter)
-
-    def _send(self, to: NodeId, letter: Letter) -> None:
-        line = self.directory.lines.of(to)
-        if line is not None:
-            self.host.network.send(line, msgspec.msgpack.encode(letter), to_guest=True)
+        self.host.tell(LETTER, to, msgspec.msgpack.encode(letter))
 
     def announce(self) -> None:
         """Say where this node stands, in elections of either kind."""

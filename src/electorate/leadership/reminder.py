@@ -5,11 +5,11 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from electorate.leadership.alarms import Strain
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.membership import Membership
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
+from electorate.runtime.timers import Lateness
 
 REMIND_S = 1.0
 BEHIND = (
@@ -40,13 +40,13 @@ class House(Protocol):
 class Reminder:
     """Begins with the first life of a node."""
 
-    def __init__(self, house: House, strain: Strain) -> None:
+    def __init__(self, house: House) -> None:
         self._house = house
-        self._strain = strain
         self._running: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
+    def begin(self, lateness: Lateness) -> None:
         """From now on."""
+        self._lateness = lateness
         self._running = asyncio.ensure_future(self._run())
 
     def end(self) -> None:
@@ -62,7 +62,7 @@ class Reminder:
     def _remind(self) -> None:
         house, seats = self._house, self._house.all()
         house.announce()
-        late_ms = self._strain.look()
+        late_ms = self._lateness.look()
         if late_ms is not None:
             log.warning(BEHIND, house.directory.me.name, late_ms, len(seats))
         for seat in seats:

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
-from electorate.core import Asked, Event, Message, NodeId, Request, Stable, State
-from electorate.core.codec import Codec
+from electorate.core import Asked, NodeId, Request, Stable
 from electorate.leadership.term import Term
-from electorate.runtime.instance import Instance
+from electorate.runtime.instance import Instance, Owner
 
 
 class Seen(NamedTuple):
@@ -36,27 +35,15 @@ class SeatDesk(Protocol):
     def now_ms(self) -> float:
         """The node's clock."""
 
-    def chance(self, low: float, high: float) -> float:
-        """Any number between these."""
-
-    def keep(self, office: Any, stable: bytes) -> None:
-        """Have it on disk before anything comes of this moment."""
-
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once all is kept that was promised before."""
-
-    def post(self, office: Any, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
-
-    def schedule(self, office: Any, deadline_ms: float | None) -> None:
-        """Wake the office then."""
+        """Do this once everything is kept that was promised before."""
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""
 
 
-class Seat(ABC):
-    """Takes the turns of a machine, and gives terms to whoever waits for one."""
+class Seat(Owner, ABC):
+    """Owns the instance of one election, and gives terms to whoever waits for one."""
 
     _instance: Instance
 
@@ -91,10 +78,6 @@ class Seat(ABC):
         """Other nodes are suspect than before, or stand with other priorities."""
 
     @abstractmethod
-    def _look(self) -> None:
-        """See what follows from a turn."""
-
-    @abstractmethod
     def _finished(self, term: Term) -> None:
         """The work of a term has ended."""
 
@@ -108,24 +91,18 @@ class Seat(ABC):
         """Whether it has not begun yet, or is over."""
         return self._instance.state is None
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whoever is in office has no time to wait."""
+        return self.is_held
+
     def boot(self, stable: Stable | None) -> None:
         """Begin, with what the last life has promised."""
         self._instance.boot(stable, self._seat_desk.alive)
-        self._look()
-
-    def take(self, event: Event) -> None:
-        """Take one event to its end."""
-        self._instance.take(event)
-        self._look()
 
     def ask(self, request: Request) -> None:
         """The application's word."""
-        self.take(Asked(request))
-
-    def wake(self) -> None:
-        """A timer has run out."""
-        self._instance.wake()
-        self._look()
+        self._instance.take(Asked(request))
 
     def halt(self, error: Exception) -> None:
         """The node has ended: there is no office any more."""
@@ -182,29 +159,3 @@ class Seat(ABC):
             self.seen = seen
             for tell in list(self.watching):
                 tell(seen)
-
-    # --- the port of its machine ---
-
-    def now_ms(self) -> float:
-        """The node's clock."""
-        return self._seat_desk.now_ms()
-
-    def save(self, stable: Stable) -> None:
-        """Make this durable before anything comes of this moment."""
-        self._seat_desk.keep(self, Codec.encode(stable))
-
-    def send(self, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
-        self._seat_desk.post(self, to, message)
-
-    @abstractmethod
-    def booted(self, stable: Stable | None, state: State) -> None:
-        """A life of the machine begins."""
-
-    @abstractmethod
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
-        """The machine takes an event, which leads to this state."""
-
-    def jitter(self, up_to: int) -> float:
-        """A random part of this."""
-        return self._seat_desk.chance(0, up_to)

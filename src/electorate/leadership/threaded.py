@@ -8,16 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from electorate.core import Anyone, Standing, Timing
-from electorate.leadership.engine import Engine, Leader
+from electorate.leadership.engine import Engine, Leader, host_config
 from electorate.leadership.kind import Safety
 from electorate.leadership.offices import NodeStopped
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
-from electorate.runtime.config import NodeConfig
-from electorate.runtime.thread import NodeEnded, NodeThread
-from electorate.trace import Connections, Setting
+from electorate.runtime.host import Host
+from electorate.runtime.thread import HostThread, NodeEnded
 
 GRACE_S = 0.5
 
@@ -35,23 +33,8 @@ class ThreadEngine(Engine):
         join: bool = False,
     ) -> None:
         super().__init__(me, members, pace, join=join)
-        ids = tuple(sorted(self.places))
-        # What waits on a connection for longer than a lease is of no use to anybody.
-        timing = Timing(self.pace.lease_ms)
-        setting = Setting("mandate", ids, timing=timing, connections=Connections.DIE)
-        config = NodeConfig(
-            self.me.id,
-            setting,
-            {place.id: place.address for place in self.places.values()},
-            Path(data_dir),
-            beat_ms=self.pace.beat_ms,
-            timeout_ms=self.pace.timeout_ms,
-            probe_ms=self.pace.probe_ms,
-            trusts_end=self.pace.trust_close,
-            names={place.id: place.name for place in self.places.values()},
-        )
-        machine = Anyone(setting.members(), timing)
-        self._thread = NodeThread(config, machine, self._changed, self.offices)
+        config = host_config(self.me.id, self.places, self.pace, Path(data_dir))
+        self._thread = HostThread(Host(config, [self.offices], self.offices))
         self._thread.on_end = self._ended
         self.offices.call = self._thread.call
         self._waits: set[concurrent.futures.Future[Any]] = set()
@@ -207,6 +190,3 @@ class ThreadEngine(Engine):
                 with suppress(NodeEnded, concurrent.futures.TimeoutError):
                     self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return
-
-    def _changed(self, standing: Standing | None) -> None:
-        """The node itself elects nobody."""

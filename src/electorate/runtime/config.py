@@ -1,4 +1,4 @@
-"""How one node is run."""
+"""How one host is run, and how one node of a protocol."""
 
 import hashlib
 from pathlib import Path
@@ -6,24 +6,38 @@ from typing import Any
 
 import msgspec
 
-from electorate.core import Machine, NodeId
+from electorate.core import Assumption, Machine, NodeId
 from electorate.runtime.link import Address
 from electorate.trace import Setting
 
+STALL_MS = 100.0
+"""Shorter pauses are a matter of course on a busy machine, whatever T was promised."""
 
-class NodeConfig(msgspec.Struct, frozen=True):
-    """Everything that one node is told. Durations are in milliseconds."""
+
+class HostConfig(msgspec.Struct, frozen=True):
+    """Everything that a host is told. Durations are in milliseconds."""
 
     me: NodeId
-    setting: Setting
     addresses: dict[NodeId, Address]
+    """Where all nodes are that it knows from the beginning, itself included."""
     data: Path
+    cluster: str
+    """What nodes must have in common to talk to one another; empty while it is not known."""
     record: Path | None = None
     beat_ms: float = 50.0
     timeout_ms: float = 400.0
+    fresh_ms: float = 100.0
+    """What could not be written within that time is not sent any more."""
+    still_ms: float = 200.0
+    """How long a host may stand still before it distrusts what waits on its connections."""
+    patience_ms: float = 0.0
+    """How long a timer may wait for what has arrived to be read, on a busy host."""
+    late_ms: float = 100.0
+    """How late timers may be, all the time, before that is worth a word."""
     detector: str = "heartbeat"
     probe_ms: float | None = None
-    """How soon a node answers that was asked because a connection broke; 2T unless told."""
+    """How soon a node answers that was asked because a connection broke; twice `fresh_ms` unless
+    told."""
     trusts_end: bool = False
     """Whether a node whose connection came to its end is believed to be no more."""
     first_wait_ms: float = 0.0
@@ -35,7 +49,49 @@ class NodeConfig(msgspec.Struct, frozen=True):
         """What to call a node when speaking to people."""
         return self.names.get(node, str(node))
 
+
+class NodeConfig(msgspec.Struct, frozen=True):
+    """Everything that a node of one protocol is told. Durations are in milliseconds."""
+
+    me: NodeId
+    setting: Setting
+    addresses: dict[NodeId, Address]
+    data: Path
+    record: Path | None = None
+    beat_ms: float = 50.0
+    timeout_ms: float = 400.0
+    detector: str = "heartbeat"
+    probe_ms: float | None = None
+    trusts_end: bool = False
+    first_wait_ms: float = 0.0
+
+    def host(self, machine: Machine[Any]) -> HostConfig:
+        """How the host of such a node is run."""
+        return HostConfig(
+            self.me,
+            {node: self.addresses[node] for node in self.setting.ids},
+            self.data,
+            self.cluster(machine),
+            record=self.record,
+            beat_ms=self.beat_ms,
+            timeout_ms=self.timeout_ms,
+            fresh_ms=float(self.setting.timing.T),
+            still_ms=still_ms(machine, self.timeout_ms),
+            detector=self.detector,
+            probe_ms=self.probe_ms,
+            trusts_end=self.trusts_end,
+            first_wait_ms=self.first_wait_ms,
+        )
+
     def cluster(self, machine: Machine[Any]) -> str:
         """What nodes must have in common to talk to one another."""
         rules = str(sorted(machine.rules.texts().items()))
         return hashlib.sha256(f"{self.setting.text()}\n{rules}".encode()).hexdigest()[:16]
+
+
+def still_ms(machine: Machine[Any], timeout_ms: float) -> float:
+    """How long a host with this machine may stand still before it distrusts what waits for it."""
+    if Assumption.BOUNDED_DELAY not in machine.assumptions:
+        return timeout_ms / 2
+    # Later than 2T, a message may come after the answer to what followed it.
+    return min(timeout_ms / 2, max(STALL_MS, 2.0 * machine.timing.T))

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import msgspec
 
-VERSION = 1
+VERSION = 2
+"""Raised whenever nodes of an earlier version could misunderstand what is said."""
 HEADER = struct.Struct(">BI")
 FRAME_MAX = 1 << 20
 """Bytes in one frame; protocol messages are far smaller."""
@@ -31,18 +32,22 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     process: str
     """Differs between any two processes, also of one node."""
     sent: Count
-    """How many letters I have written to you in this life."""
+    """How many counted messages I have written to you in this life."""
     member: Count = 0
-    """By which number the guest of this node is known to other guests."""
+    """By which number the instances of this node know it, where that is not its id."""
     meant: Count = 0
-    """And for which one it takes yours; 0 if it does not know yet."""
+    """And for which one it takes you; 0 if it does not know yet."""
+    proof: bytes = b""
+    """That I am who I say, for nodes that ask for it."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
     """You are known to me: go ahead."""
 
     member: Count = 0
-    """By which number the guest of this node is known to other guests."""
+    """By which number the instances of this node know it, where that is not its id."""
+    proof: bytes = b""
+    """That I am who you think, for nodes that ask for it."""
 
 
 class Refusal(msgspec.Struct, frozen=True, tag=True):
@@ -52,23 +57,36 @@ class Refusal(msgspec.Struct, frozen=True, tag=True):
     taken: bool = False
     """Whether somebody else is live under your id."""
     news: bytes = b""
-    """What the guest of a node may want to know that takes others for who they are no more."""
+    """What a node may want to know that takes others for who they are no more."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):
-    """I am alive; this is whether I hear you, and how many letters I have written to you."""
+    """I am alive; this is whether I hear you, and how many counted messages I have sent you."""
 
     hears: bool
     sent: Count
 
 
-class Letter(msgspec.Struct, frozen=True, tag=True):
-    """The number of a message on its channel, and the message itself."""
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A message, and for whom at the other node it is."""
 
-    number: Annotated[int, msgspec.Meta(ge=1)]
+    to: str
+    """An instance, or whatever else there is of that name: its kind, then its own name."""
+    number: Count
+    """Counts the messages of the sending instance on this channel, in this life of its host."""
     body: msgspec.Raw
-    to_guest: bool = False
-    """Whether it is meant for what else lives in the node; then its number says nothing."""
+
+
+class Letter(msgspec.Struct, frozen=True, tag=True):
+    """What there is to say at one moment.
+
+    Where a protocol relies on every message, messages are counted: this many were sent before.
+    """
+
+    said: list[Said]
+    before: Count = 0
+    counted: Count = 0
+    """And so many are in this letter."""
 
 
 Frame = Hello | Welcome | Refusal | Beat | Letter
@@ -102,7 +120,7 @@ async def read_frame(
     try:
         first = await reader.readexactly(1)
         if first[0] != VERSION:
-            raise BadFrame("unknown version")
+            raise BadFrame("another version of electorate")
         async with asyncio.timeout(complete_s):
             _, length = HEADER.unpack(first + await reader.readexactly(HEADER.size - 1))
             if length > bytes_max:

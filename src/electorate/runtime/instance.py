@@ -1,8 +1,8 @@
-"""One machine at one node: takes events one at a time, to their end, and carries out its orders.
+"""One machine at one host: takes events one at a time, to their end, and carries out its orders.
 
-Rules of the driver's contract that live here: what changed in `stable` is durable before the
-first effect of the turn; effects go out in order; a timer fires at most once per setting, never
-early, never after cancel or re-set; an office that has run out ends before anything else.
+Rules of the driver's contract that live here: what changed in `stable` is kept before the first
+effect of the turn; effects go out in order; a timer fires at most once per setting, never early,
+never after cancel or re-set; an office that has run out ends before anything else.
 """
 
 from collections import deque
@@ -25,30 +25,75 @@ from electorate.core import (
     Turns,
     Viewed,
 )
+from electorate.core.codec import Codec
+from electorate.trace.record import Letterhead
 
 TURNS_MAX = 1000
 
 
 class Port(Protocol):
-    """What an instance needs of the node it lives in."""
+    """What an instance needs of its host."""
 
     def now_ms(self) -> float:
-        """The node's clock."""
-
-    def save(self, stable: Stable) -> None:
-        """Make this durable before anything that follows leaves the node."""
-
-    def send(self, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
-
-    def booted(self, stable: Stable | None, state: State) -> None:
-        """Write down that a life begins, before its effects."""
-
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
-        """Write down an event and where it leads, before its effects."""
+        """The clock of the host."""
 
     def jitter(self, up_to: int) -> float:
         """A random part of this."""
+
+    def keep(self, name: str, record: bytes) -> None:
+        """Make this durable before anything that follows leaves the host."""
+
+    def send(self, instance: "Instance", to: NodeId, message: Message) -> None:
+        """Send a message once what was kept is durable; it may be lost."""
+
+    def schedule(self, instance: "Instance", deadline_ms: float | None) -> None:
+        """Wake the instance then."""
+
+
+class Writer(Protocol):
+    """Writes down what an instance goes through, before its effects."""
+
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """A life begins."""
+
+    def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
+        """An event was taken, and leads to this state."""
+
+
+class Owner:
+    """Whose instance it is: it hears what happens to it. What it has no use for stays as it is."""
+
+    wakes_ms: float | None = None
+    """When to wake the instance although none of its timers runs out."""
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether its timers must not wait until messages that have arrived are read."""
+        return False
+
+    def before(self) -> None:
+        """An event is about to be taken."""
+
+    def turns(self, before: State | None, after: State) -> None:
+        """The machine turns from one state to another; no effect has been carried out yet."""
+
+    def after(self) -> None:
+        """Events were taken, and something has changed."""
+
+    def packed(self, stable: Stable) -> bytes | None:
+        """What is to be kept of it; None if nothing is."""
+        return Codec.encode(stable)
+
+    def lets_out(self, message: Message) -> bool:
+        """Whether a message of the machine is to be sent."""
+        return True
+
+    def sends(self, to: NodeId, message: Message) -> None:
+        """A message of the machine is about to be sent."""
+
+    def wrapped(self, body: bytes) -> bytes:
+        """A message in bytes, with what else the same service at another node is told with it."""
+        return body
 
 
 class Alarm(NamedTuple):
@@ -61,13 +106,20 @@ class Alarm(NamedTuple):
 class Instance:
     """A machine in operation."""
 
-    def __init__(self, turns: Turns, me: NodeId, port: Port) -> None:
-        self._turns = turns
-        self._port = port
+    def __init__(
+        self, name: str, turns: Turns, me: NodeId, port: Port, owner: Owner | None = None
+    ) -> None:
+        self.name = name
+        """Under which it is reached at every node, and kept in the store."""
         self.me = me
+        self.owner = owner or Owner()
         self.state: State | None = None
+        self.record: Writer | None = None
+        """Who writes down what it goes through, if anybody does."""
         self.changes = 0
         """Grows with every turn that has changed the state or a timer, or had an effect."""
+        self._turns = turns
+        self._port = port
         self._view: Standing | None = None
         self._view_of: State | None = None
         self._armed: dict[str, Alarm] = {}
@@ -79,26 +131,36 @@ class Instance:
         self.halt()
         taken = self._port.now_ms()
         turn = self._turns.boot(self.me, stable)
-        self._port.booted(stable, turn.state)
+        if self.record is not None:
+            self.record.booted(stable, turn.state)
+        self.owner.turns(None, turn.state)
         self._carry_out(turn, stable, taken)
         if self._turns.machine.uses_views:
             self._take(Viewed(alive), None)
         self._settle()
+        self._finish()
 
     def halt(self) -> None:
         """End this life: state, timers and what the node said to itself are gone."""
         self.state = self._view_of = self._view = None
         self._armed.clear()
         self._said.clear()
+        self._port.schedule(self, None)
 
-    def take(self, event: Event, letterhead: Any = None) -> None:
+    def take(self, event: Event, letterhead: Letterhead | None = None) -> None:
         """Take one event to its end, after an office that has run out by now."""
+        self.owner.before()
+        changes = self.changes
         self._settle()
         self._take(event, letterhead)
         self._settle()
+        # Many answers change nothing: a majority has answered before.
+        if self.changes != changes:
+            self._finish()
 
     def wake(self) -> None:
         """Fire every timer that has run out, the earliest first."""
+        self.owner.before()
         now = self._port.now_ms()
         due = sorted((alarm, timer) for timer, alarm in self._armed.items())
         for alarm, timer in due:
@@ -106,6 +168,17 @@ class Instance:
             if alarm.deadline_ms <= now and self._armed.get(timer) == alarm:
                 self._fire(timer)
         self._settle()
+        self._finish()
+
+    def look(self) -> None:
+        """Have the owner see how things stand: something outside the machine has changed."""
+        if self.state is not None:
+            self._finish()
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether its timers must not wait until messages that have arrived are read."""
+        return self.owner.is_urgent
 
     @property
     def next_deadline_ms(self) -> float | None:
@@ -115,6 +188,16 @@ class Instance:
     def deadline_ms(self, timer: str) -> float:
         """When that timer runs out, which must be armed."""
         return self._armed[timer].deadline_ms
+
+    @property
+    def machine(self) -> Any:
+        """The machine that takes its turns here."""
+        return self._turns.machine
+
+    @property
+    def assumptions(self) -> frozenset[Any]:
+        """What its machine relies on."""
+        return frozenset(self._turns.machine.assumptions)
 
     def rule_by(self, turns: Turns) -> None:
         """Go on under other rules or ranks, with the same state."""
@@ -129,8 +212,12 @@ class Instance:
             return seen
         return seen.expired(frozenset())
 
+    @property
+    def view(self) -> Any:
+        """What the present state lets be seen, as if no time had passed; it must be up."""
+        return self._seen()
+
     def _seen(self) -> Standing | None:
-        """What the present state lets be seen, as if no time had passed."""
         if self._view_of is not self.state:
             self._view_of = self.state
             self._view = None if self.state is None else self._turns.view(self.state)
@@ -139,6 +226,18 @@ class Instance:
     def _runs(self, timer: str) -> bool:
         alarm = self._armed.get(timer)
         return alarm is not None and alarm[0] > self._port.now_ms()
+
+    def _finish(self) -> None:
+        """After the last turn: see what follows from it, and when to wake up next."""
+        self.owner.after()
+        self.reschedule()
+
+    def reschedule(self) -> None:
+        """Wake up when the first timer runs out, or when the owner wants it."""
+        deadline, wakes = self.next_deadline_ms, self.owner.wakes_ms
+        if wakes is not None and (deadline is None or wakes < deadline):
+            deadline = wakes
+        self._port.schedule(self, None if self.state is None else deadline)
 
     def _settle(self) -> None:
         """Before anything else happens: hear oneself out, then end an office that has run out.
@@ -166,19 +265,21 @@ class Instance:
         self.changes += 1
         self._take(TimedOut(timer), None)
 
-    def _take(self, event: Event, letterhead: Any) -> None:
+    def _take(self, event: Event, letterhead: Letterhead | None) -> None:
         state = self.state
         if state is None:
             return
         taken = self._port.now_ms()
         turn = self._turns.step(state, event)
-        self._port.took(event, turn.state, letterhead)
+        if self.record is not None:
+            self.record.took(event, turn.state, letterhead)
         if turn.effects or turn.state != state:
+            self.owner.turns(state, turn.state)
             self._carry_out(turn, state.stable, taken)
 
     def _carry_out(self, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
-            self._port.save(turn.state.stable)
+            self._save(turn.state.stable)
         self.state = turn.state
         self.changes += 1
         for effect in turn.effects:
@@ -186,11 +287,16 @@ class Instance:
                 case Send(to, message):
                     if to == self.me:
                         self._said.append(message)
-                    else:
-                        self._port.send(to, message)
+                    elif self.owner.lets_out(message):
+                        self._port.send(self, to, message)
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0
                     self._settings += 1
                     self._armed[timer] = Alarm(taken + after + later, self._settings)
                 case CancelTimer(timer):
                     self._armed.pop(timer, None)
+
+    def _save(self, stable: Stable) -> None:
+        record = self.owner.packed(stable)
+        if record is not None:
+            self._port.keep(self.name, record)

@@ -1,5 +1,6 @@
 """What a node writes down while it runs, one line for each event."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,22 +13,30 @@ from electorate.trace.record import FORMAT, Ended, Entry, Letterhead, Lived, Scr
 class Journal:
     """The record of one node; without a file it keeps nothing."""
 
-    def __init__(self, config: NodeConfig, machine: Machine[Any]) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        machine: Machine[Any],
+        incarnation: Callable[[], int],
+        wake: Callable[[], int],
+    ) -> None:
         self._config = config
         self._scribe = Scribe(machine)
+        self._incarnation = incarnation
+        self._wake = wake
         self._file = _opened(config.record)
 
-    def booted(self, incarnation: int, stable: Stable | None, state: State) -> None:
+    def booted(self, stable: Stable | None, state: State) -> None:
         """A life begins."""
         if self._file is not None:
             raw, text = self._scribe.raw(stable), self._config.setting.text()
-            me = self._config.me
-            self._write(Lived(FORMAT, now_ms(), text, me, incarnation, raw, text_of(state)))
+            me, life = self._config.me, self._incarnation()
+            self._write(Lived(FORMAT, now_ms(), text, me, life, raw, text_of(state)))
 
     def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
         """An event was taken, and this is where it leads."""
         if self._file is not None:
-            self._write(self._scribe.took(now_ms(), event, state, letterhead))
+            self._write(self._scribe.took(now_ms(), event, state, letterhead, self._wake()))
 
     def ended(self) -> None:
         """The life ends in an orderly way."""

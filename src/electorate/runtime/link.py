@@ -51,7 +51,7 @@ class Link:
         self.tried = False
         """Whether connecting under the present name has succeeded or failed by now."""
         self.member = 0
-        """Whose guest has answered last."""
+        """Which member has answered last."""
         self._address = address
         self._name: Callable[[], Hello] | None = None
         self._fresh_ms = fresh_ms

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from msgspec import Raw
-
 from electorate.core import NodeId
 from electorate.runtime.clock import now_ms
-from electorate.runtime.config import NodeConfig
+from electorate.runtime.config import HostConfig
 from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
-from electorate.runtime.frame import Beat, Hello, Letter
+from electorate.runtime.frame import Beat, Hello, Letter, Said
 from electorate.runtime.ledger import Ledger
 from electorate.runtime.link import Address, Link, Refused
 from electorate.runtime.listener import Listener
@@ -53,7 +51,7 @@ class Reader(Protocol):
         """The connection of a node came to its end, as when a process has died."""
 
     def missed(self, node: NodeId, count: int) -> None:
-        """So many letters of that node's present life will never come."""
+        """So many counted messages of that node's present life will never come."""
 
     def read(self, hello: Hello, letter: Letter) -> None:
         """A letter has come; BadFrame if it cannot be read."""
@@ -62,17 +60,15 @@ class Reader(Protocol):
 class Network:
     """A link to each other node, a listener for all of them, and who is alive."""
 
-    def __init__(self, config: NodeConfig, cluster: str, reader: Reader) -> None:
-        others = [node for node in config.setting.ids if node != config.me]
-        T = float(config.setting.timing.T)
+    def __init__(self, config: HostConfig, cluster: str, reader: Reader) -> None:
+        others = [node for node in config.addresses if node != config.me]
         self.counters: Counter[str] = Counter()
         self.cut: frozenset[NodeId] = frozenset()
         """Nodes that this one behaves as if it had no link to."""
         self.cluster = cluster
         """What nodes must have in common to talk to one another; empty while it is not known."""
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
-        """By which number the guest is known to other guests, and for which it takes that of a
-        node."""
+        """By which number the instances of this node know it, and for which they take a node."""
         self.links: dict[NodeId, Link] = {}
         self.listener = Listener(
             config.me,
@@ -87,7 +83,7 @@ class Network:
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
         )
-        probe_ms = 2 * T if config.probe_ms is None else config.probe_ms
+        probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
         self._config = config
         self._reader = reader
@@ -163,7 +159,7 @@ class Network:
         self._taken_since.pop(node, None)
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
-        """Whether this is the guest that is found where that node should be."""
+        """Whether it is this member that is found where that node should be."""
         link = self.links.get(node)
         return link is not None and link.connected and link.member == member
 
@@ -173,8 +169,8 @@ class Network:
             link.say_goodbye()
 
     def _link(self, node: NodeId, address: Address) -> None:
-        T, timeout_ms = float(self._config.setting.timing.T), self._config.timeout_ms
-        self.links[node] = Link(node, address, T, timeout_ms, self._linked, self._lost_link)
+        fresh_ms, timeout_ms = self._config.fresh_ms, self._config.timeout_ms
+        self.links[node] = Link(node, address, fresh_ms, timeout_ms, self._linked, self._lost_link)
 
     def introduce(self, store: str, incarnation: int) -> None:
         """Speak for this life from now on, on new connections."""
@@ -214,17 +210,15 @@ class Network:
             if hears:
                 self._greeted.add(node)
 
-    def send(self, to: NodeId, body: bytes, *, to_guest: bool = False) -> None:
-        """Bring a message on its way, or drop it.
-
-        The guest's letters have no numbers: nobody starts over because one of them was lost.
-        """
-        self._numbers[to] += not to_guest
-        self.counters["out"] += 1
+    def send(self, to: NodeId, said: list[Said], counted: int = 0) -> None:
+        """Send a letter, or drop it; so many of its messages must not be lost unnoticed."""
+        before = self._numbers[to]
+        self._numbers[to] += counted
+        self.counters["out"] += len(said)
         if to in self.cut or to not in self.links:
-            self.counters["dropped: cut"] += 1
+            self.counters["dropped: cut"] += len(said)
             return
-        self.links[to].send(Letter(max(1, self._numbers[to]), Raw(body), to_guest))
+        self.links[to].send(Letter(said, before, counted))
 
     async def await_links(self, wait_ms: float) -> None:
         """Wait until every other node has been reached both ways, or has proved unreachable.
@@ -289,10 +283,9 @@ class Network:
                 self._account(hello, sent)
                 if hears:
                     self._heard(node)
-            case Letter(to_guest=True):
-                self._reader.read(hello, frame)
-            case Letter(number):
-                self._account(hello, number - 1, 1)
+            case Letter(_, before, counted):
+                if counted:
+                    self._account(hello, before, counted)
                 self._reader.read(hello, frame)
 
     def _heard(self, node: NodeId) -> None:

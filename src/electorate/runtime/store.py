@@ -85,11 +85,9 @@ class Store:
             raise StoreError(f"the record of {instance} in {self._path} is damaged")
         return data
 
-    def save(self, records: Mapping[str, bytes]) -> None:
-        """Make these records durable, all together, before returning."""
-        insert = "insert or replace into stable values (?, ?, ?)"
-        rows = [(insert, (name, data, zlib.crc32(data))) for name, data in records.items()]
-        self._write(*rows)
+    def save(self, records: Mapping[str, bytes | None]) -> None:
+        """Make these records durable, all together, before returning; None is none any more."""
+        self._write(*(_written(name, data) for name, data in records.items()))
 
     def names(self) -> list[str]:
         """Everything under which something is saved."""
@@ -97,10 +95,6 @@ class Store:
             return [name for (name,) in self._db.execute("select instance from stable")]
         except Exception as error:
             raise StoreError(f"cannot read {self._path}: {error}") from error
-
-    def drop(self, instance: str) -> None:
-        """Forget what was saved under this name, durably."""
-        self._write(("delete from stable where instance = ?", (instance,)))
 
     def last_seen(self, node: int) -> tuple[str, int] | None:
         """The store and incarnation under which another node was met last."""
@@ -171,6 +165,12 @@ class Store:
             self._db.execute("commit")
         except Exception as error:
             raise StoreError(f"cannot write {self._path}: {error}") from error
+
+
+def _written(name: str, data: bytes | None) -> tuple[str, tuple[Any, ...]]:
+    if data is None:
+        return "delete from stable where instance = ?", (name,)
+    return "insert or replace into stable values (?, ?, ?)", (name, data, zlib.crc32(data))
 
 
 def _checksum(node: int, store: str, incarnation: int) -> int:

@@ -1,4 +1,4 @@
-"""A node in a thread of its own, so that a blocked application costs it nothing."""
+"""A host in a thread of its own, so that a blocked application costs it nothing."""
 
 import asyncio
 import concurrent.futures
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from electorate.core import Machine, Standing
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.guest import Guest
+from electorate.runtime.host import Host
 from electorate.runtime.node import Node
 
 R = TypeVar("R")
@@ -19,17 +19,11 @@ class NodeEnded(Exception):
     """There is no node any more that could do it."""
 
 
-class NodeThread:
-    """Starts, stops and speaks to a node from any other thread."""
+class HostThread:
+    """Starts, stops and speaks to a host from any other thread."""
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        machine: Machine[Any],
-        on_change: Callable[[Standing | None], None],
-        guest: Guest | None = None,
-    ) -> None:
-        self.node = Node(config, machine, on_change, guest)
+    def __init__(self, host: Host) -> None:
+        self.host = host
         self.error: Exception | None = None
         self.ended = threading.Event()
         self.on_end: Callable[[], None] = lambda: None
@@ -37,7 +31,7 @@ class NodeThread:
         self._ready = threading.Event()
         self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
         """What the loop has not done yet."""
-        self._thread = threading.Thread(target=self._run, name=f"node-{config.me}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"node-{host.me}", daemon=True)
 
     def start(self) -> None:
         """Begin; an address that cannot be had shows as an error soon after."""
@@ -52,7 +46,7 @@ class NodeThread:
     def stop(self) -> None:
         """End the node in an orderly way and wait for it."""
         if not self._ready.is_set():
-            self.node.close()
+            self.host.close()
             return
         self.call(self._stopping.set)
         self._thread.join()
@@ -133,7 +127,20 @@ class NodeThread:
         self._stopping = asyncio.Event()
         self._ready.set()
         try:
-            await self.node.run(self._stopping)
+            await self.host.run(self._stopping)
         except Exception as error:
             self.error = error  # All that was asked is about to be cancelled, and wants to know.
             raise
+
+
+class NodeThread(HostThread):
+    """The same for a node of one protocol."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        machine: Machine[Any],
+        on_change: Callable[[Standing | None], None],
+    ) -> None:
+        self.node = Node(config, machine, on_change)
+        super().__init__(self.node)

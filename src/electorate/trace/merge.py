@@ -219,7 +219,7 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
     A crash writes nothing down. It is placed where another node first missed this one, if that
     was between the last entry of the life and the first of the next, else after that last entry.
     An event is written down before its turn is saved; if the next life does not know of that
-    turn, the crash came in between, and it never was.
+    turn, the crash came in between, and it never was, nor were the others of its wake-up.
     """
     missed = [
         o.at
@@ -232,8 +232,8 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
         if occurrence.turn is None and (not ended or ended[-1].turn is None):
             continue  # It was stopped before it had booted.
         begins = isinstance(occurrence.entry, Lived)
-        if begins and ended and _was_not_saved(ended[-1], occurrence):
-            ended.pop()
+        if begins:
+            _forget_unsaved(ended, occurrence)
         if begins and ended and ended[-1].turn is not None:
             last = ended[-1]
             between = [at for at in missed if last.at <= at <= occurrence.at]
@@ -243,10 +243,22 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
     return ended
 
 
-def _was_not_saved(last: Occurrence, boot: Occurrence) -> bool:
-    if last.turn is None or last.turn.state.stable == last.kept:
-        return False
-    return boot.kept == last.kept
+def _forget_unsaved(ended: list[Occurrence], boot: Occurrence) -> None:
+    """Drop the turns of a last wake-up that the next life does not know of."""
+    if not ended or ended[-1].turn is None or ended[-1].turn.state.stable == boot.kept:
+        return
+    wake = _wake_of(ended[-1])
+    unsaved = ended[:]
+    while unsaved and unsaved[-1].turn is not None and _wake_of(unsaved[-1]) == wake:
+        last = unsaved.pop()
+        if not wake or isinstance(last.entry, Lived):
+            break
+    if last.kept == boot.kept:
+        ended[:] = unsaved
+
+
+def _wake_of(occurrence: Occurrence) -> int:
+    return occurrence.entry.wake if isinstance(occurrence.entry, Took) else 0
 
 
 def _name_of(occurrence: Occurrence) -> Name | None:

@@ -57,6 +57,8 @@ class Took(msgspec.Struct, frozen=True, tag="took"):
     state: str
     sender: NodeId | None = None
     letterhead: Letterhead | None = None
+    wake: int = 0
+    """Turns of one wake-up of their host are saved together, or none of them is."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
@@ -90,19 +92,24 @@ class Scribe:
         return msgspec.Raw(json_of(value))
 
     def took(
-        self, at: float, event: Event, state: object, letterhead: Letterhead | None = None
+        self,
+        at: float,
+        event: Event,
+        state: object,
+        letterhead: Letterhead | None = None,
+        wake: int = 0,
     ) -> Took:
         """The entry for an event that led to `state`."""
         text = text_of(state)
         match event:
             case Received(sender, message):
-                return Took(at, "received", self.raw(message), text, sender, letterhead)
+                return Took(at, "received", self.raw(message), text, sender, letterhead, wake)
             case TimedOut(timer):
-                return Took(at, "timed out", self.raw(timer), text)
+                return Took(at, "timed out", self.raw(timer), text, wake=wake)
             case Viewed(alive):
-                return Took(at, "viewed", self.raw(sorted(alive)), text)
+                return Took(at, "viewed", self.raw(sorted(alive)), text, wake=wake)
             case Asked(request):
-                return Took(at, "asked", self.raw(request), text)
+                return Took(at, "asked", self.raw(request), text, wake=wake)
 
     def event(self, entry: Took) -> Event:
         """The event in an entry."""

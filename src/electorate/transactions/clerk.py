@@ -1,8 +1,8 @@
 """The clerk of a node: carries on all transactions that the node coordinates or takes part in.
 
-It is the guest of a node on the network. The node's one election names, for every transaction,
-the one who finds out the decision if its coordinator is gone: a thousand transactions in doubt
-hold one election.
+It is a service of its host. The one election of that host names, for every transaction, the node
+that finds out the decision if its coordinator is gone: a thousand transactions in doubt hold one
+election.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.protocols.two_phase import TwoPhase
 from electorate.runtime.frame import FRAME_MAX, Hello
-from electorate.runtime.guest import Guest, Host
+from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
 from electorate.transactions.errand import Errands
@@ -33,17 +33,24 @@ from electorate.transactions.letter import (
     decode,
     encode,
 )
-from electorate.transactions.log import Log, Record
+from electorate.transactions.log import PREFIX, Record, records
 from electorate.transactions.pace import Pace
 from electorate.transactions.reader import Reader
 from electorate.transactions.resource import Refused, Resource
 from electorate.transactions.worker import Worker
 
+TRANSACTION, LETTER = PREFIX.strip(), "transactions"
+"""For whom mail is: one transaction, or this node as a whole."""
+
 _messages = Codec(TwoPhase)
+_steps = msgspec.msgpack.Decoder(Step)
 
 
-class Clerk(Guest):
+class Clerk(Service):
     """All transactions of one node."""
+
+    kinds = (TRANSACTION, LETTER)
+    host: Host
 
     def __init__(
         self,
@@ -70,13 +77,12 @@ class Clerk(Guest):
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # --- the guest of a node ---
+    # --- a service of its host ---
 
     def begin(self, host: Host) -> None:
         """Go on with every transaction that is in the log."""
         self.host = host
-        self.log = Log(host.store)
-        for tx, record in self.log.all().items():
+        for tx, record in records(host.store).items():
             self._go_on(tx, record)
         self.caretaker.begin()
         self.start(self._remind())
@@ -87,14 +93,19 @@ class Clerk(Guest):
             self._reader.is_sound(hello, deal)
         self.caretaker.met(hello)
 
-    def decode(self, body: bytes) -> tuple[Letter, Message | None]:
-        """A letter, with the message of a machine in it."""
-        letter = decode(body)
-        return letter, _messages.message(letter.body) if isinstance(letter, Step) else None
+    def decode(self, kind: str, body: bytes) -> Any:
+        """A letter, or the message of a machine with those who take part."""
+        if kind == LETTER:
+            return decode(body)
+        step = _steps.decode(body)
+        return step.parts, _messages.message(bytes(step.body))
 
-    def read(self, hello: Hello, read: tuple[Letter, Any]) -> None:
-        """A letter has come."""
-        self._reader.read(hello, *read)
+    def receive(self, kind: str, mail: Mail) -> None:
+        """A letter, or the message of a machine, has come."""
+        if kind == LETTER:
+            self._reader.read(mail.hello, mail.message)
+        else:
+            self._reader.step(mail)
 
     async def end(self) -> None:
         """Stop everything; what is in the log is gone on with in the next life."""
@@ -148,8 +159,12 @@ class Clerk(Guest):
         body = encode(letter)
         if len(body) > FRAME_MAX - 1000:
             raise Refused(f"{len(body):,} bytes are too many for one message")
-        if to in self.host.network.links:
-            self.host.network.send(to, body, to_guest=True)
+        self.enter(self.host.tell, LETTER, to, body)
+
+    def send_alone(self, to: NodeId, tx: str, parts: Parts, message: Message) -> None:
+        """Send a message of a machine that is no more."""
+        step = Step(parts, msgspec.Raw(Codec.encode(message)))
+        self.enter(self.host.tell, PREFIX + tx, to, msgspec.msgpack.encode(step))
 
     def turns(self, parts: Parts) -> Turns:
         """The machine for these nodes; transactions of the same nodes share it."""
@@ -164,18 +179,6 @@ class Clerk(Guest):
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done; what it raises ends the node."""
         self.host.enter(act, *given)
-
-    def keep(self, tx: str, record: Record) -> None:
-        """Force it into the log."""
-        self.log.save(tx, record)
-
-    def drop(self, tx: str) -> None:
-        """Force it out of the log."""
-        self.log.forget(tx)
-
-    def post(self, to: NodeId, deal: Deal, message: Message) -> None:
-        """Bring a message of a machine on its way, or drop it."""
-        self.send(to, Step(deal.tx, deal.parts, msgspec.Raw(Codec.encode(message))))
 
     def watch(self, tx: str, what: str) -> None:
         """Somebody may want to know what was just done."""
@@ -200,6 +203,11 @@ class Clerk(Guest):
         if not deal.view.over or deal.busy or deal.tx not in self.deals:
             return
         deal.drop()
+        self.host.then(self._forget, deal)
+
+    def _forget(self, deal: Deal) -> None:
+        if self.deals.get(deal.tx) is not deal:
+            return
         del self.deals[deal.tx]
         deal.ended.set_result(None)
         deal.close()
@@ -208,6 +216,9 @@ class Clerk(Guest):
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
+        self.enter(self._abandon, deal)
+
+    def _abandon(self, deal: Deal) -> None:
         deal.drop()
         del self.deals[deal.tx]
         deal.close()

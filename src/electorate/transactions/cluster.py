@@ -18,8 +18,10 @@ from typing import Any, Self, TypeVar
 from electorate.core import Machine, Standing, Timing
 from electorate.protocols.registry import REGISTRY
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.host import Host
 from electorate.runtime.link import Address
-from electorate.runtime.thread import NodeEnded, NodeThread
+from electorate.runtime.node import OneInstance
+from electorate.runtime.thread import HostThread, NodeEnded
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.counter import Counter
@@ -58,7 +60,9 @@ class Cluster:
         self.clerk = Clerk(names, resource, pace or Pace(), watch)
         self._counter = Counter(self.clerk, data)
         self.clerk.closing.append(self._counter.close)
-        self._thread = NodeThread(config, _machine(election, setting), self._changed, self.clerk)
+        machine = _machine(election, setting)
+        naming = OneInstance(machine, self._changed)
+        self._thread = HostThread(Host(config.host(machine), [self.clerk, naming]))
 
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""

@@ -7,12 +7,12 @@ log, then the resource does it, then it is acknowledged.
 """
 
 import asyncio
-import random
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from electorate.core import (
@@ -27,7 +27,6 @@ from electorate.core import (
     Request,
     Stable,
     Stage,
-    State,
     Turns,
     Vote,
     Wants,
@@ -35,9 +34,11 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.core.part import Done, Forget, Prepare, word_of
 from electorate.runtime.clock import now_ms
-from electorate.runtime.instance import Instance
-from electorate.transactions.letter import Parts
-from electorate.transactions.log import Record
+from electorate.runtime.host import Host
+from electorate.runtime.instance import Instance, Owner
+from electorate.trace.record import Letterhead
+from electorate.transactions.letter import Parts, Step
+from electorate.transactions.log import PREFIX, Record
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Damaged
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
@@ -47,18 +48,10 @@ class Desk(Protocol):
     """What a deal needs of its node."""
 
     pace: Pace
+    host: Host
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done; what it raises ends the node."""
-
-    def keep(self, tx: str, record: Record) -> None:
-        """Force it into the log."""
-
-    def drop(self, tx: str) -> None:
-        """Force it out of the log."""
-
-    def post(self, to: NodeId, deal: "Deal", message: Message) -> None:
-        """Bring a message of the machine on its way, or drop it."""
 
     def moved(self, deal: "Deal") -> None:
         """Look at what has changed."""
@@ -76,7 +69,7 @@ class Desk(Protocol):
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
 
 
-class Deal:
+class Deal(Owner):
     """A transaction, from the moment that somebody wants it decided until it is over."""
 
     def __init__(self, desk: Desk, tx: str, parts: Parts, turns: Turns, me: NodeId) -> None:
@@ -97,25 +90,22 @@ class Deal:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._desk = desk
         self._turns = turns
-        self._instance = Instance(turns, me, self)
+        self._instance = desk.host.add(Instance(PREFIX + tx, turns, me, desk.host, self))
         self._hand: asyncio.Task[None] | None = None
         self._lost = False
         self._kept = False
         """Whether it may be in the log."""
         self._said_ms = now_ms()
-        self._alarm: asyncio.TimerHandle | None = None
 
     def boot(self, record: Record | None, stable: Stable | None) -> None:
         """Begin, or go on from what is in the log."""
         if record is not None:
             self.began, self.by_hand, self._kept = record.began, record.by_hand, True
         self._instance.boot(stable, frozenset())
-        self._look()
 
-    def take(self, event: Event) -> None:
-        """Take one event to its end, and see what the machine wants now."""
-        self._instance.take(event)
-        self._look()
+    def take(self, event: Event, head: Letterhead | None = None) -> None:
+        """Take one event to its end."""
+        self._instance.take(event, head)
 
     def ask(self, request: Request) -> None:
         """The application's word."""
@@ -129,9 +119,7 @@ class Deal:
 
     def close(self) -> None:
         """Stop: nothing more happens here."""
-        self._instance.halt()
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._desk.host.remove(self._instance)
         if self._hand is not None:
             self._hand.cancel()
         for future in (self.decided, self.ended):
@@ -140,7 +128,7 @@ class Deal:
     @property
     def view(self) -> Decision:
         """How far it has come, and what it wants."""
-        return cast(Decision, self._turns.view(self.state))
+        return cast(Decision, self._instance.view)
 
     @property
     def state(self) -> Any:
@@ -167,11 +155,11 @@ class Deal:
         """Force it out of the log, once."""
         if self._kept:
             self._kept = False
-            self._desk.drop(self.tx)
+            self._desk.host.keep(PREFIX + self.tx, None)
 
     def tell_again(self, to: NodeId) -> None:
         """Tell the decision to one who has done otherwise."""
-        self._desk.post(to, self, word_of(self.view.state))
+        self._post(to, word_of(self.view.state))
 
     def remind(self) -> None:
         """Say once more what was not answered: it may have been lost. Networks double messages.
@@ -185,34 +173,37 @@ class Deal:
         if view.coordinates and view.state is Stage.UNCERTAIN:
             for part in self.parts.participants:
                 if part.node not in self.state.heard:
-                    self._desk.post(part.node, self, Prepare())
+                    self._post(part.node, Prepare())
         elif self.state.applied and not view.over and not self._is_alone:
             self._desk.settled(self)
         if self.damage is not None and not view.coordinates:
             self._desk.confess(self, self.damage, lost=True)
 
-    def _look(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        deadline = self._instance.next_deadline_ms
-        if deadline is not None:
-            later_s = max(0.0, deadline - now_ms()) / 1000
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(later_s, self._desk.enter, self._wake)
-        view = self.view
-        if view.wants is not Wants.NOTHING and not self.busy and not self._lost:
-            self._hand = asyncio.ensure_future(self._serve())
-            self._hand.add_done_callback(partial(end_node_if_failed, self._desk.enter))
+    def _post(self, to: NodeId, message: Message) -> None:
+        """Say something that the machine has said before."""
+        self._desk.host.send(self._instance, to, message)
+
+    def after(self) -> None:
+        """See what the machine wants now, and whether it has decided."""
+        host, view = self._desk.host, self.view
+        if view.wants is not Wants.NOTHING:
+            host.then(self._begin_to_serve)
         if view.state.is_final and not self.decided.done():
-            self.decided.set_result(view.state)
+            host.then(self._tell, view.state)
         self._desk.moved(self)
 
-    def _wake(self) -> None:
-        self._instance.wake()
-        self._look()
+    def _tell(self, stage: Stage) -> None:
+        if not self.decided.done():
+            self.decided.set_result(stage)
 
     # --- the hand ---
+
+    def _begin_to_serve(self) -> None:
+        """What the machine wants rests on what is in the log by now."""
+        is_over = self._instance.state is None or self.view.wants is Wants.NOTHING
+        if not is_over and not self.busy and not self._lost:
+            self._hand = asyncio.ensure_future(self._serve())
+            self._hand.add_done_callback(partial(end_node_if_failed, self._desk.enter))
 
     async def _serve(self) -> None:
         """Have the resource do what the machine wants, until it wants nothing more."""
@@ -239,42 +230,39 @@ class Deal:
                 self._desk.watch(self.tx, f"did {wants}")
             self._desk.enter(self.take, Asked(done))
         self._hand = None
-        self._desk.enter(self._look)
+        self._desk.enter(self._instance.look)
 
-    # --- the port of its machine ---
+    # --- what its instance asks of it ---
 
-    def now_ms(self) -> float:
-        """The node's clock."""
-        return now_ms()
+    def packed(self, stable: Any) -> bytes | None:
+        """What is forced into the log. Who has not voted or begun has nothing to remember."""
+        if stable.stage is Stage.WORKING:
+            return None
+        self._kept = True
+        host = self._desk.host
+        host.commit.once_kept(self._desk.watch, self.tx, f"saved {stable.stage}")
+        return msgspec.msgpack.encode(
+            Record(self.parts, Codec.encode(stable), self.began, self.by_hand)
+        )
 
-    def save(self, stable: Any) -> None:
-        """Force it into the log. Who has not voted or begun has nothing to remember."""
-        if stable.stage is not Stage.WORKING:
-            data = Codec.encode(stable)
-            self._kept = True
-            self._desk.keep(self.tx, Record(self.parts, data, self.began, self.by_hand))
-            self._desk.watch(self.tx, f"saved {stable.stage}")
-
-    def send(self, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, or drop it."""
+    def lets_out(self, message: Message) -> bool:
+        """Whether it may be said; who was decided by hand has not done what others count on."""
         if isinstance(message, Done) and self._is_alone:
-            return
+            return False
         if isinstance(message, Forget):
             # First gone from here: so who is told to commit and knows of nothing has lost it.
             self.drop()
+        return True
+
+    def wrapped(self, body: bytes) -> bytes:
+        """A message goes with who takes part."""
+        return msgspec.msgpack.encode(Step(self.parts, msgspec.Raw(body)))
+
+    def sends(self, to: NodeId, message: Message) -> None:
+        """A message is about to be sent."""
         self._said_ms = now_ms()
-        self._desk.post(to, self, message)
-        self._desk.watch(self.tx, f"sent {type(message).__name__}")
-
-    def booted(self, stable: Stable | None, state: State) -> None:
-        """Nobody writes it down."""
-
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
-        """Nobody writes it down."""
-
-    def jitter(self, up_to: int) -> float:
-        """A random part of this."""
-        return random.uniform(0, up_to)
+        what = f"sent {type(message).__name__}"
+        self._desk.host.once_said(to, self._desk.watch, self.tx, what)
 
 
 def end_node_if_failed(enter: Callable[..., None], task: asyncio.Task[Any]) -> None:

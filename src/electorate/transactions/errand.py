@@ -6,7 +6,7 @@ from typing import Protocol
 from electorate.core import NodeId
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
-from electorate.runtime.guest import Host
+from electorate.runtime.host import Host
 from electorate.transactions.letter import Failed, Letter, Part, Work, Worked
 from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Answer, Refused

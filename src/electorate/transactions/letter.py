@@ -95,15 +95,14 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
     stage: Stage
 
 
-class Step(msgspec.Struct, frozen=True, tag=True):
-    """A message of the machine that decides this transaction."""
+class Step(msgspec.Struct, frozen=True):
+    """A message of the machine that decides a transaction, and who takes part in that."""
 
-    tx: str
     parts: Parts
     body: msgspec.Raw
 
 
-Letter = Work | Worked | Failed | Leave | Word | Lost | Settled | Step
+Letter = Work | Worked | Failed | Leave | Word | Lost | Settled
 
 _decoder = msgspec.msgpack.Decoder(Letter)
 

@@ -3,9 +3,11 @@
 It is kept in the node's store, one record for each transaction that is not over.
 """
 
+from typing import Protocol
+
 import msgspec
 
-from electorate.runtime.store import Store, StoreError
+from electorate.runtime.store import StoreError
 from electorate.transactions.letter import Parts
 
 PREFIX = "transaction "
@@ -26,28 +28,25 @@ class Record(msgspec.Struct, frozen=True):
 _decoder = msgspec.msgpack.Decoder(Record)
 
 
-class Log:
-    """The records of all transactions that are not over."""
+class Kept(Protocol):
+    """The store, as far as it is needed here."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def names(self) -> list[str]:
+        """Everything under which something is saved."""
 
-    def save(self, tx: str, record: Record) -> None:
-        """Make this durable before returning."""
-        self._store.save({PREFIX + tx: msgspec.msgpack.encode(record)})
+    def load(self, instance: str) -> bytes | None:
+        """What was saved last under this name."""
 
-    def forget(self, tx: str) -> None:
-        """The transaction is over."""
-        self._store.drop(PREFIX + tx)
 
-    def all(self) -> dict[str, Record]:
-        """Every transaction that is not over."""
-        names = [name for name in self._store.names() if name.startswith(PREFIX)]
-        return {name.removeprefix(PREFIX): self._load(name) for name in sorted(names)}
+def records(store: Kept) -> dict[str, Record]:
+    """Every transaction that is not over."""
+    names = [name for name in store.names() if name.startswith(PREFIX)]
+    return {name.removeprefix(PREFIX): _read(store, name) for name in sorted(names)}
 
-    def _load(self, name: str) -> Record:
-        try:
-            record: Record = _decoder.decode(self._store.load(name) or b"")
-        except msgspec.DecodeError as error:
-            raise StoreError(f"the record of {name} cannot be read: {error}") from None
-        return record
+
+def _read(store: Kept, name: str) -> Record:
+    try:
+        record: Record = _decoder.decode(store.load(name) or b"")
+    except msgspec.DecodeError as error:
+        raise StoreError(f"the record of {name} cannot be read: {error}") from None
+    return record

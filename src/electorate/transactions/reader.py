@@ -6,14 +6,11 @@ by hand: they are noticed here, and reported as damage. Nobody guesses.
 
 from typing import Protocol
 
-import msgspec
-
 from electorate.core import Message, NodeId, Received, Stage
-from electorate.core.codec import Codec
 from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
 from electorate.protocols.two_phase import Poll
 from electorate.runtime.frame import Hello
-from electorate.runtime.guest import Host
+from electorate.runtime.host import Host, Mail
 from electorate.transactions.caretaker import Caretaker
 from electorate.transactions.deal import Deal
 from electorate.transactions.errand import Errands
@@ -25,7 +22,6 @@ from electorate.transactions.letter import (
     Part,
     Parts,
     Settled,
-    Step,
     Word,
     Work,
     Worked,
@@ -63,6 +59,9 @@ class Desk(Protocol):
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
 
+    def send_alone(self, to: NodeId, tx: str, parts: Parts, message: Message) -> None:
+        """Send a message of a machine that is no more."""
+
 
 class Reader:
     """Reads the letters of one node."""
@@ -70,13 +69,10 @@ class Reader:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def read(self, hello: Hello, letter: Letter, message: Message | None) -> None:
+    def read(self, hello: Hello, letter: Letter) -> None:
         """A letter has come."""
         deal = self._desk.deals.get(letter.tx)
         match letter:
-            case Step():
-                assert message is not None
-                self._step(hello, letter, message)
             case Settled():
                 self._settle(hello, letter)
             case Work():
@@ -90,37 +86,39 @@ class Reader:
             case Lost(_, reason) if deal is not None:
                 deal.damage = f"{self._desk.name_of(hello.node)} {reason}"
 
-    def _step(self, hello: Hello, letter: Step, message: Message) -> None:
-        deal = self._desk.deals.get(letter.tx) or self._met_unknown(hello, letter, message)
-        if deal is None or deal.parts.of(hello.node) is None or not self.is_sound(hello, deal):
+    def step(self, mail: Mail) -> None:
+        """A message of the machine of one transaction has come."""
+        parts, message = mail.message
+        deal = self._desk.deals.get(mail.name) or self._met_unknown(mail, parts, message)
+        if deal is None or deal.parts.of(mail.sender) is None:
             return
-        if not self._is_split(hello, deal, message):
-            deal.take(Received(hello.node, message))
+        if self.is_sound(mail.hello, deal) and not self._is_split(mail.hello, deal, message):
+            deal.take(Received(mail.sender, message), mail.head)
 
-    def _met_unknown(self, hello: Hello, letter: Step, message: Message) -> Deal | None:
+    def _met_unknown(self, mail: Mail, parts: Parts, message: Message) -> Deal | None:
         """A transaction of which there is nothing in the log."""
-        if not self._is_whole(hello, letter):
+        if not self._is_whole(mail.hello, mail.name, parts):
             return None
-        if letter.parts.coordinator.node == self._desk.host.me:
+        if parts.coordinator.node == self._desk.host.me:
             # It was never begun, or was forgotten before anybody had voted: presumed aborted.
-            return self._desk.presume_aborted(letter.tx, letter.parts)
+            return self._desk.presume_aborted(mail.name, parts)
         match message:
             case Commit():
                 # A coordinator forgets before it lets others forget: this one was promised.
-                self._lose(hello, letter.tx, "has no vote in its log")
+                self._lose(mail.hello, mail.name, "has no vote in its log")
             case Prepare() | Abort() | Poll() | Help():
-                deal = self._desk.open(letter.tx, letter.parts)
+                deal = self._desk.open(mail.name, parts)
                 deal.name(self._desk.whom(deal))
                 return deal
         return None
 
-    def _is_whole(self, hello: Hello, letter: Step | Settled) -> bool:
+    def _is_whole(self, hello: Hello, tx: str, parts: Parts) -> bool:
         """Whether this node takes part, and remembers what it has said if it has forgotten this."""
-        now, then = self._desk.me_as_part(), letter.parts.of(self._desk.host.me)
+        now, then = self._desk.me_as_part(), parts.of(self._desk.host.me)
         if then is None:
             return False
         if now.store != then.store or now.incarnation < then.incarnation:
-            self._lose(hello, letter.tx, WIPED)
+            self._lose(hello, tx, WIPED)
             return False
         return True
 
@@ -140,10 +138,9 @@ class Reader:
         """A participant has done what was decided, and still waits for the word to forget it."""
         deal = self._desk.deals.get(letter.tx)
         if deal is None:
-            if self._is_whole(hello, letter):
+            if self._is_whole(hello, letter.tx, letter.parts):
                 # It is over, and the word of that was lost.
-                body = msgspec.Raw(Codec.encode(Forget()))
-                self._desk.send(hello.node, Step(letter.tx, letter.parts, body))
+                self._desk.send_alone(hello.node, letter.tx, letter.parts, Forget())
         elif letter.stage is deal.view.state:
             deal.take(Received(hello.node, Done()))
         elif deal.view.state.is_final:

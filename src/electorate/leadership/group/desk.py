@@ -9,19 +9,28 @@ import msgspec
 
 from electorate.core import Members, Message, NodeId, Turns
 from electorate.core.codec import Codec
-from electorate.leadership.group.office import GroupOffice
-from electorate.leadership.letter import Letter, Ranks, Said
+from electorate.leadership.group.office import PREFIX, GroupOffice
+from electorate.leadership.letter import Letter, Ranks
 from electorate.leadership.machines import Machines
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
-from electorate.protocols.invitation import Invitation
-from electorate.runtime.guest import Host
+from electorate.protocols.invitation import Group, Invitation
+from electorate.runtime.host import Host, Mail
 from electorate.runtime.store import StoreError
 
-PREFIX = "group "
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """A message of the machine, and the group that its sender was in."""
+
+    group: Group
+    body: msgspec.Raw
+
+
+_decoder = msgspec.msgpack.Decoder(Said)
 
 
 class House(Protocol):
@@ -35,7 +44,6 @@ class House(Protocol):
     lived: asyncio.Event
     machines: Machines
     now_ms: Callable[[], float]
-    chance: Callable[[float, float], float]
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
@@ -46,17 +54,11 @@ class House(Protocol):
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
 
-    def keep_record(self, name: str, record: bytes) -> None:
-        """Have it on disk before anything comes of this moment."""
+    def keeps(self, office: Seat) -> None:
+        """Something is about to be kept that others rely on."""
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once all is kept that was promised before."""
-
-    def put(self, to: NodeId, said: Said) -> None:
-        """Put it to what else is to be said to that node in this moment."""
-
-    def schedule(self, office: Seat, deadline_ms: float | None) -> None:
-        """Wake the office then."""
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""
@@ -69,7 +71,7 @@ class Groups:
         self.offices: dict[str, GroupOffice] = {}
         self.grace_ms = float(house.pace.grace_ms)
         self.alone_ms = float(house.pace.alone_ms)
-        self.codec = Codec(Invitation)
+        self._codec = Codec(Invitation)
         self._house = house
         self._known: dict[NodeId, dict[str, int]] = {}
 
@@ -108,16 +110,22 @@ class Groups:
             if before.get(name) != said.ranks.get(name):
                 office.reconsider()
 
-    def read(self, node: NodeId, said: Said, message: Message) -> None:
+    def decode(self, body: bytes) -> tuple[Group, Message]:
+        """A message, and the group that its sender was in."""
+        said = _decoder.decode(body)
+        return said.group, self._codec.message(bytes(said.body))
+
+    def receive(self, mail: Mail) -> None:
         """A message has come; who takes no part does not answer."""
-        office = self.offices.get(said.office)
-        if office is not None and said.group is not None:
-            office.read(node, message, said.group)
+        office = self.offices.get(mail.name)
+        if office is not None:
+            group, message = mail.message
+            office.hear(mail.sender, group, message, mail.head)
 
     def _boot(self, office: GroupOffice) -> None:
         data = self._house.host.store.load(PREFIX + office.name)
         try:
-            stable = None if data is None else self.codec.stable(data)
+            stable = None if data is None else self._codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"the groups of {office.name} cannot be read: {error}") from None
         self.announce()
@@ -139,9 +147,10 @@ class Groups:
         """The node's clock."""
         return self._house.now_ms()
 
-    def chance(self, low: float, high: float) -> float:
-        """Any number between these."""
-        return self._house.chance(low, high)
+    @property
+    def host(self) -> Host:
+        """Where its instances live."""
+        return self._house.host
 
     def name_of(self, node: NodeId) -> str:
         """What the application calls it."""
@@ -162,21 +171,13 @@ class Groups:
         if self._house.lived.is_set():
             self.announce()
 
-    def keep(self, office: GroupOffice, stable: bytes) -> None:
-        """Have it on disk before anything comes of this moment."""
-        self._house.keep_record(PREFIX + office.name, stable)
+    def keeps(self, office: GroupOffice) -> None:
+        """Something is about to be kept that others rely on."""
+        self._house.keeps(office)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once all is kept that was promised before."""
         self._house.then(effect, *given)
-
-    def post(self, office: GroupOffice, to: NodeId, message: Message) -> None:
-        """Bring a message on its way, with the group that it comes from."""
-        self._house.put(to, Said(office.name, msgspec.Raw(Codec.encode(message)), office.left))
-
-    def schedule(self, office: GroupOffice, deadline_ms: float | None) -> None:
-        """Wake the office then."""
-        self._house.schedule(office, deadline_ms)
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""

@@ -6,9 +6,12 @@ who does the work, in which order, and with whom of the others it has to be reco
 
 import math
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Protocol
 
-from electorate.core import Event, Message, NodeId, Received, Stable, State, Turns
+import msgspec
+
+from electorate.core import Message, NodeId, Received, Stable, State, Turns
+from electorate.core.codec import Codec
 from electorate.leadership.group.newcomer import Newcomers
 from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.seat import Seat, SeatDesk, Seen
@@ -22,14 +25,24 @@ from electorate.protocols.invitation import (
     Leading,
     Phase,
 )
+from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
+from electorate.trace.record import Letterhead
 
+PREFIX = "group "
 ANEW = Begin(0)
 """Form the group anew. Tasks are the machine's; here there is only one, for ever."""
 
 
 class GroupDesk(SeatDesk, Protocol):
     """What such an election needs of its node."""
+
+    @property
+    def host(self) -> Host:
+        """Where its instance lives."""
+
+    def keeps(self, office: "GroupOffice") -> None:
+        """Something is about to be kept that others rely on."""
 
     grace_ms: float
     alone_ms: float
@@ -64,7 +77,9 @@ class GroupOffice(Seat):
         self.left: Group = (0, 0)
         """The group that this node was in before the present turn."""
         self._newcomers = Newcomers()
-        self._instance = Instance(desk.turns(self), desk.me, self)
+        self._instance = desk.host.add(
+            Instance(PREFIX + name, desk.turns(self), desk.me, desk.host, self)
+        )
 
     @property
     def stands_with(self) -> int:
@@ -90,18 +105,18 @@ class GroupOffice(Seat):
         assert state is None or isinstance(state, InvitationState)
         return state
 
-    def read(self, sender: NodeId, message: Message, group: Group) -> None:
+    def hear(self, sender: NodeId, group: Group, message: Message, head: Letterhead) -> None:
         """A message has come from a node that was in that group when it wrote."""
         if isinstance(message, Leading) and not self.rank:
             return  # Who never leads has nobody to invite.
         if isinstance(message, Accept) and self._is_forming(message.group):
             self._newcomers.come(sender, group)
-        self.take(Received(sender, message))
+        self._instance.take(Received(sender, message), head)
 
     def reconsider(self) -> None:
         """Other nodes are suspect than before, or have other ranks."""
         self._rule()
-        self._look()
+        self._instance.look()
 
     def _rule(self) -> None:
         """Go by the ranks known now; a group with somebody in it who is unknown now is over."""
@@ -126,6 +141,7 @@ class GroupOffice(Seat):
         if not rank and self.term is not None and not self.term.is_overdue(self._desk.grace_ms):
             self.term.ask_to_end()
             self._schedule()
+            self._instance.reschedule()
         elif rank != self.rank:
             if not self.rank:
                 self._alone_since_ms = self.now_ms()
@@ -135,9 +151,9 @@ class GroupOffice(Seat):
             if not rank and self._state is not None and self._state.leads:
                 self._go()
             else:
-                self._look()
+                self._instance.look()
         elif self.waiting:
-            self._look()
+            self._instance.look()
 
     def reconciled(self, term: GroupTerm) -> None:
         """Whoever has come from another group has been dealt with; called in any thread."""
@@ -152,11 +168,11 @@ class GroupOffice(Seat):
         if self.term is term:
             self.term = None
             self._idle_until_ms = self.now_ms() + self._desk.grace_ms
-            self._look()
+            self._instance.look()
 
     # --- what follows from a turn ---
 
-    def _look(self) -> None:
+    def after(self) -> None:
         """See what this node is in its group, and what the application has to know of that."""
         state = self._state
         if state is None:
@@ -223,36 +239,44 @@ class GroupOffice(Seat):
         return self._alone_since_ms + self._desk.alone_ms
 
     def _schedule(self) -> None:
-        """Wake up for the machine, and for whatever else changes by time alone."""
+        """Wake up for whatever changes by time alone."""
         wakes = [self._alone_until_ms]
         if self.term is not None:
             wakes.append(self.term.overdue_at_ms(self._desk.grace_ms))
         elif not self.waiting:
             wakes.append(self._idle_until_ms)
-        later = [wake for wake in wakes if self.now_ms() < wake < math.inf]
-        if self._instance.next_deadline_ms is not None:
-            later.append(self._instance.next_deadline_ms)
-        self._desk.schedule(self, min(later, default=None))
+        later = (wake for wake in wakes if self.now_ms() < wake < math.inf)
+        self.wakes_ms = min(later, default=None)
 
-    # --- the port of its machine ---
+    # --- what its instance asks of it ---
 
-    def booted(self, stable: Stable | None, state: State) -> None:
-        """A life in a group of its own begins."""
-        assert isinstance(state, InvitationState)
-        self.left = state.group
-        self._alone_since_ms = self.now_ms()
+    def now_ms(self) -> float:
+        """The node's clock."""
+        return self._desk.now_ms()
 
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
+    def packed(self, stable: Stable) -> bytes:
+        """What is to be kept of it."""
+        self._desk.keeps(self)
+        return Codec.encode(stable)
+
+    def wrapped(self, body: bytes) -> bytes:
+        """A message goes with the group that it comes from."""
+        return msgspec.msgpack.encode((self.left, msgspec.Raw(body)))
+
+    def turns(self, before: State | None, after: State) -> None:
         """Note which group is left, and with whom of a new one the application is to deal."""
-        before = self._state
-        assert before is not None
-        assert isinstance(state, InvitationState)
-        self.left = before.group
-        if state.group == before.group and state.phase is before.phase:
+        assert isinstance(after, InvitationState)
+        if before is None:  # A life in a group of its own begins.
+            self.left = after.group
+            self._alone_since_ms = self.now_ms()
             return
-        if state.phase is Phase.INVITING and before.phase not in RESTING:
+        assert isinstance(before, InvitationState)
+        self.left = before.group
+        if after.group == before.group and after.phase is before.phase:
+            return
+        if after.phase is Phase.INVITING and before.phase not in RESTING:
             self._newcomers.invite(before.group)
         elif before.phase is Phase.INVITING:
-            self._newcomers.join(state.followers)
-        if state.group != before.group or before.phase in RESTING:
+            self._newcomers.join(after.followers)
+        if after.group != before.group or before.phase in RESTING:
             self._alone_since_ms = self.now_ms()

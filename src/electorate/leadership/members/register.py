@@ -141,7 +141,7 @@ class Register:
         """Let another node know the list, if it was ever changed and no change is under way."""
         roster = self.roster
         if roster.version != FIRST and not roster.is_pending:
-            self._office.send(node, Listed(roster))
+            self._office.say(node, Listed(roster))
 
     def settle_soon(self) -> None:
         """Finish what somebody has begun and seems to have left, unless there is a change here."""

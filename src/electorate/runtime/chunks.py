@@ -1,6 +1,6 @@
-"""Things to do for many elections, a few at a time.
+"""Things to do for many instances, a few at a time.
 
-A node that hears nobody while it is busy with a thousand elections has stood still, as far as it
+A host that hears nobody while it is busy with a thousand elections has stood still, as far as it
 and the others can tell: connections break over it, and everything begins anew.
 """
 
@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
+from electorate.runtime.timers import AT_ONCE
+
 Each = TypeVar("Each")
 
-AT_ONCE = 100
-"""Elections that are taken up in one moment: some milliseconds on a machine that has time."""
 
-
-class Sweep(Generic[Each]):
+class ChunkedWork(Generic[Each]):
     """Does one thing for every one of many; the node does other things in between."""
 
     def __init__(self, enter: Callable[..., None], act: Callable[[Each], object]) -> None:

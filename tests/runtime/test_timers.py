@@ -1,14 +1,16 @@
-"""Many elections at one node: a few are taken up at a time, and others are heard in between."""
+"""Many instances at one host: a few are taken up at a time, and others are heard in between."""
 
 import asyncio
 import logging
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
-from electorate.leadership.alarms import AGAIN_MS, Alarms, Strain
-from electorate.leadership.letter import SAID_MAX, Said, bundles
-from electorate.leadership.sweep import AT_ONCE, Sweep
+from electorate.runtime.chunks import ChunkedWork
+from electorate.runtime.frame import Said
+from electorate.runtime.host import SAID_MAX, letters
+from electorate.runtime.timers import AGAIN_MS, AT_ONCE, Lateness, TimerQueue
 from electorate.testing import Cluster
 from tests.leadership.cluster import run
 
@@ -16,20 +18,19 @@ PATIENCE_MS = 50.0
 
 
 class Sleeper:
-    """As much of an office as an alarm needs."""
+    """As much of an instance as a timer needs."""
 
-    def __init__(self, *, is_held: bool = False) -> None:
-        self.is_held = is_held
+    def __init__(self, *, is_urgent: bool = False) -> None:
+        self.is_urgent = is_urgent
         self.woken: list[float] = []
 
 
 class Bedroom:
-    """Alarms with a clock of its own."""
+    """Timers with a clock of their own."""
 
     def __init__(self, *sleepers: Sleeper) -> None:
         self.now = 0.0
-        self.strain = Strain(10.0)
-        self.alarms = Alarms(lambda: self.now, self.enter, PATIENCE_MS, self.strain)
+        self.timers = TimerQueue(lambda: self.now, self.enter, PATIENCE_MS, Lateness(10.0))
         for each in sleepers:
             each.wake = lambda each=each: each.woken.append(self.now)  # type: ignore[attr-defined]
 
@@ -37,15 +38,15 @@ class Bedroom:
         act()
 
     def set(self, sleeper: Sleeper, deadline_ms: float | None) -> None:
-        self.alarms.set(sleeper, deadline_ms)  # type: ignore[arg-type]
+        self.timers.set(sleeper, deadline_ms)  # type: ignore[arg-type]
 
     async def at(self, now: float) -> None:
         """Let it be that late, and everything happen that happens then."""
         self.now = now
-        self.alarms._wake()
+        self.timers._wake()
 
 
-def test_an_alarm_that_is_set_anew_wakes_once_and_then() -> None:
+def test_a_timer_that_is_set_anew_wakes_once_and_then() -> None:
     async def scene() -> None:
         sleeper = Sleeper()
         room = Bedroom(sleeper)
@@ -82,13 +83,13 @@ def test_a_hundred_are_woken_in_one_moment_and_the_rest_after_it() -> None:
 
 def test_while_letters_are_read_only_who_leads_is_woken_but_not_for_ever() -> None:
     async def scene() -> None:
-        leader, other = Sleeper(is_held=True), Sleeper()
+        leader, other = Sleeper(is_urgent=True), Sleeper()
         room = Bedroom(leader, other)
         room.set(leader, 10)
         room.set(other, 10)
         now = 10.0
         while not other.woken:
-            room.alarms.read_ms = now
+            room.timers.read_ms = now
             await room.at(now)
             now += AGAIN_MS
         assert leader.woken == [10]
@@ -108,7 +109,7 @@ def test_a_sweep_pauses_between_every_hundred_and_visits_nobody_twice() -> None:
             moments.append([])
             act()
 
-        sweep = Sweep[int](enter, lambda each: moments[-1].append(each))
+        sweep = ChunkedWork[int](enter, lambda each: moments[-1].append(each))
         enter(lambda: sweep.over(range(AT_ONCE + 2)))
         assert moments == [list(range(AT_ONCE))]
         sweep.over([AT_ONCE, AT_ONCE + 1, 7])
@@ -118,24 +119,24 @@ def test_a_sweep_pauses_between_every_hundred_and_visits_nobody_twice() -> None:
     run(scene())
 
 
-def test_a_bundle_has_so_many_messages_and_no_more() -> None:
-    parts = bundles([Said(f"job {number}", b"") for number in range(SAID_MAX + 1)])  # type: ignore[arg-type]
-    assert [len(part.said) for part in parts] == [SAID_MAX, 1]
+def test_a_letter_has_so_many_messages_and_no_more() -> None:
+    parts = letters([Said(f"job {number}", 1, Raw(b"")) for number in range(SAID_MAX + 1)])
+    assert [len(part) for part in parts] == [SAID_MAX, 1]
 
 
 def test_a_node_that_is_behind_for_long_says_so_ever_more_rarely() -> None:
-    strain = Strain(10.0)
+    lateness = Lateness(10.0)
     said = []
     for second in range(1, 40):
-        strain.note(5.0)
-        strain.note(20.0)
-        if strain.look() is not None:
+        lateness.note(5.0)
+        lateness.note(20.0)
+        if lateness.look() is not None:
             said.append(second)
     assert said == [3, 6, 12, 24]
-    strain.note(9.0)
-    assert strain.look() is None
-    strain.note(20.0)
-    assert strain.look() is None, "it counts anew"
+    lateness.note(9.0)
+    assert lateness.look() is None
+    lateness.note(20.0)
+    assert lateness.look() is None, "it counts anew"
 
 
 def test_a_thousand_elections_are_led_and_stay_so_and_cost_no_save(

@@ -8,52 +8,63 @@ from typing import Any
 import msgspec
 import pytest
 
-from electorate.leadership.letter import Bundle, Letter, Said, Standing, decoder
-from electorate.leadership.moment import Moment
 from electorate.leadership.node import Node
-from electorate.leadership.offices import PREFIX, NodeStopped, Offices
+from electorate.leadership.office import PREFIX
+from electorate.leadership.offices import NodeStopped, Offices
 from electorate.leadership.pace import Pace
 from electorate.leadership.term import LeadershipLost
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
+from electorate.runtime.commit import GroupCommit
+from electorate.runtime.frame import Said
+from electorate.runtime.host import Host
 from electorate.runtime.store import StoreError
 from electorate.testing import Cluster as Simulated
-from electorate.testing.life import Life
 from tests.leadership.cluster import Cluster, run, running
 
 
 class Story:
-    """Notes in which order things happen to a moment."""
+    """Notes in which order things happen in a wake-up."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.is_broken = False
-        self.moment = Moment(self, self.send)
+        self.commit = GroupCommit(self, self.send)
 
-    def save(self, records: Mapping[str, bytes]) -> None:
+    def save(self, records: Mapping[str, bytes | None]) -> None:
         self.lines.append("save " + " ".join(sorted(records)))
         if self.is_broken:
             raise OSError("the disk is full")
 
-    def send(self, to: int, letter: Letter) -> None:
-        about = len(letter.said) if isinstance(letter, Bundle) else "standing"
-        self.lines.append(f"send {to} {about}")
+    def send(self, to: int, said: list[Said]) -> None:
+        self.lines.append(f"send {to} {len(said)}")
 
     def act(self) -> None:
         for office in ("x", "y"):
-            self.moment.put(2, Said(office, msgspec.Raw(b"\x90")))
-            self.moment.then(self.lines.append, f"give {office}")
-            self.moment.keep(office, b"")
-        self.moment.say(3, Standing({}))
+            self.commit.say(2, Said(office, 1, msgspec.Raw(b"\x90")))
+            self.commit.then(self.lines.append, f"give {office}")
+            self.commit.keep(office, b"")
+        self.commit.say(3, Said("z", 1, msgspec.Raw(b"\x90")))
+        self.commit.once_said(2, self.lines.append, "2 was told")
+        self.commit.once_kept(self.lines.append, "kept")
         self.lines.append("acted")
 
 
-def test_everything_of_a_moment_is_saved_at_once_and_then_said_and_then_given() -> None:
+def test_everything_of_a_wake_up_is_saved_at_once_and_then_said_and_then_given() -> None:
     story = Story()
-    story.moment.spend(story.act)
-    assert story.lines == ["acted", "save x y", "send 3 standing", "send 2 2", "give x", "give y"]
+    story.commit.run(story.act)
+    assert story.lines == [
+        "acted",
+        "save x y",
+        "kept",
+        "send 2 2",
+        "2 was told",
+        "send 3 1",
+        "give x",
+        "give y",
+    ]
     story.lines.clear()
-    story.moment.spend(story.lines.append, "nothing to keep")
+    story.commit.run(story.lines.append, "nothing to keep")
     assert story.lines == ["nothing to keep"]
 
 
@@ -61,45 +72,47 @@ def test_nothing_leaves_a_node_whose_store_fails_and_nothing_is_made_up_for_late
     story = Story()
     story.is_broken = True
     with pytest.raises(OSError, match="the disk is full"):
-        story.moment.spend(story.act)
+        story.commit.run(story.act)
     story.is_broken = False
-    story.moment.spend(lambda: None)
+    story.commit.run(lambda: None)
     assert story.lines == ["acted", "save x y"]
 
 
-def test_nothing_comes_of_a_moment_that_fails() -> None:
+def test_nothing_comes_of_a_wake_up_that_fails() -> None:
     def fail() -> None:
         story.act()
         raise ValueError("broken")
 
     story = Story()
     with pytest.raises(ValueError, match="broken"):
-        story.moment.spend(fail)
-    story.moment.spend(lambda: None)
+        story.commit.run(fail)
+    story.commit.run(lambda: None)
     assert story.lines == ["acted"]
 
 
-def test_a_moment_within_another_is_part_of_it() -> None:
+def test_a_wake_up_within_another_is_part_of_it() -> None:
     def twice() -> None:
-        story.moment.spend(story.act)
+        story.commit.run(story.act)
         story.lines.append("and more")
 
     story = Story()
-    story.moment.spend(twice)
+    story.commit.run(twice)
     assert story.lines[:3] == ["acted", "and more", "save x y"]
 
 
-def test_no_turn_can_be_taken_outside_of_a_moment() -> None:
+def test_no_turn_can_be_taken_outside_of_a_wake_up() -> None:
     story = Story()
     with pytest.raises(RuntimeError, match="nobody keeps it"):
-        story.moment.keep("x", b"")
+        story.commit.keep("x", b"")
     with pytest.raises(RuntimeError, match="nobody keeps it"):
-        story.moment.say(2, Standing({}))
+        story.commit.say(2, Said("x", 1, msgspec.Raw(b"\x90")))
     with pytest.raises(RuntimeError, match="nobody keeps it"):
-        story.moment.put(2, Said("x", msgspec.Raw(b"\x90")))
+        story.commit.then(print)
     with pytest.raises(RuntimeError, match="nobody keeps it"):
-        story.moment.then(print)
-    story.moment.spend(lambda: None)
+        story.commit.once_said(2, print)
+    with pytest.raises(RuntimeError, match="nobody keeps it"):
+        story.commit.once_kept(print)
+    story.commit.run(lambda: None)
     assert story.lines == []
 
 
@@ -108,24 +121,27 @@ class Auditor:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.grants = self.claims = self.terms = 0
-        send = Life.send
+        post = Host._post
 
-        def audited(life: Life, to: int, body: bytes | None, **given: Any) -> None:
-            letter = None if body is None else decoder.decode(body)
-            for each in letter.said if isinstance(letter, Bundle) else []:
-                self._audit(life.offices, to, each)
-            send(life, to, body, **given)
+        def audited(host: Host, to: int, said: list[Said]) -> None:
+            (offices,) = host.services
+            assert isinstance(offices, Offices)
+            for each in said:
+                if each.to.startswith(PREFIX):
+                    self._audit(offices, to, each)
+            post(host, to, said)
 
-        monkeypatch.setattr(Life, "send", audited)
+        monkeypatch.setattr(Host, "_post", audited)
 
     def _audit(self, offices: Offices, to: int, said: Said) -> None:
+        election = said.to.removeprefix(PREFIX)
         match offices.machines.codec.message(bytes(said.body)):
             case Grant(epoch):
                 self.grants += 1
-                assert promised(offices, said.office) == Promise(epoch, to)
+                assert promised(offices, election) == Promise(epoch, to)
             case Claim(epoch):
                 self.claims += 1
-                assert promised(offices, said.office) == Promise(epoch, offices.me)
+                assert promised(offices, election) == Promise(epoch, offices.me)
 
     async def lead(self, node: Node, election: str) -> None:
         """Work for a moment in every term."""
@@ -167,7 +183,7 @@ def test_a_node_whose_disk_fails_says_nothing_more_and_its_terms_are_over(tmp_pa
     failed: list[list[str]] = []
     said: set[tuple[str, type]] = set()
 
-    def fail(records: Mapping[str, bytes]) -> None:
+    def fail(records: Mapping[str, bytes | None]) -> None:
         failed.append(list(records))
         raise StoreError("the disk is full")
 
@@ -179,15 +195,17 @@ def test_a_node_whose_disk_fails_says_nothing_more_and_its_terms_are_over(tmp_pa
             node = cluster.nodes.pop("a")
             terms = node.election("y").terms()
             offices = node._engine.offices
-            send = offices._send
+            post = offices.host._post
 
-            def noted(to: int, letter: Letter) -> None:
+            def noted(to: int, letter: list[Said]) -> None:
                 assert not failed, "a letter has left after the disk failed"
-                for each in letter.said if isinstance(letter, Bundle) else []:
-                    said.add((each.office, type(offices.machines.codec.message(bytes(each.body)))))
-                send(to, letter)
+                for each in letter:
+                    if each.to.startswith(PREFIX):
+                        message = offices.machines.codec.message(bytes(each.body))
+                        said.add((each.to.removeprefix(PREFIX), type(message)))
+                post(to, letter)
 
-            offices._moment._send = noted
+            offices.host.commit._send = noted
             offices.host.store.save = fail  # type: ignore[method-assign]
             other = asyncio.ensure_future(anext(terms))
             with pytest.raises(NodeStopped):
@@ -213,7 +231,7 @@ def test_an_office_that_is_given_only_to_oneself_is_kept_first_too(tmp_path: Pat
         await cluster.start()
         node = cluster.nodes.pop("a")
 
-        def fail(records: Mapping[str, bytes]) -> None:
+        def fail(records: Mapping[str, bytes | None]) -> None:
             raise StoreError("the disk is full")
 
         node.election("x")

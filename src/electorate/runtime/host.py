@@ -1,0 +1,464 @@
+"""A host: any number of machine instances on one network, one store and one clock.
+
+It is the only place that knows that one event is taken at a time; that all turns of one wake-up
+share one sync before anything leaves; when timers run out, who seems alive, when this process
+stood still, and when a life begins and ends. What is hosted are services: the one protocol of
+`electorate node`, the elections of an application, its transactions.
+"""
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from electorate.core import Assumption, Message, NodeId, Stable, Viewed
+from electorate.core.codec import Codec
+from electorate.runtime.clock import now_ms
+from electorate.runtime.commit import GroupCommit
+from electorate.runtime.config import HostConfig
+from electorate.runtime.frame import FRAME_MAX, BadFrame, Hello, Letter, Said
+from electorate.runtime.instance import Instance
+from electorate.runtime.network import Network
+from electorate.runtime.store import Store, StoreError
+from electorate.runtime.timers import INPUT_ROUNDS, Lateness, TimerQueue
+from electorate.trace.record import Letterhead
+
+LETTER_MAX = FRAME_MAX // 4
+"""Bytes of one letter, about."""
+SAID_MAX = 100
+"""Messages in one letter: whoever reads it is busy with them for some milliseconds."""
+EARLY_MAX = 10_000
+"""Messages that wait for a life to begin."""
+
+log = logging.getLogger("electorate.runtime")
+
+
+class Mail(NamedTuple):
+    """A message that has come, and from whom."""
+
+    hello: Hello
+    sender: NodeId
+    """Who wrote it, as instances know it."""
+    name: str
+    """For whom of its kind it is."""
+    message: Any
+    head: Letterhead
+
+
+class Service:
+    """What is hosted. It is called in the host's loop only; what it has no use for stays so."""
+
+    kinds: tuple[str, ...] = ()
+    """Of which kinds the instances and other receivers are that it takes mail for."""
+
+    def begin(self, host: "Host") -> None:
+        """The host is about to listen."""
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        """A life of the host begins: the others are within reach as far as they ever are."""
+
+    def viewed(self, alive: frozenset[NodeId]) -> None:
+        """The set of suspects changed."""
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected, and was let in."""
+
+    def closed(self, node: NodeId) -> None:
+        """The connection of a node came to its end, and that is believed to be its own."""
+
+    def halted(self) -> None:
+        """The life of the host is over; another will begin, unless the host ends."""
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing goes on here that others rely on."""
+        return True
+
+    def decode(self, kind: str, body: bytes) -> Any:
+        """The message in these bytes; any error if it cannot be read."""
+        raise BadFrame(f"nobody takes mail for {kind}")
+
+    def receive(self, kind: str, mail: Mail) -> None:
+        """A message has come for one of these kinds."""
+
+    async def end(self) -> None:
+        """The host has ended: nothing is sent or saved any more."""
+
+
+class Admission:
+    """Who may speak to a host, and as whom. This one lets in everybody that it was told of."""
+
+    def objection(self, hello: Hello) -> str:
+        """Why another node is not to be let in; empty if it is."""
+        return ""
+
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+        return b""
+
+    def refused(self, news: bytes) -> None:
+        """A node refused us and said why."""
+
+    def sender(self, hello: Hello) -> NodeId | None:
+        """As whom instances know a node; None if it is not to be heard any more."""
+        return hello.node
+
+    def line(self, node: NodeId) -> NodeId | None:
+        """Where the network has such a node; None if it has not."""
+        return node
+
+
+class Host:
+    """Runs its services on the network until it is stopped."""
+
+    def __init__(
+        self, config: HostConfig, services: Iterable[Service], admission: Admission | None = None
+    ) -> None:
+        self.config = config
+        self.me = config.me
+        self.counters: Counter[str] = Counter()
+        self.services = tuple(services)
+        self.admission = admission or Admission()
+        self.network = Network(config, config.cluster, self)
+        self.store = Store(config.data, config.me)
+        self.instances: dict[str, Instance] = {}
+        self.lateness = Lateness(config.late_ms)
+        self.chance = random.Random()
+        self.commit = GroupCommit(self.store, self._post)
+        self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
+        self._kinds = {kind: service for service in self.services for kind in service.kinds}
+        self._bound: dict[str, Codec] = {}
+        """Instances that begin and end with the lives of this host, and how theirs is read."""
+        self._needs_all = False
+        """Whether one of them starts over if one of its messages is lost."""
+        self._sent: Counter[tuple[str, NodeId]] = Counter()
+        self._encoded: tuple[Message | None, msgspec.Raw] = (None, msgspec.Raw())
+        self._early: list[tuple[float, Service, str, Mail]] = []
+        """Mail for the life that is about to begin."""
+        self._seen = self.network.everybody
+        self._awake_at = self.now_ms()
+        self._is_alive = False
+        self.was_told_to_stop = False
+        """Whether it has ended, or is about to, because somebody wanted that."""
+
+    # --- instances and what they need: the port of `Instance` ---
+
+    def now_ms(self) -> float:
+        """The clock of this host."""
+        return now_ms()
+
+    def jitter(self, up_to: int) -> float:
+        """A random part of this."""
+        return self.chance.uniform(0, up_to)
+
+    def add(self, instance: Instance) -> Instance:
+        """Host this instance; whoever adds it boots it."""
+        self.instances[instance.name] = instance
+        return instance
+
+    def bind(self, instance: Instance) -> Instance:
+        """Host this instance, and boot it at the beginning of every life."""
+        self._bound[instance.name] = Codec(instance.machine)
+        self._needs_all |= Assumption.NO_LOSS in instance.assumptions
+        return self.add(instance)
+
+    def remove(self, instance: Instance) -> None:
+        """Host this instance no more; what it has kept stays."""
+        instance.halt()
+        self.instances.pop(instance.name, None)
+
+    def keep(self, name: str, record: bytes | None) -> None:
+        """Have it on disk before anything comes of this wake-up."""
+        self.commit.keep(name, record)
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once everything is kept that was promised before."""
+        self.commit.then(effect, *given)
+
+    def send(self, instance: Instance, to: NodeId, message: Message) -> None:
+        """Send a message of a machine once what was kept is durable; it may be lost."""
+        encoded, body = self._encoded
+        # Most is said to everybody, and need not be put into bytes for each.
+        if message is not encoded:
+            body = msgspec.Raw(Codec.encode(message))
+            self._encoded = message, body
+        channel = instance.name, to
+        self._sent[channel] += 1
+        line = self.admission.line(to)
+        if line is not None:
+            instance.owner.sends(to, message)
+            wrapped = msgspec.Raw(instance.owner.wrapped(bytes(body)))
+            self.commit.say(line, Said(instance.name, self._sent[channel], wrapped))
+
+    def tell(self, kind: str, to: NodeId, body: bytes) -> None:
+        """Send what is no machine's message to the service of that kind at another node."""
+        line = self.admission.line(to)
+        if line is not None:
+            self.commit.say(line, Said(kind, 0, msgspec.Raw(body)))
+
+    def once_said(self, to: NodeId, effect: Callable[..., object], *given: Any) -> None:
+        """Do this when what there is to say to that node has been said."""
+        self.commit.once_said(self.admission.line(to), effect, *given)
+
+    def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
+        """Wake the instance then."""
+        self.timers.set(instance, deadline_ms)
+
+    def _post(self, to: NodeId, said: list[Said]) -> None:
+        for letter in letters(said):
+            counted = sum(each.to in self._bound for each in letter) if self._bound else 0
+            self.network.send(to, letter, counted)
+
+    # --- its life ---
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Listen, connect, boot, and go on until told to stop; errors that matter end it."""
+        self._loop = asyncio.get_running_loop()
+        self._failed: asyncio.Future[None] = self._loop.create_future()
+        self._life_due = asyncio.Event()
+        self._life_due.set()
+        self._awake_at = self.now_ms()
+        self.network.trust()
+        tasks: list[asyncio.Future[Any]] = [self._failed]
+        try:
+            for service in self.services:
+                self.commit.run(service.begin, self)
+            if self.me in self.config.addresses:
+                await self.network.listener.start(self.config.addresses[self.me])
+            runs = [stopping.wait(), self._beat(), self._live(), self.network.run()]
+            tasks += map(asyncio.ensure_future, runs)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            if all(service.is_at_rest for service in self.services):
+                self.network.say_goodbye()
+            # From here on nothing is taken any more: the record says that this life is over.
+            self.was_told_to_stop = True
+            self._failed.cancel()
+        finally:
+            self._failed.cancel()  # From here on nothing enters: what comes now comes too late.
+            await self.network.listener.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for service in self.services:
+                await service.end()
+            self.close()
+
+    def close(self) -> None:
+        """Let go of everything; a host that never ran needs it too."""
+        self.timers.end()
+        self.store.close()
+        self._halt()
+
+    async def _live(self) -> None:
+        """Begin a life whenever one is due, once the other nodes are within reach."""
+        while True:
+            await self._life_due.wait()
+            self._life_due.clear()
+            self.network.introduce(self.store.identity, self.store.begin_life())
+            self._sent.clear()
+            first = self.store.incarnation == 1
+            await self.network.await_links(self.config.first_wait_ms if first else 0)
+            self.enter(self._begin_life)
+
+    def _begin_life(self) -> None:
+        """Boot what lives with this host, with what its last life saved."""
+        if self._life_due.is_set():
+            return  # A pause has just broken the links again.
+        self.network.trust()
+        self._seen = self.network.everybody
+        self._is_alive = True
+        for name, codec in self._bound.items():
+            self.instances[name].boot(self._saved(name, codec), self._seen)
+        early, self._early = self._early, []
+        for at, service, kind, mail in early:
+            if self.now_ms() - at < self.config.fresh_ms:
+                self.counters["in"] += 1
+                service.receive(kind, mail)
+        for service in self.services:
+            service.lives(self._seen)
+
+    def _saved(self, name: str, codec: Codec) -> Stable | None:
+        """What the last life saved; None on the very first start."""
+        data = self.store.load(name)
+        try:
+            return None if data is None else codec.stable(data)
+        except Exception as error:
+            raise StoreError(f"what was saved is not of this protocol: {error}") from None
+
+    def _end_life(self, why: str) -> None:
+        """Start over, as after a crash: what this node believes may be out of date."""
+        self.counters[f"lives ended: {why}"] += 1
+        self._early.clear()
+        self._halt()
+        self.network.listener.reset()
+        self._life_due.set()
+
+    def _halt(self) -> None:
+        self._is_alive = False
+        for name in self._bound:
+            self.instances[name].halt()
+        for service in self.services:
+            service.halted()
+
+    async def _beat(self) -> None:
+        beat_ms = self.config.beat_ms
+        rest_ms = min(beat_ms, self.config.still_ms / 4)  # A pause must stand out from our rest.
+        beat_at = 0.0
+        while True:
+            self.enter(lambda: None)  # A pause is noticed at once.
+            if self.now_ms() >= beat_at:
+                self.network.beat()
+                beat_at = self.now_ms() + beat_ms - rest_ms / 2
+            # A busy node has not read yet what shows that others live.
+            self._settle_input(self._look_around)
+            await asyncio.sleep(rest_ms / 1000)
+
+    def _look_around(self) -> None:
+        """See who is alive."""
+        alive = self.network.alive()
+        if alive == self._seen or not self._is_alive:
+            return
+        self._seen = alive
+        for name in self._bound:
+            if self.instances[name].machine.uses_views:
+                self.instances[name].take(Viewed(alive))
+        for service in self.services:
+            service.viewed(alive)
+
+    # --- the one way in ---
+
+    def enter(self, act: Callable[..., object], *given: Any) -> None:
+        """Do something in a wake-up of its own; what it raises ends the host."""
+        if self._failed.done():
+            return
+        try:
+            self._notice_pause()
+            self.commit.run(act, *given)
+        except Exception as error:
+            # A store that fails or a machine that breaks its contract: stop, do not guess.
+            if not self._failed.done():
+                self._failed.set_exception(error)
+
+    def _notice_pause(self) -> None:
+        """See whether this process stood still for so long that others may have given it up."""
+        now = self.now_ms()
+        gap, self._awake_at = now - self._awake_at, now
+        if gap < self.config.still_ms:
+            return
+        self.counters["pauses noticed"] += 1
+        log.warning("node %s stood still for %d ms", self.config.called(self.me), gap)
+        self.network.reset()  # What waits on the connections is out of date.
+        if not self._is_alive:
+            self._life_due.set()
+        elif gap >= self.config.timeout_ms:
+            self.commit.run(self._end_life, "stood still")
+
+    def _settle_input(self, act: Callable[[], None], rounds: int = INPUT_ROUNDS) -> None:
+        """Let messages that have arrived go before a suspicion."""
+        if rounds:
+            self._loop.call_soon(self._settle_input, act, rounds - 1)
+        else:
+            self.enter(act)
+
+    # --- the reader of its network ---
+
+    def objection(self, hello: Hello) -> str:
+        """Why another node is not to be let in; empty if it is."""
+        return self.admission.objection(hello)
+
+    def news(self) -> bytes:
+        """What such a node may want to know."""
+        return self.admission.news()
+
+    def refused(self, news: bytes) -> None:
+        """A node refused us and said why."""
+        if news:
+            self.enter(self.admission.refused, news)
+
+    def met(self, hello: Hello) -> None:
+        """Another node has connected."""
+        self.enter(self._recognise, hello)
+
+    def _recognise(self, hello: Hello) -> None:
+        odd = self.store.meet(hello.node, hello.store, hello.incarnation)
+        if odd is not None:
+            self.counters[f"came back with {odd}"] += 1
+            log.warning("node %s came back with %s", self.config.called(hello.node), odd)
+        for service in self.services:
+            service.met(hello)
+
+    def seen(self) -> None:
+        """A node that was suspect shows that it is alive."""
+        self.enter(self._look_around)
+
+    def closed(self, node: NodeId) -> None:
+        """The connection of a node came to its end, as when a process has died."""
+        for service in self.services:
+            self.enter(service.closed, node)
+
+    def missed(self, node: NodeId, count: int) -> None:
+        """Messages of that node will never come: a machine that relies on them starts over."""
+        if self._needs_all and self._is_alive:
+            me = self.config.called(self.me)
+            log.info("node %s missed %d messages of node %s", me, count, node)
+            self.enter(self._end_life, "letters missed")
+
+    def read(self, hello: Hello, letter: Letter) -> None:
+        """A letter has come; BadFrame if it cannot be read."""
+        try:
+            read = [(said, self._decoded(said)) for said in letter.said]
+        except Exception:
+            raise BadFrame("unreadable message") from None
+        self.enter(self._receive, hello, read)
+
+    def _decoded(self, said: Said) -> Any:
+        kind = said.to.partition(" ")[0]
+        return self._kinds[kind].decode(kind, said.body)
+
+    def _receive(self, hello: Hello, read: list[tuple[Said, Any]]) -> None:
+        self.timers.read_ms = self._awake_at
+        if not self.network.listener.hears(hello.node):
+            return  # A pause that was noticed just now has broken the connection that this came on.
+        sender = self.admission.sender(hello)
+        if sender is None:
+            return  # Another one has been put in its place just now.
+        for said, message in read:
+            kind, _, name = said.to.partition(" ")
+            mail = Mail(hello, sender, name, message, Letterhead(hello.incarnation, said.number))
+            if not self._is_alive and said.to in self._bound:
+                # This node can be reached already, and is about to boot: that is the first news.
+                if len(self._early) < EARLY_MAX:
+                    self._early.append((self.now_ms(), self._kinds[kind], kind, mail))
+                continue
+            self.counters["in"] += 1
+            self._kinds[kind].receive(kind, mail)
+
+    def tally(self) -> Counter[str]:
+        """Everything that was counted."""
+        links = (link.counters for link in self.network.links.values())
+        total: Counter[str] = Counter()
+        for part in (self.counters, self.network.counters, self.network.listener.counters, *links):
+            total.update(dict(part))  # A copy: the host goes on counting in its own thread.
+        return total
+
+
+def letters(said: list[Said]) -> list[list[Said]]:
+    """All of it, in pieces that fit into one frame each."""
+    if len(said) == 1:
+        return [said]
+    parts: list[list[Said]] = [[]]
+    size = 0
+    for each in said:
+        length = len(each.to) + len(bytes(each.body)) + 20
+        if parts[-1] and (size + length > LETTER_MAX or len(parts[-1]) >= SAID_MAX):
+            parts.append([])
+            size = 0
+        parts[-1].append(each)
+        size += length
+    return parts

@@ -1,0 +1,157 @@
+"""The timers of all instances of a host, as one timer of its loop."""
+
+import asyncio
+import heapq
+import math
+from collections.abc import Callable
+from itertools import count
+from typing import Protocol
+
+AT_ONCE = 100
+"""Instances that are taken up in one wake-up: some milliseconds on a machine that has time."""
+STEP_S = 0.002
+"""Timers that run out within this time are taken together, so that their messages travel so."""
+INPUT_ROUNDS = 3
+"""Turns of the loop within which everything is read that has arrived."""
+NEWS_MS = 5.0
+"""After a letter it is likely that more is to be read, if the host is busy."""
+AGAIN_MS = 10.0
+"""When a timer that has waited for letters to be read looks again."""
+LATE_TIMES = 3
+"""So many looks in a row have to find a host behind before anything is said about it."""
+
+
+class Sleeper(Protocol):
+    """Who is woken."""
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it must not wait until what has arrived is read."""
+
+    def wake(self) -> None:
+        """It is time."""
+
+
+class Lateness:
+    """Notices whether a host is behind with its timers all the time."""
+
+    def __init__(self, allowed_ms: float) -> None:
+        self._allowed_ms = allowed_ms
+        self._worst_ms = 0.0
+        self._times = 0
+
+    def note(self, late_ms: float) -> None:
+        """A timer was so late."""
+        self._worst_ms = max(self._worst_ms, late_ms)
+
+    def look(self) -> float | None:
+        """How far behind the host is, if it is time to say so; to be asked at regular times."""
+        worst_ms, self._worst_ms = self._worst_ms, 0.0
+        self._times = self._times + 1 if worst_ms > self._allowed_ms else 0
+        # After that it is said ever more rarely: at the third look, the sixth, the twelfth …
+        times, odd = divmod(self._times, LATE_TIMES)
+        return worst_ms if times and not odd and times & (times - 1) == 0 else None
+
+
+class TimerQueue:
+    """Wakes every instance when the first of its timers runs out."""
+
+    def __init__(
+        self,
+        now_ms: Callable[[], float],
+        enter: Callable[..., None],
+        patience_ms: float,
+        lateness: Lateness,
+    ) -> None:
+        self.read_ms = -math.inf
+        """When something was read last."""
+        self._now_ms = now_ms
+        self._enter = enter
+        self._patience_ms = patience_ms
+        self._lateness = lateness
+        self._queue: list[tuple[float, int, Sleeper]] = []
+        self._due: dict[Sleeper, float] = {}
+        """When each sleeper is to be woken, by the latest word on that."""
+        self._queued: dict[Sleeper, float] = {}
+        """When the queue has it first. Timers are set anew before they run out, most of the time:
+        a sleeper whose time has moved on stays where it is until then."""
+        self._numbers = count()
+        self._handle: asyncio.TimerHandle | None = None
+        self._is_waking = False
+        self._wakes_ms = 0.0
+
+    def set(self, sleeper: Sleeper, deadline_ms: float | None) -> None:
+        """Wake it then, and no earlier; never, if that is None."""
+        if deadline_ms is None:
+            self._due.pop(sleeper, None)
+            return
+        self._due[sleeper] = deadline_ms
+        if deadline_ms < self._queued.get(sleeper, math.inf):
+            self._put(sleeper, deadline_ms)
+            self._wait()
+
+    def end(self) -> None:
+        """Wake nobody any more."""
+        self._is_waking = True
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _wait(self) -> None:
+        if not self._queue or self._is_waking:
+            return
+        first_ms = self._queue[0][0]
+        if self._handle is not None:
+            if self._wakes_ms <= first_ms:
+                return
+            self._handle.cancel()
+        self._wakes_ms = first_ms
+        later_s = max(STEP_S, (first_ms - self._now_ms()) / 1000)
+        self._handle = asyncio.get_running_loop().call_later(later_s, self._settle_input)
+
+    def _settle_input(self, rounds: int = INPUT_ROUNDS) -> None:
+        """Let messages that have arrived go before a timer that ends now."""
+        if rounds:
+            self._handle = None
+            self._is_waking = True
+            asyncio.get_running_loop().call_soon(self._settle_input, rounds - 1)
+        else:
+            self._is_waking = False
+            self._enter(self._wake)
+
+    def _wake(self) -> None:
+        """Take what has run out by now, a few at a time: in between others are heard."""
+        now = self._now_ms()
+        woken = 0
+        while self._queue and self._queue[0][0] <= now and woken < AT_ONCE:
+            deadline, _, sleeper = heapq.heappop(self._queue)
+            if self._queued.get(sleeper) == deadline:
+                del self._queued[sleeper]
+                woken += self._let(sleeper, now)
+        self._wait()
+
+    def _let(self, sleeper: Sleeper, now: float) -> bool:
+        """Wake a sleeper if it is time for it, or see to it later."""
+        due_ms = self._due.get(sleeper, math.inf)
+        if due_ms <= now and self._must_wait(sleeper, now - due_ms):
+            self._put(sleeper, now + AGAIN_MS)
+        elif due_ms <= now:
+            del self._due[sleeper]
+            self._lateness.note(now - due_ms)
+            sleeper.wake()
+            return True
+        elif due_ms < math.inf:
+            self._put(sleeper, due_ms)
+        return False
+
+    def _must_wait(self, sleeper: Sleeper, late_ms: float) -> bool:
+        """Whether to read first what has come: a busy host must not take that for silence.
+
+        Otherwise a host that is behind asks everybody again, and is even more behind. Only an
+        instance that is in office has no time for that.
+        """
+        is_reading = self._now_ms() - self.read_ms < NEWS_MS
+        return is_reading and late_ms < self._patience_ms and not sleeper.is_urgent
+
+    def _put(self, sleeper: Sleeper, deadline_ms: float) -> None:
+        self._queued[sleeper] = deadline_ms
+        heapq.heappush(self._queue, (deadline_ms, next(self._numbers), sleeper))
