@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "electorate"
 PROTOCOLS = PACKAGE / "protocols"
 
-FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 PURE_LAYERS = ("core", "protocols", "claims")
 EMPTY_NAMES = {"utils", "helpers", "common", "base", "manager"}
@@ -25,14 +24,6 @@ EMPTY_NAMES = {"utils", "helpers", "common", "base", "manager"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PATH = re.compile(r"(?<![\w/.-])(?:tests|src|docs|examples)/(?:[\w./*<>-]*[\w/*>])?")
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(?:home|root|work|Users)/")
-
-
-def test_files_stay_short() -> None:
-    lengths = ((file, len(read(file).splitlines())) for file in modules())
-    expect_none(
-        f"Split these files, which are longer than {FILE_LINES_MAX} lines",
-        (f"{name(file)}: {lines} lines" for file, lines in lengths if lines > FILE_LINES_MAX),
-    )
 
 
 def test_functions_stay_short() -> None:

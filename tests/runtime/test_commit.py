@@ -17,7 +17,6 @@ from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
 from electorate.runtime.commit import GroupCommit
 from electorate.runtime.frame import Said
-from electorate.runtime.host import Host
 from electorate.runtime.store import StoreError
 from electorate.testing import Cluster as Simulated
 from tests.leadership.cluster import Cluster, run, running
@@ -121,17 +120,19 @@ class Auditor:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.grants = self.claims = self.terms = 0
-        post = Host._post
+        begin = GroupCommit.__init__
 
-        def audited(host: Host, to: int, said: list[Said]) -> None:
-            (offices,) = host.services
-            assert isinstance(offices, Offices)
-            for each in said:
-                if each.to.startswith(PREFIX):
-                    self._audit(offices, to, each)
-            post(host, to, said)
+        def audited(commit: GroupCommit, store: Any, send: Any) -> None:
+            def post(to: int, said: list[Said]) -> None:
+                (offices,) = send.__self__.services
+                for each in said:
+                    if each.to.startswith(PREFIX):
+                        self._audit(offices, to, each)
+                send(to, said)
 
-        monkeypatch.setattr(Host, "_post", audited)
+            begin(commit, store, post)
+
+        monkeypatch.setattr(GroupCommit, "__init__", audited)
 
     def _audit(self, offices: Offices, to: int, said: Said) -> None:
         election = said.to.removeprefix(PREFIX)

@@ -5,12 +5,18 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from electorate.runtime.frame import Hello
+from msgspec import Raw
+
+from electorate.runtime.frame import Hello, Said
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import Frame, Network
 
 A = Hello("", 1, 0, "store", 1, "", 0)
 B = Hello("", 2, 0, "store", 1, "", 0)
+
+
+def body_of(frame: Frame) -> bytes:
+    return bytes(frame.said[0].body) if frame.said else b""
 
 
 class Scene:
@@ -24,18 +30,18 @@ class Scene:
 
     def tell(self, frame: Frame, fate: str) -> None:
         if fate:
-            self.lost.append(frame.body or b"")
+            self.lost.append(body_of(frame))
 
     def attach(self) -> None:
         for node in (1, 2):
             self.network.attach(
-                node, node, lambda frame: self.read.append((self.loop.now, frame.body or b""))
+                node, node, lambda frame: self.read.append((self.loop.now, body_of(frame)))
             )
 
     def send(self, count: int, hello: Hello = A, to: int = 2) -> list[bytes]:
         bodies = [b"%d" % number for number in range(count)]
         for body in bodies:
-            self.network.send(hello, to, True, body)
+            self.network.send(hello, to, True, [Said("x", 1, Raw(body))])
         return bodies
 
 

@@ -116,15 +116,20 @@ class Host:
     """Runs its services on the network until it is stopped."""
 
     def __init__(
-        self, config: HostConfig, services: Iterable[Service], admission: Admission | None = None
+        self,
+        config: HostConfig,
+        services: Iterable[Service],
+        admission: Admission | None = None,
+        network: Network | None = None,
+        store: Store | None = None,
     ) -> None:
         self.config = config
         self.me = config.me
         self.counters: Counter[str] = Counter()
         self.services = tuple(services)
         self.admission = admission or Admission()
-        self.network = Network(config, config.cluster, self)
-        self.store = Store(config.data, config.me)
+        self.network = network or Network(config, config.cluster, self)
+        self.store = store or Store(config.data, config.me)
         self.instances: dict[str, Instance] = {}
         self.lateness = Lateness(config.late_ms)
         self.chance = random.Random()

@@ -191,7 +191,7 @@ class Cluster(Faults):
 
     def _tell(self, frame: Frame, fate: str) -> None:
         """Letters are told, signs of life are not."""
-        if frame.body is not None:
+        if frame.said is not None:
             self.story.tell(Sentence(self._member(self.names[0]).life.offices, frame, fate))
 
 

@@ -78,5 +78,5 @@ class SimulatedEngine(Engine):
         def find() -> None:
             found.append(self.offices.named(name, safety))
 
-        self.life.process.context.copy().run(self.offices.moment, find)
+        self.life.process.context.copy().run(self.life.commit.run, find)
         return found[0]

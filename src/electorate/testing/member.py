@@ -60,10 +60,11 @@ class Member:
         """Begin a process, and in it whatever it runs."""
         self.process = Process(self.name, self.clock)
         engine = SimulatedEngine(self.name, names, pace, join=self.joins)
-        engine.offices.chance = self._chance.uniform
         # Real nodes verify some turns of the machine; a test of an application has no need to.
         engine.offices.machines.kind_of_turns = TrustedTurns
-        self.life = engine.life = Life(self.process, engine.offices, network, self.store, watch)
+        self.life = engine.life = Life(
+            self.process, engine.offices, engine.places, network, self.store, self._chance, watch
+        )
         self.node = Node.of(engine)
         self._tasks = []
         self.process.context.run(self.life.begin)

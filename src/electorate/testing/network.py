@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from electorate.core import NodeId
-from electorate.runtime.frame import Hello
+from electorate.runtime.frame import Hello, Said
 from electorate.testing.loop import VirtualLoop
 
 
@@ -19,7 +19,7 @@ class Frame(NamedTuple):
     hello: Hello
     hears: bool
     """Whether the sender hears the receiver."""
-    body: bytes | None
+    said: list[Said] | None
     news: bytes = b""
     """What a node is told that is not let in."""
 
@@ -97,12 +97,12 @@ class Network:
         return frame.connection == self._connections[frame.channel]
 
     def send(
-        self, hello: Hello, to: NodeId, hears: bool, body: bytes | None, news: bytes = b""
+        self, hello: Hello, to: NodeId, hears: bool, said: list[Said] | None, news: bytes = b""
     ) -> None:
         """Bring a frame on its way."""
         channel = (hello.node, to)
         self._count += 1
-        frame = Frame(self._count, self._connections[channel], to, hello, hears, body, news)
+        frame = Frame(self._count, self._connections[channel], to, hello, hears, said, news)
         at = max(self._arrives[channel], self._loop.now + self.travel_s())
         is_lost = self._chance.random() < self.loss
         if is_lost or channel in self._cut:

@@ -26,9 +26,16 @@ class MemoryStore:
         """What was saved last under this name."""
         return self._records.get(instance)
 
-    def save(self, records: Mapping[str, bytes]) -> None:
-        """Keep these records."""
-        self._records.update(records)
+    def save(self, records: Mapping[str, bytes | None]) -> None:
+        """Keep these records; None is none any more."""
+        for name, record in records.items():
+            if record is None:
+                self._records.pop(name, None)
+            else:
+                self._records[name] = record
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
     def names(self) -> list[str]:
         """Everything under which something is saved."""

@@ -3,12 +3,12 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Bundle, Letter, Ranks, Standing
-from electorate.leadership.offices import Offices
+from electorate.leadership.letter import Ranks, Standing
+from electorate.leadership.offices import GROUP, Offices
 from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.testing.network import LOST, Frame
@@ -27,11 +27,12 @@ class Sentence:
     @property
     def is_routine(self) -> bool:
         """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
-        letter, messages = self._read()
-        return isinstance(letter, Standing | Ranks) or all(map(self._is_usual, messages))
+        return all(self._is_usual(message) for _, message in self._read())
 
-    def _is_usual(self, message: Message) -> bool:
+    def _is_usual(self, message: Any) -> bool:
         match message:
+            case Standing() | Ranks():
+                return True
             case Poll(silent):
                 return silent
             case AreYouThere() | Here() | AreYouLeader():
@@ -41,18 +42,16 @@ class Sentence:
         return False
 
     def __str__(self) -> str:
-        letter, messages = self._read()
-        match letter:
-            case Bundle(said):
-                pairs = zip(said, messages, strict=True)
-                told = ", ".join(f"{each.office}: {self._text(message)}" for each, message in pairs)
-            case Standing(priorities) | Ranks(priorities):
-                stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
-                told = f"I stand in {stood or 'no election'}"
-            case _:
-                told = text_of(letter)
+        told = ", ".join(self._told(name, message) for name, message in self._read())
         sender, receiver = map(self._offices.directory.lines.called, self._frame.channel)
         return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
+
+    def _told(self, name: str, message: Any) -> str:
+        match message:
+            case Standing(priorities) | Ranks(priorities):
+                stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
+                return f"I stand in {stood or 'no election'}"
+        return f"{name}: {self._text(message)}" if name else text_of(message)
 
     def _text(self, message: Message) -> str:
         """The message, with names where the numbers of groups have those of nodes."""
@@ -62,9 +61,14 @@ class Sentence:
             text = text.replace(f"({node}, ", f"({directory.name(node)}, ")
         return text
 
-    def _read(self) -> tuple[Letter, list[Message]]:
-        assert self._frame.body is not None
-        return self._offices.decode(self._frame.body)
+    def _read(self) -> list[tuple[str, Any]]:
+        """Which elections the letter is about, and what it says of each."""
+        found = []
+        for said in self._frame.said or ():
+            kind, _, name = said.to.partition(" ")
+            message = self._offices.decode(kind, bytes(said.body))
+            found.append((name, message[1] if kind == GROUP else message))
+        return found
 
 
 class Line(NamedTuple):
