@@ -194,10 +194,12 @@ class Host:
         channel = instance.name, to
         self._sent[channel] += 1
         line = self.admission.line(to)
-        if line is not None:
+        if line is None:
+            return
+        if instance.owner.looks_inside:
             instance.owner.sends(to, message)
-            wrapped = msgspec.Raw(instance.owner.wrapped(bytes(body)))
-            self.commit.say(line, Said(instance.name, self._sent[channel], wrapped))
+            body = msgspec.Raw(instance.owner.wrapped(bytes(body)))
+        self.commit.say(line, Said(instance.name, self._sent[channel], body))
 
     def tell(self, kind: str, to: NodeId, body: bytes) -> None:
         """Send what is no machine's message to the service of that kind at another node."""
@@ -214,7 +216,7 @@ class Host:
         self.timers.set(instance, deadline_ms)
 
     def _post(self, to: NodeId, said: list[Said]) -> None:
-        for letter in letters(said):
+        for letter in (said,) if len(said) == 1 else letters(said):
             counted = sum(each.to in self._bound for each in letter) if self._bound else 0
             self.network.send(to, letter, counted)
 
@@ -455,8 +457,6 @@ class Host:
 
 def letters(said: list[Said]) -> list[list[Said]]:
     """All of it, in pieces that fit into one frame each."""
-    if len(said) == 1:
-        return [said]
     parts: list[list[Said]] = [[]]
     size = 0
     for each in said:

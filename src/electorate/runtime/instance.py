@@ -65,6 +65,9 @@ class Owner:
 
     wakes_ms: float | None = None
     """When to wake the instance although none of its timers runs out."""
+    looks_inside = False
+    """Whether it wants to hear of single turns and messages: of `turns`, `lets_out`, `sends` and
+    `wrapped`."""
 
     @property
     def is_urgent(self) -> bool:
@@ -133,7 +136,8 @@ class Instance:
         turn = self._turns.boot(self.me, stable)
         if self.record is not None:
             self.record.booted(stable, turn.state)
-        self.owner.turns(None, turn.state)
+        if self.owner.looks_inside:
+            self.owner.turns(None, turn.state)
         self._carry_out(turn, stable, taken)
         if self._turns.machine.uses_views:
             self._take(Viewed(alive), None)
@@ -274,7 +278,8 @@ class Instance:
         if self.record is not None:
             self.record.took(event, turn.state, letterhead)
         if turn.effects or turn.state != state:
-            self.owner.turns(state, turn.state)
+            if self.owner.looks_inside:
+                self.owner.turns(state, turn.state)
             self._carry_out(turn, state.stable, taken)
 
     def _carry_out(self, turn: Turn, saved: Stable | None, taken: float) -> None:
@@ -287,7 +292,7 @@ class Instance:
                 case Send(to, message):
                     if to == self.me:
                         self._said.append(message)
-                    elif self.owner.lets_out(message):
+                    elif not self.owner.looks_inside or self.owner.lets_out(message):
                         self._port.send(self, to, message)
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0

@@ -64,6 +64,8 @@ class GroupDesk(SeatDesk, Protocol):
 class GroupOffice(Seat):
     """The group that this node is in, and the term that the application holds if it leads it."""
 
+    looks_inside = True
+
     def __init__(self, name: str, desk: GroupDesk) -> None:
         super().__init__(name, desk)
         self.rank = 0
