@@ -7,9 +7,9 @@ import pytest
 from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
 from electorate.runtime.frame import Frame
 from electorate.runtime.instance import Instance
-from electorate.runtime.journal import Journal
 from electorate.runtime.link import Link
 from electorate.runtime.port import NodePort
+from electorate.runtime.recorder import InstanceRecorder
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 
@@ -118,10 +118,10 @@ def a_node_that_does_not_look_at_its_office(patch: pytest.MonkeyPatch) -> None:
 
 @NODES.noticed_by(record_rule.a_record_can_be_run_again, "office")
 def a_node_that_does_not_write_down_its_timers(patch: pytest.MonkeyPatch) -> None:
-    whole = Journal.took
+    whole = InstanceRecorder.took
 
-    def took(self: Journal, event: Event, state: State, letterhead: Any) -> None:
+    def took(self: InstanceRecorder, event: Event, state: State, letterhead: Any) -> None:
         if not isinstance(event, TimedOut):
             whole(self, event, state, letterhead)
 
-    patch.setattr(Journal, "took", took)
+    patch.setattr(InstanceRecorder, "took", took)

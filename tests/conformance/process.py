@@ -12,10 +12,10 @@ from electorate.core import NodeId, Timing
 from electorate.runtime.clock import now_ms
 from electorate.trace import Connections, Setting
 from electorate.trace.merge import merged
-from electorate.trace.record import Lived
+from electorate.trace.record import Booted
 from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS, free_addresses, wait_until
 from tests.conformance.probe import ProbeState
-from tests.conformance.recorded import entries_of, occurrences
+from tests.conformance.recorded import lines_of, occurrences
 from tests.conformance.rule import heard_of_the_last_speech
 from tests.conformance.story import Run
 
@@ -113,13 +113,13 @@ class Processes:
 
     def is_at_work(self, node: NodeId) -> bool:
         """Whether the life of its present process has begun."""
-        entries = entries_of(self.records[node])
-        lives = [n for n, entry in enumerate(entries) if isinstance(entry, Lived)]
+        entries = [line.entry for line in lines_of(self.records[node])]
+        lives = [n for n, entry in enumerate(entries) if isinstance(entry, Booted)]
         return len(lives) == len(self._opened[node]) and len(entries) > lives[-1] + 2
 
     def turns(self, node: NodeId) -> int:
         """How many events it has written down."""
-        return len(entries_of(self.records[node]))
+        return len(lines_of(self.records[node]))
 
     def _tell(self) -> None:
         """Make the story of what the records say."""
@@ -128,7 +128,7 @@ class Processes:
         for node, record in found.items():
             opened = iter(self._opened[node])
             for occurrence in record:
-                if isinstance(occurrence.entry, Lived):
+                if isinstance(occurrence.entry, Booted):
                     for life in run.lives_of(node)[-1:]:
                         life.crashed = life.unsaved = True
                     life = run.begin(node, next(opened))

@@ -214,6 +214,10 @@ class Network:
             if hears:
                 self._greeted.add(node)
 
+    def sent(self) -> dict[NodeId, int]:
+        """How many messages of the machine went to each node in this life, dropped ones too."""
+        return dict(self._numbers)
+
     def send(self, to: NodeId, body: bytes, *, to_guest: bool = False) -> None:
         """Bring a message on its way, or drop it.
 

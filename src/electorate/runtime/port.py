@@ -7,8 +7,8 @@ from electorate.core import Event, Machine, Message, NodeId, Stable, State
 from electorate.core.codec import Codec
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.journal import Journal
 from electorate.runtime.network import Network
+from electorate.runtime.recorder import InstanceRecorder, Recorder
 from electorate.runtime.store import Store, StoreError
 from electorate.trace.record import Letterhead
 
@@ -21,14 +21,19 @@ class NodePort:
     def __init__(
         self, config: NodeConfig, machine: Machine[Any], network: Network, store: Store
     ) -> None:
+        self._config = config
+        self._machine = machine
         self._codec = Codec(machine)
         self._network = network
         self._store = store
-        try:
-            self._journal = Journal(config, machine)
-        except OSError:
-            store.close()
-            raise
+        self._recorder: Recorder | None = None
+        self._record: InstanceRecorder | None = None
+        if config.record is not None:
+            try:
+                self._recorder = Recorder(config.record)
+            except OSError:
+                store.close()
+                raise
 
     def saved(self) -> Stable | None:
         """What the last life saved; None on the very first start."""
@@ -56,16 +61,28 @@ class NodePort:
 
     def booted(self, stable: Stable | None, state: State) -> None:
         """Write down that a life begins."""
-        self._journal.booted(self._store.incarnation, stable, state)
+        if self._recorder is not None:
+            config, me = self._config, self._config.me
+            cluster = config.cluster(self._machine)
+            name = config.names.get(me, "")
+            self._recorder.begin(me, self._store.incarnation, name, config.names, cluster)
+            self._record = self._recorder.instance(INSTANCE, self._network.sent)
+            self._record.ruled(self._machine, config.setting.text())
+            self._record.booted(stable, state)
+            self._recorder.flush()
 
     def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
         """Write down an event and where it leads."""
-        self._journal.took(event, state, letterhead)
+        if self._record is not None and self._recorder is not None:
+            self._record.took(event, state, letterhead)
+            self._recorder.flush()
 
     def ended(self) -> None:
         """Write down that the life ends in an orderly way."""
-        self._journal.ended()
+        if self._record is not None:
+            self._record.ended()
 
     def close(self) -> None:
         """Let go of the record."""
-        self._journal.close()
+        if self._recorder is not None:
+            self._recorder.close()
