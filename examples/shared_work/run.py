@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from electorate.core import NodeId, Timing
+from electorate.core import NodeId, Timing, Turns, text_of
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.thread import NodeThread
@@ -16,8 +16,8 @@ from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.fault import Partition
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Cut, Healed, Setting, Start, Step, Trace
-from electorate.trace.merge import merged, rerun
-from electorate.trace.record import Took, parse_entry
+from electorate.trace.merge import Occurrence, merged, rerun
+from electorate.trace.record import RecordFile
 from examples.shared_work.protocol import SharedWork, SharedWorkRules
 
 IDS = (1, 2, 3, 4, 5)
@@ -68,11 +68,7 @@ def real() -> Trace:
         for thread in threads.values():
             if thread.error is not None:
                 raise thread.error
-        entries = {
-            node: [parse_entry(line, str(path)) for line in path.read_bytes().splitlines()]
-            for node, path in records.items()
-        }
-        trace = merged(setting, {node: rerun(machine, found) for node, found in entries.items()})
+        trace = merged(setting, {node: _rerun(path) for node, path in records.items()})
     return replace(trace, steps=tuple(sorted((*trace.steps, *happened), key=lambda s: s.at)))
 
 
@@ -80,15 +76,22 @@ def _wait(record: Path, until: int) -> None:
     """Wait until so many T have passed since a node booted."""
     while not record.exists() or not record.stat().st_size:
         time.sleep(0.01)
-    booted = parse_entry(record.read_bytes().splitlines()[0], str(record)).at
+    booted = next(RecordFile(record).lines()).entry.at
     time.sleep(max(0.0, (booted + until * REAL_T_MS - now_ms()) / 1000))
 
 
+def _rerun(record: Path) -> list[Occurrence]:
+    def turns_of(cluster: str) -> Turns:
+        return Turns(Setting.parse(cluster).machine(SharedWork, "sound"))
+
+    return rerun(RecordFile(record).lines(), turns_of)
+
+
 def _is_complete(record: Path) -> bool:
-    """Whether the last thing that a node wrote down is that it knows everything."""
-    lines = record.read_bytes().splitlines() if record.exists() else []
-    entry = parse_entry(lines[-1], str(record)) if lines else None
-    return isinstance(entry, Took) and entry.state.count("Part(") == SharedWorkRules().items
+    """Whether a node knows everything, by what it wrote down last."""
+    turns = [o.turn for o in _rerun(record)]
+    last = turns[-1] if turns else None
+    return last is not None and text_of(last.state).count("Part(") == SharedWorkRules().items
 
 
 def _free_addresses(count: int) -> list[tuple[str, int]]:

@@ -11,8 +11,8 @@ from electorate.runtime.commit import GroupCommit
 from electorate.runtime.frame import Frame, Letter
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
-from electorate.runtime.journal import Journal
 from electorate.runtime.link import Link
+from electorate.runtime.recorder import InstanceRecorder
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 
@@ -130,10 +130,10 @@ def a_node_that_does_not_look_at_its_office(patch: pytest.MonkeyPatch) -> None:
 
 @NODES.noticed_by(record_rule.a_record_can_be_run_again, "office")
 def a_node_that_does_not_write_down_its_timers(patch: pytest.MonkeyPatch) -> None:
-    whole = Journal.took
+    whole = InstanceRecorder.took
 
-    def took(self: Journal, event: Event, state: State, letterhead: Any) -> None:
+    def took(self: InstanceRecorder, event: Event, state: State, letterhead: Any) -> None:
         if not isinstance(event, TimedOut):
             whole(self, event, state, letterhead)
 
-    patch.setattr(Journal, "took", took)
+    patch.setattr(InstanceRecorder, "took", took)

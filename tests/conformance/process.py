@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from electorate.core import NodeId, Timing
+from electorate.core import NodeId, Received, Timing
 from electorate.runtime.clock import now_ms
 from electorate.trace import Connections, Setting
 from electorate.trace.merge import Occurrence, merged
-from electorate.trace.record import Lived, Took
+from electorate.trace.record import Booted
 from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS, free_addresses, wait_until
 from tests.conformance.probe import ProbeState
-from tests.conformance.recorded import entries_of, occurrences
+from tests.conformance.recorded import lines_of, occurrences
 from tests.conformance.rule import heard_of_the_last_speech
 from tests.conformance.story import Run
 
@@ -113,13 +113,13 @@ class Processes:
 
     def is_at_work(self, node: NodeId) -> bool:
         """Whether the life of its present process has begun."""
-        entries = entries_of(self.records[node])
-        lives = [n for n, entry in enumerate(entries) if isinstance(entry, Lived)]
+        entries = [line.entry for line in lines_of(self.records[node])]
+        lives = [n for n, entry in enumerate(entries) if isinstance(entry, Booted)]
         return len(lives) == len(self._opened[node]) and len(entries) > lives[-1] + 2
 
     def turns(self, node: NodeId) -> int:
         """How many events it has written down."""
-        return len(entries_of(self.records[node]))
+        return len(lines_of(self.records[node]))
 
     def _tell(self) -> None:
         """Make the story of what the records say."""
@@ -129,7 +129,7 @@ class Processes:
             opened = iter(self._opened[node])
             before_it: list[Occurrence] = []
             for occurrence in record:
-                if isinstance(occurrence.entry, Lived):
+                if isinstance(occurrence.entry, Booted):
                     for life in run.lives_of(node)[-1:]:
                         life.crashed, life.unsaved = True, _last_wake(before_it)
                     before_it = []
@@ -144,6 +144,12 @@ class Processes:
 
 
 def _last_wake(record: list[Occurrence]) -> int:
-    """How many turns the last wake-up of a life had."""
-    wakes = [o.entry.wake for o in record if isinstance(o.entry, Took)]
-    return max(1, wakes.count(wakes[-1]) if wakes else 1)
+    """How many turns the last wake-up of a life had: an event, and what a node told itself."""
+    turns = 1
+    for occurrence in reversed(record):
+        match occurrence.event:
+            case Received(sender, _) if sender == occurrence.node:
+                turns += 1
+            case _:
+                break
+    return turns

@@ -15,7 +15,7 @@ from electorate.runtime import thread as thread_module
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.frame import Said
-from electorate.runtime.journal import Journal
+from electorate.runtime.instance import Instance, Writer
 from electorate.runtime.node import INSTANCE, Node
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
@@ -82,11 +82,15 @@ class WatchedNode(Node):
         self._watch = watch
         self._read = 0.0
         super().__init__(*given)
-        assert self._only.journal is not None
-        self._only.journal = WatchedJournal(self, watch, self._only.journal)  # type: ignore[assignment]
         self._save, self._send = self.store.save, self.network.send
         self.store.save = self._watch_save  # type: ignore[method-assign]
         self.network.send = self._watch_send  # type: ignore[method-assign]
+
+    def add(self, instance: Instance) -> Instance:
+        super().add(instance)
+        assert instance.record is not None
+        instance.record = WatchedRecord(self, self._watch, instance.record)
+        return instance
 
     def now_ms(self) -> float:
         self._read = super().now_ms()
@@ -110,17 +114,17 @@ class WatchedNode(Node):
         self._send(to, said, counted)
 
 
-class WatchedJournal:
+class WatchedRecord:
     """Tells of every turn that is written down."""
 
-    def __init__(self, node: WatchedNode, watch: Watch, journal: Journal) -> None:
+    def __init__(self, node: WatchedNode, watch: Watch, record: Writer) -> None:
         self._node = node
         self._watch = watch
-        self._journal = journal
-        self.ended, self.close = journal.ended, journal.close
+        self._record = record
+        self.ruled, self.halted, self.ended = record.ruled, record.halted, record.ended
 
     def booted(self, stable: Stable | None, state: State) -> None:
-        self._journal.booted(stable, state)
+        self._record.booted(stable, state)
         watch = self._watch
         if watch.life is not None:
             watch.life.crashed = True
@@ -128,7 +132,7 @@ class WatchedJournal:
         self._took(state, None)
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
-        self._journal.took(event, state, letterhead)
+        self._record.took(event, state, letterhead)
         assert self._watch.life is not None
         self._took(state, self._watch.life.moments[-1].state)
 

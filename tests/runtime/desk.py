@@ -4,11 +4,27 @@ from typing import Any
 
 from msgspec import msgpack
 
-from electorate.core import Asked, Event, Members, Message, NodeId, Stable, State, Timing, Turns
-from electorate.runtime.instance import Instance
+from electorate.core import (
+    Asked,
+    Event,
+    Machine,
+    Members,
+    Message,
+    NodeId,
+    Stable,
+    State,
+    Timing,
+    Turns,
+)
+from electorate.runtime.instance import Instance, Owner
 from tests.runtime.puppet import Do, Promise, Puppet, PuppetState
 
 EVERYBODY = frozenset({1, 2, 3})
+
+
+class Describing(Owner):
+    def described(self, machine: Machine[Any]) -> str:
+        return "cluster puppet 1 2 3"
 
 
 class Desk:
@@ -20,7 +36,7 @@ class Desk:
         self.save_takes_ms = 0.0
         self.jitters: list[int] = []
         machine = Puppet(Members.of([1, 2, 3]), Timing(10))
-        self.instance = Instance("puppet", Turns(machine), 1, self)
+        self.instance = Instance("puppet", Turns(machine), 1, self, Describing())
         self.instance.record = self
 
     def boot(self, stable: Promise | None = None) -> "Desk":
@@ -55,6 +71,12 @@ class Desk:
 
     def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
         self.wakes_at = deadline_ms
+
+    def ruled(self, machine: Machine[Any], cluster: str) -> None: ...
+
+    def halted(self) -> None: ...
+
+    def ended(self) -> None: ...
 
     def booted(self, stable: Stable | None, state: State) -> None:
         self.acts.append("booted")

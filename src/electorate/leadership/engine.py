@@ -228,13 +228,16 @@ class Engine(ABC):
             self.do(act)
 
 
-def host_config(me: NodeId, places: dict[NodeId, Place], pace: Pace, data: Path) -> HostConfig:
+def host_config(
+    me: NodeId, places: dict[NodeId, Place], pace: Pace, data: Path, record: Path | None = None
+) -> HostConfig:
     """How the host of a node is run that goes at this pace."""
     return HostConfig(
         me,
         {place.id: place.address for place in places.values()},
         data,
         cluster="",  # The directory knows, once it has looked at what was written down.
+        record=record,
         beat_ms=pace.beat_ms,
         timeout_ms=pace.timeout_ms,
         # What waits on a connection for longer than a lease is of no use to anybody.

@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from electorate.core import (
     Asked,
+    Machine,
     Message,
     NodeId,
     Received,
@@ -20,6 +21,7 @@ from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.roster import Roster
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
+from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 PREFIX = "office "
@@ -36,6 +38,9 @@ class Desk(SeatDesk, Protocol):
     @property
     def members(self) -> tuple[str, ...]:
         """What the members are called."""
+
+    def form(self, office: "Office") -> str:
+        """The form of its mandate."""
 
     def turns(self, office: "Office") -> Turns:
         """The machine, by the priorities that are known at the moment."""
@@ -84,7 +89,12 @@ class Office(Seat):
 
     def say(self, to: NodeId, message: Message) -> None:
         """Say something that is none of the machine's."""
-        self._desk.host.send(self._instance, to, message)
+        self._desk.host.say(self._instance, to, message)
+
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script."""
+        form = self._desk.form(self)
+        return described(machine, f"mandate-over-foremost/{form}", form)
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""

@@ -165,6 +165,11 @@ class Offices(Service, Admission):
         """Whether no work goes on."""
         return not self.is_busy
 
+    @property
+    def own(self) -> NodeId:  # type: ignore[override]
+        """As which member this node is known."""
+        return self.me
+
     def sender(self, hello: Hello) -> NodeId | None:
         """The member that speaks; None if another one has been put in its place just now."""
         node: NodeId = hello.member
@@ -297,8 +302,11 @@ class Offices(Service, Admission):
             known.own(office) if node == self.me else known.priority(node, office.name)
             for node in ids
         )
-        form = "register" if office.name == REGISTER else "application"
-        return self.machines.of(form, ids, tuple(priorities))
+        return self.machines.of(self.form(office), ids, tuple(priorities))
+
+    def form(self, office: Office) -> str:
+        """The form of its mandate."""
+        return "register" if office.name == REGISTER else "application"
 
     @property
     def members(self) -> tuple[str, ...]:

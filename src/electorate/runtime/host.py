@@ -11,6 +11,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from electorate.runtime.config import HostConfig
 from electorate.runtime.frame import FRAME_MAX, BadFrame, Hello, Letter, Said
 from electorate.runtime.instance import Instance
 from electorate.runtime.network import Network
+from electorate.runtime.recorder import Recorder
 from electorate.runtime.store import Store, StoreError
 from electorate.runtime.timers import INPUT_ROUNDS, Lateness, TimerQueue
 from electorate.trace.record import Letterhead
@@ -92,6 +94,9 @@ class Service:
 class Admission:
     """Who may speak to a host, and as whom. This one lets in everybody that it was told of."""
 
+    own: NodeId | None = None
+    """As whom instances know this very node; None if by its id."""
+
     def objection(self, hello: Hello) -> str:
         """Why another node is not to be let in; empty if it is."""
         return ""
@@ -130,10 +135,14 @@ class Host:
         self.admission = admission or Admission()
         self.network = network or Network(config, config.cluster, self)
         self.store = store or Store(config.data, config.me)
+        self.recorder = self._recorder()
+        """Who writes down what all instances go through, if anybody does."""
         self.instances: dict[str, Instance] = {}
         self.lateness = Lateness(config.late_ms)
         self.chance = random.Random()
         self.commit = GroupCommit(self.store, self._post)
+        if self.recorder is not None:
+            self.commit.write_down = self.recorder.flush
         self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
         self._kinds = {kind: service for service in self.services for kind in service.kinds}
         self._bound: dict[str, Codec] = {}
@@ -150,6 +159,13 @@ class Host:
         self.was_told_to_stop = False
         """Whether it has ended, or is about to, because somebody wanted that."""
 
+    def _recorder(self) -> Recorder | None:
+        try:
+            return None if self.config.record is None else Recorder(self.config.record, now_ms)
+        except OSError:
+            self.store.close()
+            raise
+
     # --- instances and what they need: the port of `Instance` ---
 
     def now_ms(self) -> float:
@@ -163,7 +179,15 @@ class Host:
     def add(self, instance: Instance) -> Instance:
         """Host this instance; whoever adds it boots it."""
         self.instances[instance.name] = instance
+        if self.recorder is not None:
+            instance.record = self.recorder.instance(
+                instance.name, partial(self._sent_by, instance.name)
+            )
         return instance
+
+    def _sent_by(self, name: str) -> dict[NodeId, int]:
+        """How many messages an instance has sent to each node in this life."""
+        return {to: sent for (sender, to), sent in self._sent.items() if sender == name}
 
     def bind(self, instance: Instance) -> Instance:
         """Host this instance, and boot it at the beginning of every life."""
@@ -173,6 +197,8 @@ class Host:
 
     def remove(self, instance: Instance) -> None:
         """Host this instance no more; what it has kept stays."""
+        if instance.record is not None:
+            instance.record.ended()
         instance.halt()
         self.instances.pop(instance.name, None)
 
@@ -200,6 +226,13 @@ class Host:
             instance.owner.sends(to, message)
             body = msgspec.Raw(instance.owner.wrapped(bytes(body)))
         self.commit.say(line, Said(instance.name, self._sent[channel], body))
+
+    def say(self, instance: Instance, to: NodeId, message: Message) -> None:
+        """Send a message in the name of an instance that is none of its machine's."""
+        line = self.admission.line(to)
+        if line is not None:
+            body = instance.owner.wrapped(Codec.encode(message))
+            self.commit.say(line, Said(instance.name, 0, msgspec.Raw(body)))
 
     def tell(self, kind: str, to: NodeId, body: bytes) -> None:
         """Send what is no machine's message to the service of that kind at another node."""
@@ -260,6 +293,11 @@ class Host:
         """Let go of everything; a host that never ran needs it too."""
         self.timers.end()
         self.store.close()
+        if self.recorder is not None:
+            for instance in self.instances.values() if self.was_told_to_stop else ():
+                if instance.record is not None:
+                    instance.record.ended()
+            self.recorder.close()
         self._halt()
 
     async def _live(self) -> None:
@@ -269,9 +307,17 @@ class Host:
             self._life_due.clear()
             self.network.introduce(self.store.identity, self.store.begin_life())
             self._sent.clear()
+            self._write_down_life()
             first = self.store.incarnation == 1
             await self.network.await_links(self.config.first_wait_ms if first else 0)
             self.enter(self._begin_life)
+
+    def _write_down_life(self) -> None:
+        if self.recorder is not None:
+            names = {node: self.config.called(node) for node in self.network.everybody}
+            own = self.admission.own or self.me
+            life, cluster = self.store.incarnation, self.network.cluster
+            self.recorder.begin(own, life, self.config.called(self.me), names, cluster)
 
     def _begin_life(self) -> None:
         """Boot what lives with this host, with what its last life saved."""

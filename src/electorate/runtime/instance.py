@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from electorate.core import (
     CancelTimer,
     Event,
+    Machine,
     Message,
     NodeId,
     ProtocolError,
@@ -53,11 +54,20 @@ class Port(Protocol):
 class Writer(Protocol):
     """Writes down what an instance goes through, before its effects."""
 
+    def ruled(self, machine: Machine[Any], cluster: str) -> None:
+        """From here on it runs this machine, which a `cluster` line describes."""
+
     def booted(self, stable: Stable | None, state: State) -> None:
         """A life begins."""
 
     def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
         """An event was taken, and leads to this state."""
+
+    def halted(self) -> None:
+        """The life ends as a crash would."""
+
+    def ended(self) -> None:
+        """The life ends in an orderly way."""
 
 
 class Owner:
@@ -73,6 +83,10 @@ class Owner:
     def is_urgent(self) -> bool:
         """Whether its timers must not wait until messages that have arrived are read."""
         return False
+
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script, from which a record can be re-run."""
+        raise NotImplementedError
 
     def before(self) -> None:
         """An event is about to be taken."""
@@ -135,6 +149,7 @@ class Instance:
         taken = self._port.now_ms()
         turn = self._turns.boot(self.me, stable)
         if self.record is not None:
+            self.record.ruled(self.machine, self.owner.described(self.machine))
             self.record.booted(stable, turn.state)
         if self.owner.looks_inside:
             self.owner.turns(None, turn.state)
@@ -146,6 +161,8 @@ class Instance:
 
     def halt(self) -> None:
         """End this life: state, timers and what the node said to itself are gone."""
+        if self.record is not None and self.state is not None:
+            self.record.halted()
         self.state = self._view_of = self._view = None
         self._armed.clear()
         self._said.clear()
@@ -194,7 +211,7 @@ class Instance:
         return self._armed[timer].deadline_ms
 
     @property
-    def machine(self) -> Any:
+    def machine(self) -> Machine[Any]:
         """The machine that takes its turns here."""
         return self._turns.machine
 
@@ -207,6 +224,8 @@ class Instance:
         """Go on under other rules or ranks, with the same state."""
         if turns is not self._turns:
             self._turns, self._view_of = turns, None
+            if self.record is not None:
+                self.record.ruled(self.machine, self.owner.described(self.machine))
 
     @property
     def standing(self) -> Standing | None:

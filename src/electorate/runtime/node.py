@@ -8,7 +8,7 @@ from electorate.core.codec import Codec
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host, Mail, Service
 from electorate.runtime.instance import Instance, Owner
-from electorate.runtime.journal import Journal
+from electorate.trace import Setting
 
 INSTANCE = "election"
 
@@ -18,9 +18,14 @@ class OneInstance(Service, Owner):
 
     kinds = (INSTANCE,)
 
-    def __init__(self, machine: Machine[Any], on_change: Callable[[Standing | None], None]) -> None:
+    def __init__(
+        self,
+        machine: Machine[Any],
+        setting: Setting,
+        on_change: Callable[[Standing | None], None],
+    ) -> None:
         self.instance: Instance | None = None
-        self.journal: Journal | None = None
+        self._setting = setting
         self._machine = machine
         self._codec = Codec(machine)
         self._on_change = on_change
@@ -28,10 +33,8 @@ class OneInstance(Service, Owner):
 
     def begin(self, host: Host) -> None:
         """The host is about to listen."""
-        self._host = host
         instance = Instance(INSTANCE, Turns(self._machine), host.me, host, self)
         self.instance = host.bind(instance)
-        instance.record = self.journal
 
     def decode(self, kind: str, body: bytes) -> Message:
         """The message of the machine in these bytes."""
@@ -42,6 +45,10 @@ class OneInstance(Service, Owner):
         assert self.instance is not None
         self.instance.take(Received(mail.sender, mail.message), mail.head)
 
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script."""
+        return self._setting.text()
+
     def after(self) -> None:
         """See whether the standing is another than before."""
         self._show(None if self.instance is None else self.instance.standing)
@@ -49,11 +56,6 @@ class OneInstance(Service, Owner):
     def halted(self) -> None:
         """Nothing can be said of the node until it lives again."""
         self._show(None)
-
-    async def end(self) -> None:
-        """Write down that the life ends in an orderly way."""
-        if self.journal is not None and self._host.was_told_to_stop:
-            self.journal.ended()
 
     def _show(self, standing: Standing | None) -> None:
         if standing != self._shown:
@@ -70,17 +72,8 @@ class Node(Host):
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
     ) -> None:
-        self._only = OneInstance(machine, on_change)
+        self._only = OneInstance(machine, config.setting, on_change)
         super().__init__(config.host(machine), [self._only])
-        if config.record is not None:
-            try:
-                journal = Journal(
-                    config, machine, lambda: self.store.incarnation, lambda: self.commit.count
-                )
-            except OSError:
-                self.store.close()
-                raise
-            self._only.journal = journal
 
     @property
     def instance(self) -> Instance:
@@ -91,9 +84,3 @@ class Node(Host):
     def ask(self, request: Request) -> None:
         """The application's word."""
         self.enter(self.instance.take, Asked(request))
-
-    def close(self) -> None:
-        """Let go of the store and the record."""
-        if self._only.journal is not None:
-            self._only.journal.close()
-        super().close()

@@ -1,19 +1,21 @@
-"""Records of single nodes, re-run and merged into one trace of the whole run.
+"""Records of single nodes, re-run and merged into one trace of a whole run.
 
 Clocks of different nodes need not agree: a receipt is placed after its sending because it names
-the message, and otherwise events are placed by the time that their own node gave them.
+the message, and otherwise events are placed by the time that their own node gave them
+(trace/clocks.py says how clocks of different machines are put side by side).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from electorate.core import (
     Asked,
-    Machine,
     NodeId,
+    ProtocolError,
     Received,
     Send,
     Stable,
@@ -24,7 +26,20 @@ from electorate.core import (
     Viewed,
     text_of,
 )
-from electorate.trace.record import Ended, Entry, Lived, RecordError, Scribe, Took
+from electorate.core.codec import json_of
+from electorate.trace.record import (
+    Booted,
+    Ended,
+    EventReader,
+    Held,
+    Letterhead,
+    Line,
+    OfInstance,
+    RecordError,
+    Ruled,
+    Took,
+    digest_of,
+)
 from electorate.trace.setting import Clock, Connections, Setting, Start
 from electorate.trace.step import (
     Crashed,
@@ -32,6 +47,7 @@ from electorate.trace.step import (
     Fired,
     Happening,
     Lost,
+    Placed,
     Pressed,
     Recovered,
     Saw,
@@ -41,7 +57,11 @@ from electorate.trace.step import (
 )
 
 Name = tuple[NodeId, int, NodeId, int]
-"""A message: its sender, the sender's life, its receiver, its number."""
+"""A message: its sender, the life of the sender's host, its receiver, its number."""
+
+
+class Differs(RecordError):
+    """A record that does not come out the same when it is re-run."""
 
 
 class Occurrence(NamedTuple):
@@ -49,71 +69,183 @@ class Occurrence(NamedTuple):
 
     node: NodeId
     life: int
+    """Of its host."""
     at: float
-    entry: Entry
+    entry: OfInstance
     event: Any
     before: State | None
     turn: Turn | None
     kept: Stable | None = None
     """What was saved before; of an ended life nothing is said."""
+    clock: int = 0
 
 
-def rerun(machine: Machine[Any], entries: Sequence[Entry]) -> list[Occurrence]:
-    """Take a record's events again; a RecordError says where it does not come out the same."""
-    turns, scribe = Turns(machine), Scribe(machine)
-    found: list[Occurrence] = []
-    state: State | None = None
-    node = life = 0
-    for number, entry in enumerate(entries, start=1):
-        match entry:
-            case Lived():
-                node, life = entry.node, entry.incarnation
-                event: Any = None
-                kept = scribe.stable(entry)
-                turn: Turn | None = turns.boot(node, kept)
-            case Took():
-                if state is None:
-                    raise RecordError(f"entry {number}: an event before any boot")
-                event, kept = scribe.event(entry), state.stable
-                turn = turns.step(state, event)
-            case Ended():
-                event = turn = kept = None
-        if turn is not None and not isinstance(entry, Ended) and text_of(turn.state) != entry.state:
-            raise RecordError(
-                f"entry {number} of node {node}: the record says {entry.state}, "
-                f"re-running it gives {text_of(turn.state)}"
-            )
-        before = None if isinstance(entry, Lived) else state
-        found.append(Occurrence(node, life, entry.at, entry, event, before, turn, kept))
-        state = None if turn is None else turn.state
-    return found
+class Rerun:
+    """Takes what one instance took at one node once more, line by line."""
+
+    def __init__(self, turns_of: Callable[[str], Turns]) -> None:
+        self._turns_of = turns_of
+        self._state: State | None = None
+        self._number = 0
+        self.clusters: list[str] = []
+        """The machines that it ran, one after the other."""
+
+    def take(self, line: Line) -> Occurrence | None:
+        """What came of a line; a `Differs` says how it was otherwise when it was recorded."""
+        self._number += 1
+        entry, before = line.entry, self._state
+        if isinstance(entry, Ruled):
+            self._rule(entry.cluster)
+            return None
+        if not self.clusters:
+            raise RecordError(f"{line.where}: no line before says which machine this is")
+        event, kept, turn = self._turn(line, entry)
+        if isinstance(entry, Held) and not line.gap and before is not None:
+            if turn is not None and turn.state != before:
+                raise self._otherwise(line, None, before)
+            return None  # It stands where the file before has left it.
+        if isinstance(entry, Booted | Held):
+            before = None
+        self._state = None if turn is None else turn.state
+        host = line.host
+        return Occurrence(
+            host.node, host.incarnation, entry.at, entry, event, before, turn, kept, line.clock
+        )
+
+    def _rule(self, cluster: str) -> None:
+        if self.clusters[-1:] != [cluster]:
+            self.clusters.append(cluster)
+            self._turns = self._turns_of(cluster)
+            self._digest = digest_of(self._turns.machine)
+            self._reader = EventReader(self._turns.machine)
+
+    def _turn(self, line: Line, entry: OfInstance) -> tuple[Any, Stable | None, Turn | None]:
+        """The event in an entry, what was saved before it, and what it leads to."""
+        event: Any = None
+        try:
+            match entry:
+                case Held():
+                    return None, None, Turn(self._reader.state(entry), ())
+                case Booted():
+                    kept = self._reader.stable(entry)
+                    turn = self._turns.boot(line.host.node, kept)
+                case Took():
+                    if self._state is None:
+                        raise RecordError(f"{line.where}: an event before any boot")
+                    event, kept = self._reader.event(entry), self._state.stable
+                    turn = self._turns.step(self._state, event)
+                case _:
+                    return None, None, None
+        except msgspec.DecodeError as error:
+            raise RecordError(f"{line.where}: {error}") from None
+        except ProtocolError as error:
+            raise self._otherwise(line, event, str(error)) from None
+        if self._digest(turn.state) != entry.digest:
+            raise self._otherwise(line, event, turn.state)
+        return event, kept, turn
+
+    def _otherwise(self, line: Line, event: Any, found: object) -> Differs:
+        host, at, what = line.host, line.entry.at, text_of(event)
+        if event is None:
+            what = "what the next file begins with" if isinstance(line.entry, Held) else "its boot"
+        return Differs(
+            f"{line.where}: entry {self._number} of {line.instance} at node "
+            f"{host.name or host.node}, {at:.3f} ms on its clock: {what} led to another state "
+            f"than the re-run, which gives {text_of(found)}"
+        )
+
+
+def rerun(lines: Iterable[Line], turns_of: Callable[[str], Turns]) -> list[Occurrence]:
+    """Take everything again that one instance took at one node."""
+    again = Rerun(turns_of)
+    return [found for line in lines if (found := again.take(line)) is not None]
+
+
+class Numbering:
+    """Gives every message that a re-run instance sends at one node the name that receipts use."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[int, NodeId]] = Counter()
+        self._uncounted: set[int] = set()
+
+    def sends(self, o: Occurrence) -> list[tuple[Send, Name | None]]:
+        """What it sends to others, in order.
+
+        Nothing has a name where the record begins in the middle of a life and does not say how
+        much was sent before.
+        """
+        if isinstance(o.entry, Held):
+            if o.entry.sent is None:
+                self._uncounted.add(o.life)
+            for to, count in (o.entry.sent or {}).items():
+                self._counts[o.life, to] = count
+        found: list[tuple[Send, Name | None]] = []
+        for effect in () if o.turn is None else o.turn.effects:
+            if isinstance(effect, Send) and effect.to != o.node:
+                self._counts[o.life, effect.to] += 1
+                name = (o.node, o.life, effect.to, self._counts[o.life, effect.to])
+                found.append((effect, None if o.life in self._uncounted else name))
+        return found
 
 
 class Merger:
     """Puts the occurrences of all nodes in one order in which causes come first."""
 
-    def __init__(self, setting: Setting, records: Mapping[NodeId, list[Occurrence]]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        records: Mapping[NodeId, Sequence[Occurrence]],
+        zero: float | None = None,
+        unseen: Collection[NodeId] = (),
+    ) -> None:
         self._setting = setting
         self._records = {node: _with_ends(node, records) for node in records}
+        self._unseen = frozenset(unseen)
         everything = [o for record in self._records.values() for o in record]
-        self._zero = min((o.at for o in everything), default=0.0)
-        self._received = {name for o in everything if (name := _name_of(o)) is not None}
+        first = min((o.at for o in everything), default=0.0)
+        self._zero = first if zero is None else zero
+        self._received = {name for o in everything if (name := name_of(o)) is not None}
+        self.strays = self._received - set(self._names())
+        """Messages that were received, and that no record shows to have been sent."""
+        self.surprises: set[NodeId] = set()
+        """Nodes that once booted with something else than what their last life had saved."""
         self._uses_views = any(isinstance(o.event, Viewed) for o in everything)
         self._sent: set[Name] = set()
         self._flying: defaultdict[tuple[NodeId, NodeId], list[Name]] = defaultdict(list)
-        self._numbers: defaultdict[tuple[NodeId, int, NodeId], int] = defaultdict(int)
+        self._numbering = {node: Numbering() for node in self._records}
+        self._stables: dict[NodeId, Stable | None] = {}
         self._lived: set[NodeId] = set()
+        self._up: set[NodeId] = set()
         self._views: dict[NodeId, frozenset[NodeId]] = {}
         self._latest: dict[NodeId, int] = {}
         self._steps: list[Step] = []
 
     def trace(self) -> Trace:
         """The run, as the simulator could play it with messages that take any time."""
+        self._begin()
         for occurrence in self._ordered():
             self._place(occurrence)
+        for node in self._up:
+            self._tear(node)  # Whoever was killed in the middle of a step and never came back.
         while self._steps and isinstance(self._steps[-1].happening, Crashed):
             self._steps.pop()  # They were stopped together: the run is over, nobody failed.
         return Trace(self._setting, tuple(self._steps))
+
+    def _names(self) -> Iterator[Name | None]:
+        """Every message that a record shows to have been sent."""
+        for record in self._records.values():
+            numbering = Numbering()
+            for occurrence in record:
+                yield from (name for _, name in numbering.sends(occurrence))
+
+    def _begin(self) -> None:
+        """Nodes that had lived before the record began are down, and remember that."""
+        for node, record in sorted(self._records.items()):
+            if record and isinstance(record[0].entry, Booted) and record[0].kept is not None:
+                self._lived.add(node)
+                self._stables[node] = record[0].kept
+                kept = json_of(record[0].kept).decode()
+                self._steps.append(Step(0, Placed(node, kept, is_up=False)))
 
     def _ordered(self) -> Iterator[Occurrence]:
         """Always the earliest occurrence whose cause has been placed."""
@@ -121,21 +253,27 @@ class Merger:
         while queues:
             ready = [(q[-1].at, node) for node, q in queues.items() if self._is_ready(q[-1])]
             if not ready:
-                raise RecordError("a message was received that no record shows to have been sent")
+                raise RecordError("each record waits for a message that another sends later")
             _, node = min(ready)
             yield queues[node].pop()
             if not queues[node]:
                 del queues[node]
 
     def _is_ready(self, occurrence: Occurrence) -> bool:
-        name = _name_of(occurrence)
-        return name is None or name in self._sent
+        name = name_of(occurrence)
+        return name is None or name in self._sent or name in self.strays
 
     def _place(self, occurrence: Occurrence) -> None:
         node, turn = occurrence.node, occurrence.turn
         if turn is None:
             self._end(occurrence)
             return
+        if isinstance(occurrence.entry, Held):
+            self._hold(occurrence, occurrence.entry)
+        if isinstance(occurrence.entry, Booted) and occurrence.kept != self._stables.get(node):
+            self.surprises.add(node)
+        self._stables[node] = turn.state.stable
+        self._up.add(node)
         record = TurnRecord(node, occurrence.before, turn.state, turn.effects)
         happening = self._happening(occurrence)
         if happening is None:
@@ -146,42 +284,56 @@ class Merger:
         else:
             self._latest[node] = len(self._steps)
             self._add(occurrence, happening, record)
-        lost = [self._sent_in_vain(occurrence, e) for e in turn.effects if isinstance(e, Send)]
-        for loss in lost:
+        sends = self._numbering[node].sends(occurrence)
+        for loss in [self._sent_in_vain(node, *sent) for sent in sends]:
             if loss is not None:
                 self._add(occurrence, loss)
 
+    def _hold(self, occurrence: Occurrence, held: Held) -> None:
+        """The record begins, or goes on after a gap, in the middle of a life."""
+        node = occurrence.node
+        self._lived.add(node)
+        if held.alive is not None:
+            self._views[node] = frozenset(held.alive)
+
     def _end(self, occurrence: Occurrence) -> None:
         """A life ends: between two steps, or before a step has had all its turns."""
-        node, place = occurrence.node, self._latest[occurrence.node]
+        if not self._tear(occurrence.node):
+            self._add(occurrence, Crashed(occurrence.node))
+        self._up.discard(occurrence.node)
+
+    def _tear(self, node: NodeId) -> bool:
+        """Whether the last step of a node was not taken to its end; then the trace says so."""
+        place = self._latest[node]
         step = self._steps[place]
         sends = [e.to for turn in step.turns for e in turn.effects if isinstance(e, Send)]
         first_view = self._uses_views and isinstance(step.happening, Recovered)
-        if len(step.turns) == 1 + first_view + sends.count(node):
-            self._add(occurrence, Crashed(node))
-            return
+        if len(step.turns) >= 1 + first_view + sends.count(node):
+            return False
         *whole, last = step.turns
         left = Counter(e.to for e in last.effects if isinstance(e, Send) and e.to != node)
         torn = replace(last, sent=tuple(sorted(left.items())))
         self._steps[place] = Step(step.at, step.happening, (*whole, torn))
+        return True
 
-    def _sent_in_vain(self, occurrence: Occurrence, effect: Send) -> Lost | None:
+    def _sent_in_vain(self, node: NodeId, effect: Send, name: Name | None) -> Lost | None:
         """Bring a message on its way; one that nobody received is lost at once."""
-        node, to = occurrence.node, effect.to
-        if to == node:
+        if name is None:
             return None
-        self._numbers[node, occurrence.life, to] += 1
-        name = (node, occurrence.life, to, self._numbers[node, occurrence.life, to])
+        to, waiting = effect.to, self._flying[node, effect.to]
         self._sent.add(name)
-        waiting = self._flying[node, to]
-        if name not in self._received:
-            return Lost(node, to, effect.message, place=len(waiting))
-        waiting.append(name)
-        return None
+        if name in self._received:
+            waiting.append(name)
+            return None
+        # Of a node whose record is missing nobody knows what it received.
+        return None if to in self._unseen else Lost(node, to, effect.message, place=len(waiting))
 
     def _happening(self, occurrence: Occurrence) -> Happening | None:
         node = occurrence.node
         match occurrence.event:
+            case None if isinstance(occurrence.entry, Held):
+                alive = self._views.get(node, frozenset())
+                return Placed(node, bytes(occurrence.entry.state).decode(), True, alive)
             case None:
                 first = node not in self._lived
                 self._lived.add(node)
@@ -189,9 +341,9 @@ class Merger:
             case Received(sender, _) if sender == node:
                 return None
             case Received(sender, message):
-                name = _name_of(occurrence)
+                name = name_of(occurrence)
                 channel = self._flying[sender, node]
-                if not channel or channel.pop(0) != name:
+                if name not in self.strays and (not channel or channel.pop(0) != name):
                     raise RecordError(f"node {node} received messages of {sender} out of order")
                 return Delivered(sender, node, message)
             case TimedOut(timer):
@@ -213,13 +365,13 @@ class Merger:
         self._steps.append(Step(at, happening, turns))
 
 
-def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list[Occurrence]:
+def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> list[Occurrence]:
     """A node's record in which every life but the last has an end.
 
     A crash writes nothing down. It is placed where another node first missed this one, if that
     was between the last entry of the life and the first of the next, else after that last entry.
-    An event is written down before its turn is saved; if the next life does not know of that
-    turn, the crash came in between, and it never was, nor were the others of its wake-up.
+    Events are written down before their turns are saved; turns that the next life does not know
+    of never were, for the crash came in between.
     """
     missed = [
         o.at
@@ -231,47 +383,91 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, list[Occurrence]]) -> list
     for occurrence in records[node]:
         if occurrence.turn is None and (not ended or ended[-1].turn is None):
             continue  # It was stopped before it had booted.
-        begins = isinstance(occurrence.entry, Lived)
+        begins = isinstance(occurrence.entry, Booted)
         if begins:
-            _forget_unsaved(ended, occurrence)
+            _forget_unsaved(ended, occurrence.kept)
         if begins and ended and ended[-1].turn is not None:
             last = ended[-1]
             between = [at for at in missed if last.at <= at <= occurrence.at]
             at = min(between, default=last.at)
-            ended.append(last._replace(at=at, entry=Ended(at), event=None, turn=None))
+            end = Ended(last.entry.i, at)
+            ended.append(last._replace(at=at, entry=end, event=None, turn=None))
         ended.append(occurrence)
     return ended
 
 
-def _forget_unsaved(ended: list[Occurrence], boot: Occurrence) -> None:
-    """Drop the turns of a last wake-up that the next life does not know of."""
-    if not ended or ended[-1].turn is None or ended[-1].turn.state.stable == boot.kept:
-        return
-    wake = _wake_of(ended[-1])
-    unsaved = ended[:]
-    while unsaved and unsaved[-1].turn is not None and _wake_of(unsaved[-1]) == wake:
-        last = unsaved.pop()
-        if not wake or isinstance(last.entry, Lived):
-            break
-    if last.kept == boot.kept:
-        ended[:] = unsaved
+def _forget_unsaved(ended: list[Occurrence], kept: Stable | None) -> None:
+    """Take the last turns of a life back, up to the one that left what the next life found."""
+    for back, occurrence in enumerate(reversed(ended)):
+        if occurrence.turn is None:
+            return
+        if occurrence.turn.state.stable == kept:
+            del ended[len(ended) - back :]
+            return
+        if isinstance(occurrence.entry, Booted | Held):
+            if occurrence.kept == kept and isinstance(occurrence.entry, Booted):
+                del ended[len(ended) - back - 1 :]
+            return
 
 
-def _wake_of(occurrence: Occurrence) -> int:
-    return occurrence.entry.wake if isinstance(occurrence.entry, Took) else 0
-
-
-def _name_of(occurrence: Occurrence) -> Name | None:
+def name_of(occurrence: Occurrence) -> Name | None:
+    """The message that was received, if one of another node was."""
     entry = occurrence.entry
-    if not isinstance(entry, Took) or entry.letterhead is None or entry.sender is None:
+    if not isinstance(entry, Took) or entry.sender is None:
         return None
-    head = entry.letterhead
-    return (entry.sender, head.incarnation, occurrence.node, head.number)
+    match entry.letterhead:
+        case Letterhead(incarnation, number):
+            return (entry.sender, incarnation, occurrence.node, number)
+    return None
 
 
-def merged(setting: Setting, records: Mapping[NodeId, list[Occurrence]]) -> Trace:
-    """One trace from the re-run records of all nodes, beginning with nobody started."""
-    free = replace(
+def free(setting: Setting) -> Setting:
+    """The setting of a merged run: nobody was up at first, and messages may take any time."""
+    return replace(
         setting, clock=Clock.UNBOUNDED, connections=Connections.OUTLIVE, start=Start.DOWN
     )
-    return Merger(free, records).trace()
+
+
+def merged(setting: Setting, records: Mapping[NodeId, Sequence[Occurrence]]) -> Trace:
+    """One trace from the re-run records of all nodes, which leave nothing out."""
+    merger = Merger(free(setting), records)
+    if merger.strays:
+        raise RecordError("a message was received that no record shows to have been sent")
+    return merger.trace()
+
+
+class Window(NamedTuple):
+    """A part of a run, and where the nodes stood that were up when it begins."""
+
+    trace: Trace
+    states: dict[NodeId, State]
+
+
+def window(trace: Trace, begin: float, end: float) -> Window:
+    """What happened from `begin` to `end`, in milliseconds; at the latest from where all is known.
+
+    A record whose oldest files are gone begins in the middle: what was before the last node's
+    first known state is left out.
+    """
+    held = [n for n, step in enumerate(trace.steps) if is_held(step)]
+    first = held[-1] + 1 if held else 0
+    states: dict[NodeId, State] = {}
+    inside: list[Step] = []
+    for number, step in enumerate(trace.steps):
+        if step.at > end:
+            break
+        if number >= first and step.at >= begin:
+            inside.append(step)
+            continue
+        for turn in step.turns:
+            states[turn.node] = turn.after
+            if turn.sent is not None:
+                del states[turn.node]
+        if isinstance(step.happening, Crashed):
+            states.pop(step.happening.node, None)
+    return Window(Trace(trace.setting, tuple(inside)), states)
+
+
+def is_held(step: Step) -> bool:
+    """Whether a record begins here, in the middle of a life."""
+    return isinstance(step.happening, Placed) and step.happening.is_up

@@ -171,6 +171,22 @@ class Setting(Value):
             machine.promises = kind.promised(form)
         return machine
 
+    @classmethod
+    def of(cls, machine: Machine[Any], protocol: str, form: str) -> "Setting":
+        """The setting that builds this machine; `protocol` names its class in that form."""
+        usual, members = type(machine).form(form).texts(), machine.members
+        rules = machine.rules.texts().items()
+        return cls(
+            protocol,
+            members.ids,
+            tuple(f"{name}={text}" for name, text in rules if usual[name] != text),
+            members.strongest,
+            msgspec.structs.replace(machine.timing, drift=0.0),
+            attributes=members.attributes if any(members.attributes) else (),
+            drift=machine.timing.drift,
+            equal=members.equal,
+        )
+
     def text(self) -> str:
         """The `cluster` line; what has its usual value is left out."""
         usual = Setting(self.protocol, self.ids)
@@ -189,7 +205,8 @@ class Setting(Value):
         if self.graph is not None:
             words.append(f"graph={self.graph_text()}")
         if self.drift:
-            words.append(f"drift={self.drift:g}")
+            short = f"{self.drift:g}"
+            words.append(f"drift={short if float(short) == self.drift else repr(self.drift)}")
         if self.equal:
             words.append("equal=" + ",".join(map(str, self.equal)))
         return shlex.join([*words, *(f"rule:{rule}" for rule in self.rules)])

@@ -61,7 +61,7 @@ class Cluster:
         self._counter = Counter(self.clerk, data)
         self.clerk.closing.append(self._counter.close)
         machine = _machine(election, setting)
-        naming = OneInstance(machine, self._changed)
+        naming = OneInstance(machine, setting, self._changed)
         self._thread = HostThread(Host(config.host(machine), [self.clerk, naming]))
 
     def start(self) -> None:

@@ -36,6 +36,7 @@ from electorate.core.part import Done, Forget, Prepare, word_of
 from electorate.runtime.clock import now_ms
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
+from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 from electorate.transactions.letter import Parts, Step
 from electorate.transactions.log import PREFIX, Record
@@ -183,7 +184,9 @@ class Deal(Owner):
 
     def _post(self, to: NodeId, message: Message) -> None:
         """Say something that the machine has said before."""
-        self._desk.host.send(self._instance, to, message)
+        self._said_ms = now_ms()
+        self._desk.host.say(self._instance, to, message)
+        self._desk.host.once_said(to, self._desk.watch, self.tx, f"sent {type(message).__name__}")
 
     def after(self) -> None:
         """See what the machine wants now, and whether it has decided."""
@@ -255,6 +258,10 @@ class Deal(Owner):
             # First gone from here: so who is told to commit and knows of nothing has lost it.
             self.drop()
         return True
+
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script."""
+        return described(machine, "two-phase")
 
     def wrapped(self, body: bytes) -> bytes:
         """A message goes with who takes part."""

@@ -6,11 +6,11 @@ who does the work, in which order, and with whom of the others it has to be reco
 
 import math
 from concurrent.futures import Future
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from electorate.core import Message, NodeId, Received, Stable, State, Turns
+from electorate.core import Machine, Message, NodeId, Received, Stable, State, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.group.newcomer import Newcomers
 from electorate.leadership.group.term import GroupTerm
@@ -27,6 +27,7 @@ from electorate.protocols.invitation import (
 )
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance
+from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 PREFIX = "group "
@@ -260,6 +261,10 @@ class GroupOffice(Seat):
         """What is to be kept of it."""
         self._desk.keeps(self)
         return Codec.encode(stable)
+
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script."""
+        return described(machine, "invitation")
 
     def wrapped(self, body: bytes) -> bytes:
         """A message goes with the group that it comes from."""

@@ -1,0 +1,392 @@
+"""Writes down what the machine instances of a host go through, so that it can be re-run.
+
+Lines are gathered in memory and written with one call when the host asks for it, before anything
+of that wake-up leaves the node. Where nothing is recorded, the host has no recorder at all.
+"""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from electorate.core import (
+    Asked,
+    Event,
+    Machine,
+    NodeId,
+    Received,
+    Stable,
+    State,
+    TimedOut,
+    Viewed,
+)
+from electorate.core.codec import json_of
+from electorate.runtime.clock import now_ms
+from electorate.trace.record import (
+    FORMAT,
+    SUFFIX,
+    Booted,
+    Ended,
+    Entry,
+    Held,
+    Host,
+    Letterhead,
+    Named,
+    Ruled,
+    Took,
+    digest_of,
+    older_parts,
+    part_file,
+)
+from electorate.trace.setting import Setting
+
+PART_BYTES = 64 * 2**20
+PARTS_MAX = 16
+TAIL_BYTES = 64 * 1024
+
+log = logging.getLogger("electorate.runtime")
+_encoder = msgspec.json.Encoder()
+
+
+def record_file(folder: Path, name: str) -> Path:
+    """Where the node of that name writes its record."""
+    return folder / (quote(name, safe=" :@+,=") + SUFFIX)
+
+
+class Recorder:
+    """The record of one host: a file, and older parts of it beside it.
+
+    Opening raises OSError. Later a record that cannot be written never ends the node: that is
+    logged once, and nothing more is recorded.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], float] = now_ms,
+        part_bytes: int = PART_BYTES,
+        parts_max: int = PARTS_MAX,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._part_bytes = part_bytes
+        self._parts_max = parts_max
+        self._lines = bytearray()
+        self._host: Host | None = None
+        self._instances: dict[int, InstanceRecorder] = {}
+        self._number = 0
+        self._file: int | None = None
+        self._part = 1 + max((number for number, _ in older_parts(path)), default=0)
+        self._size = self._open()
+        self.failure = ""
+        """Why nothing is recorded any more; empty while all is well."""
+
+    def begin(
+        self,
+        node: NodeId,
+        incarnation: int,
+        name: str = "",
+        names: Mapping[NodeId, str] | None = None,
+        cluster: str = "",
+        authentication: str | None = None,
+    ) -> None:
+        """A life of the host begins; instances that outlive the last one go on in it."""
+        self._host = Host(
+            FORMAT,
+            self._now(),
+            node,
+            incarnation,
+            name,
+            dict(names or {}),
+            cluster,
+            _version(),
+            authentication,
+            part=self._part,
+        )
+        instances = list(self._instances.values())
+        self._instances.clear()
+        self.write(self._host)
+        for instance in instances:
+            instance.go_on()
+
+    def know(self, names: Mapping[NodeId, str]) -> None:
+        """What people call the nodes, once more is known."""
+        host = self._host
+        if host is not None and any(host.names.get(node) != names[node] for node in names):
+            self._host = msgspec.structs.replace(host, names={**host.names, **names})
+            self.write(Named(self._now(), dict(names)))
+
+    def instance(
+        self, name: str, sent: Callable[[], Mapping[NodeId, int]] | None = None
+    ) -> "InstanceRecorder":
+        """The recorder of one instance, which tells by `sent` how many messages it sent to whom.
+
+        All count that it has sent in this life of the host, also those that were dropped.
+        """
+        return InstanceRecorder(self, name, sent)
+
+    def flush(self) -> None:
+        """Write what was gathered; call it before anything of this wake-up leaves the node."""
+        if not self._lines:
+            return
+        self._write(self._lines)
+        self._lines.clear()
+        if self._size >= self._part_bytes and self._file is not None:
+            try:
+                self._rotate()
+            except OSError as error:
+                self._fail(error)
+
+    def close(self) -> None:
+        """Write what is left, and let go of the file."""
+        self.flush()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    # --- for its instances ---
+
+    def write(self, entry: Entry) -> None:
+        """Gather a line."""
+        if not self.failure:
+            _encoder.encode_into(entry, self._lines, -1)
+            self._lines += b"\n"
+
+    def enroll(self, instance: "InstanceRecorder") -> int:
+        """The number of an instance that begins to live."""
+        self._number += 1
+        self._instances[self._number] = instance
+        return self._number
+
+    def dismiss(self, number: int) -> None:
+        """That instance is no more."""
+        self._instances.pop(number, None)
+
+    def _now(self) -> float:
+        return round(self._clock(), 3)
+
+    # --- the files ---
+
+    def _open(self) -> int:
+        """Open the file to go on after its last whole line; how long it is."""
+        _make_folder(self._path.parent)
+        if self._path.exists() and _is_of_another_format(self._path):
+            aside = self._path.with_name(f"{self._path.name}.old-format")
+            log.warning("%s has another format; it is kept as %s", self._path, aside.name)
+            self._path.rename(aside)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        self._file = os.open(self._path, flags, 0o600)
+        size = os.fstat(self._file).st_size
+        whole = _whole(self._file, size)
+        if whole < size:
+            os.ftruncate(self._file, whole)
+        return whole
+
+    def _write(self, data: bytes | bytearray) -> None:
+        if self._file is None:
+            return
+        try:
+            written = os.write(self._file, data)
+            while written < len(data):  # The disk took only a part of it: why, it says next.
+                written += os.write(self._file, data[written:])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            self._fail(error)
+            return
+        self._size += len(data)
+
+    def _rotate(self) -> None:
+        """Begin a new file, from which every live instance can be re-run by itself."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._path.rename(part_file(self._path, self._part))
+        parts = older_parts(self._path)
+        for _, old in parts[: len(parts) - self._parts_max + 1]:
+            old.unlink(missing_ok=True)
+        self._part += 1
+        self._size = self._open()
+        if self._host is not None:
+            now = self._now()
+            self.write(msgspec.structs.replace(self._host, at=now, part=self._part, continued=True))
+        for instance in self._instances.values():
+            instance.hold()
+        self._write(self._lines)
+        self._lines.clear()
+
+    def _fail(self, error: OSError) -> None:
+        """Say once what is lost, and what to do about it; the node goes on."""
+        self.failure = error.strerror or str(error)
+        log.error(
+            "cannot write the record %s: %s. The node goes on, but what happens from now on is not "
+            "recorded; make room or move older parts away, and restart the node to record again",
+            self._path,
+            self.failure,
+        )
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._lines.clear()
+        self._instances.clear()
+
+
+class InstanceRecorder:
+    """Writes down what one instance goes through."""
+
+    def __init__(
+        self, recorder: Recorder, name: str, sent: Callable[[], Mapping[NodeId, int]] | None
+    ) -> None:
+        self._recorder = recorder
+        self._lines = recorder._lines
+        self._clock = recorder._clock
+        self._name = name
+        self._sent = sent
+        self._number = 0
+        self._cluster = ""
+        self._digest_of: Callable[[State], int] | None = None
+        self._state: State | None = None
+        self._digest = 0
+        self._alive: list[NodeId] | None = None
+
+    def ruled(self, machine: Machine[Any], cluster: str) -> None:
+        """From here on it runs this machine, which a `cluster` line describes (see `described`)."""
+        self._digest_of = digest_of(machine)
+        if cluster != self._cluster:
+            self._cluster = cluster
+            if self._number:
+                self._say_rules()
+
+    def booted(self, stable: Stable | None, state: State) -> None:
+        """A life begins."""
+        if not self._number:
+            self._number = self._recorder.enroll(self)
+            self._say_rules()
+        self._alive = None
+        kept: Any = msgspec.Raw(json_of(stable))
+        digest = self._digested(state)
+        self._recorder.write(Booted(self._number, round(self._clock(), 3), kept, digest))
+
+    def took(
+        self,
+        event: Event,
+        state: State,
+        letterhead: Letterhead | None = None,
+        source: str | None = None,
+    ) -> None:
+        """An event was taken, and this is where it leads."""
+        if self._recorder.failure:
+            return
+        digest = self._digest if state is self._state else self._digested(state)
+        at, number = round(self._clock(), 3), self._number
+        body: Any
+        # Most of what a busy node takes is messages, so they come first; one call for each line.
+        if type(event) is Received:
+            body = event.message
+            entry = Took(number, at, "received", body, digest, event.sender, letterhead)
+        elif type(event) is TimedOut:
+            body = event.timer
+            entry = Took(number, at, "timed out", body, digest)
+        elif type(event) is Viewed:
+            body = self._alive = sorted(event.alive)
+            entry = Took(number, at, "viewed", body, digest)
+        elif type(event) is Asked:
+            body = event.request
+            entry = Took(number, at, "asked", body, digest, source=source)
+        else:
+            raise TypeError(f"no such event: {event!r}")
+        _encoder.encode_into(entry, self._lines, -1)
+        self._lines += b"\n"
+
+    def ended(self) -> None:
+        """The life ends in an orderly way, and the instance is forgotten."""
+        if self._number:
+            self._recorder.write(Ended(self._number, round(self._clock(), 3)))
+            self._recorder.dismiss(self._number)
+            self._number, self._state = 0, None
+
+    def halted(self) -> None:
+        """The life ends as a crash would: nothing is written, a later boot says it all."""
+        self._state = None
+
+    def go_on(self) -> None:
+        """The next life of its host begins: it goes on as it is, or boots anew."""
+        self._number = 0
+        if self._state is not None:
+            self._number = self._recorder.enroll(self)
+            self.hold()
+
+    def hold(self) -> None:
+        """Say where it stands, at the head of a new file."""
+        self._say_rules()
+        if self._state is not None:
+            state: Any = msgspec.Raw(json_of(self._state))
+            sent = None if self._sent is None else dict(self._sent())
+            at = round(self._clock(), 3)
+            self._recorder.write(Held(self._number, at, state, self._alive, sent))
+
+    def _say_rules(self) -> None:
+        at = round(self._clock(), 3)
+        self._recorder.write(Ruled(self._number, at, self._name, self._cluster))
+
+    def _digested(self, state: State) -> int:
+        if self._digest_of is None:
+            raise ValueError(f"{self._name} is recorded before anybody said which machine it runs")
+        self._state = state
+        self._digest = self._digest_of(state)
+        return self._digest
+
+
+@lru_cache(1000)
+def described(machine: Machine[Any], protocol: str, form: str = "sound") -> str:
+    """A machine as the `cluster` line that builds it again.
+
+    `protocol` is the name under which commands find its class in that form, such as
+    `mandate-over-foremost/register`.
+    """
+    setting = Setting.of(machine, protocol, form)
+    again = Setting.parse(setting.text()).machine(type(machine), form)
+    alike = [(each.members, each.timing, each.rules) for each in (machine, again)]
+    if alike[0] != alike[1]:
+        raise ValueError(f"{protocol}: {setting.text()} builds another machine: {alike}")
+    return setting.text()
+
+
+def _version() -> str:
+    try:
+        return version("electorate")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder, for nobody else to read; one that is there stays as it is."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _is_of_another_format(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.readline(64)
+    expected = f'{{"type":"host","format":{FORMAT},'.encode()
+    return head[: len(expected)] != expected[: len(head)]  # A torn head is as good as none.
+
+
+def _whole(file: int, size: int) -> int:
+    """How much of a file is whole lines: whoever wrote it may have been killed in its last one."""
+    end = size
+    while end:
+        begin = max(0, end - TAIL_BYTES)
+        newline = os.pread(file, end - begin, begin).rfind(b"\n")
+        if newline >= 0:
+            return begin + newline + 1
+        end = begin
+    return 0
