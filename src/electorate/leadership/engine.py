@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from electorate.core import NodeId
+from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.kind import Safety
 from electorate.leadership.members.place import Place, named, number, places
-from electorate.leadership.offices import NodeStopped, Offices
-from electorate.leadership.pace import Pace
+from electorate.leadership.offices import Offices
 from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 
 
 class Leader(NamedTuple):
@@ -224,7 +225,3 @@ class Engine(ABC):
     def _quietly(self, act: Callable[[], None]) -> None:
         with suppress(NodeStopped):
             self.do(act)
-
-
-class TransferFailed(Exception):
-    """The office was not handed over, and this is why."""

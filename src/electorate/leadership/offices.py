@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from electorate.core import Message, NodeId, Received, Stable, Turns
 from electorate.core.codec import Codec
+from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.alarms import Alarms, Strain
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.group.desk import Groups
@@ -33,18 +34,17 @@ from electorate.leadership.members.place import Place
 from electorate.leadership.members.register import REGISTER, Register
 from electorate.leadership.moment import Moment
 from electorate.leadership.office import Office
-from electorate.leadership.pace import Pace
 from electorate.leadership.pledge import Pledge
 from electorate.leadership.reminder import Reminder
 from electorate.leadership.seat import Seat
 from electorate.leadership.sweep import Sweep
+from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.guest import Guest, Host
-from electorate.runtime.store import StoreError
 
 PREFIX = "office "
 
@@ -385,7 +385,3 @@ class Offices(Guest):
         """Say where this node stands, in elections of either kind."""
         self._candidacies.announce()
         self.groups.announce()
-
-
-class NodeStopped(Exception):
-    """There is no node any more that could do it."""

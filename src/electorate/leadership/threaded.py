@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from electorate.core import Anyone, Standing, Timing
+from electorate.errors import NodeStopped
 from electorate.leadership.engine import Engine, Leader
 from electorate.leadership.kind import Safety
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.thread import NodeEnded, NodeThread
+from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 
 GRACE_S = 0.5
@@ -70,7 +70,7 @@ class ThreadEngine(Engine):
         self._thread.start()
         try:
             self._thread.submit(self.offices.lived.wait()).result()
-        except NodeEnded:
+        except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.
         except KeyboardInterrupt:
             self._thread.stop()
@@ -157,7 +157,7 @@ class ThreadEngine(Engine):
 
         try:
             errand = self._thread.submit(carry_out())
-        except NodeEnded as error:
+        except NodeStopped as error:
             raise NodeStopped(str(error)) from None
         self._expect(asked)
         asked.add_done_callback(lambda _: errand.cancel() if asked.cancelled() else None)
@@ -204,7 +204,7 @@ class ThreadEngine(Engine):
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
-                with suppress(NodeEnded, concurrent.futures.TimeoutError):
+                with suppress(NodeStopped, concurrent.futures.TimeoutError):
                     self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return
 

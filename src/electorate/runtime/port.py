@@ -5,11 +5,12 @@ from typing import Any
 
 from electorate.core import Event, Machine, Message, NodeId, Stable, State
 from electorate.core.codec import Codec
+from electorate.errors import StoreError
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.journal import Journal
 from electorate.runtime.network import Network
-from electorate.runtime.store import Store, StoreError
+from electorate.runtime.store import Store
 from electorate.trace.record import Letterhead
 
 INSTANCE = "election"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from electorate.core import NodeId
-from electorate.leadership.members.membership import Removed
+from electorate.errors import Removed
 from electorate.leadership.offices import Offices
 from electorate.runtime.detector import HeartbeatDetector
 from electorate.runtime.frame import Hello

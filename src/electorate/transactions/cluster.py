@@ -15,16 +15,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from electorate.core import Machine, Standing, Timing
+from electorate.core import Machine, Standing
+from electorate.errors import NodeStopped
+from electorate.pace import Pace
 from electorate.protocols.registry import REGISTRY
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.link import Address
-from electorate.runtime.thread import NodeEnded, NodeThread
+from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.counter import Counter
 from electorate.transactions.draft import Draft
-from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
 
 R = TypeVar("R")
@@ -42,8 +43,6 @@ class Cluster:
         *,
         election: str = "bully",
         pace: Pace | None = None,
-        T_ms: int = 250,
-        timeout_ms: int = 1000,
         watch: Callable[[str, str], None] | None = None,
     ) -> None:
         data = Path(data)
@@ -51,11 +50,16 @@ class Cluster:
             raise ValueError(f"{me!r} is not among the members: {', '.join(members)}")
         names = {name: number for number, name in enumerate(members, start=1)}
         addresses = {names[name]: address_of(text) for name, text in members.items()}
-        ids, timing = tuple(names.values()), Timing(T_ms)
+        pace, ids = pace or Pace(), tuple(names.values())
+        timing = pace.transaction_timing
         setting = Setting(election, ids, timing=timing, connections=Connections.DIE)
-        config = NodeConfig(names[me], setting, addresses, data, timeout_ms=timeout_ms)
+        config = NodeConfig(
+            *(names[me], setting, addresses, data),
+            beat_ms=pace.beat_ms,
+            timeout_ms=pace.timeout_ms,
+        )
         self.me = me
-        self.clerk = Clerk(names, resource, pace or Pace(), watch)
+        self.clerk = Clerk(names, resource, pace, watch)
         self._counter = Counter(self.clerk, data)
         self.clerk.closing.append(self._counter.close)
         self._thread = NodeThread(config, _machine(election, setting), self._changed, self.clerk)
@@ -63,7 +67,7 @@ class Cluster:
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
-        with suppress(NodeEnded):  # That is said to whoever asks something of it, and on leaving.
+        with suppress(NodeStopped):  # That is said to whoever asks something of it, and on leaving.
             self.submit(self._counter.open()).result()
 
     def close(self) -> None:

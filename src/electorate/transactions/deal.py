@@ -34,12 +34,12 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.core.part import Done, Forget, Prepare, word_of
+from electorate.errors import Damaged
+from electorate.pace import Pace
 from electorate.runtime.clock import now_ms
 from electorate.runtime.instance import Instance
 from electorate.transactions.letter import Parts
 from electorate.transactions.log import Record
-from electorate.transactions.pace import Pace
-from electorate.transactions.resource import Damaged
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 

@@ -5,7 +5,8 @@ It is kept in the node's store, one record for each transaction that is not over
 
 import msgspec
 
-from electorate.runtime.store import Store, StoreError
+from electorate.errors import StoreError
+from electorate.runtime.store import Store
 from electorate.transactions.letter import Parts
 
 PREFIX = "transaction "
