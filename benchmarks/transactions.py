@@ -16,7 +16,7 @@ from benchmarks.transfer import CLIENTS_MAX, Kind, Run, Site, Wrong, site
 from electorate.bank.server import NoServer
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE
 from electorate.cli.interrupt import any_end_is_ctrl_c
-from electorate.transactions.resource import Refused
+from electorate.errors import Refused
 
 EXAMPLES = """examples:
   python -m benchmarks.transactions                          both kinds, 1 to 32 clients: minutes

@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 
 from electorate.bank.run import free_addresses
 from electorate.bank.server import Server
+from electorate.errors import Aborted
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.config import cluster
-from electorate.transactions.draft import Aborted
 from electorate.transactions.sqlite import Sqlite
 from electorate.transactions.transaction import transaction
 

@@ -9,15 +9,15 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 
 APPLICATIONS = "benchmarks.leadership.application"
 FAULTS = ("kill", "stop", "partition", "hand-over", "cold")
 
-TUNED = Pace(T_ms=10, P_ms=5, beat_ms=20, timeout_ms=150)
+TUNED = Pace(T=0.01, P=0.005, beat=0.02, timeout=0.15)
 """For machines in one room that have a core to spare."""
 
-LEISURE = Pace(T_ms=500, P_ms=250, beat_ms=1000, timeout_ms=8000)
+LEISURE = Pace(T=0.5, P=0.25, beat=1.0, timeout=8.0)
 """For many nodes on few cores: everything ten times as slow, and more."""
 
 
@@ -72,7 +72,7 @@ class Electorate(Contender):
     @property
     def rest_s(self) -> float:  # type: ignore[override]
         """Connections come back within a second; and news of a leader within a term."""
-        return max(1.2, 2 * self.pace.lease_ms / 1000)
+        return max(1.2, 2 * self.pace.lease)
 
     @property
     def title(self) -> str:

@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from electorate import sync
-    from electorate.leadership.engine import Leader, TransferFailed
-    from electorate.leadership.members.acquaintance import ClusterMismatch
-    from electorate.leadership.members.membership import Removed
-    from electorate.leadership.members.register import MembersUnchanged
-    from electorate.leadership.node import Node
-    from electorate.leadership.offices import NodeStopped
-    from electorate.leadership.pace import Pace
-    from electorate.leadership.term import LeadershipLost, Term
-    from electorate.runtime.network import IdTaken
-    from electorate.runtime.store import StoreError
+    from electorate.errors import (
+        Aborted,
+        ClusterMismatch,
+        Damaged,
+        ElectorateError,
+        IdTaken,
+        LeadershipLost,
+        MembersUnchanged,
+        NodeStopped,
+        OutcomeUnknown,
+        Refused,
+        Removed,
+        StoreError,
+        TransferFailed,
+    )
+    from electorate.leadership.engine import Leader
+    from electorate.leadership.group.term import GroupTerm
+    from electorate.leadership.node import Election, Node
+    from electorate.leadership.term import Term
+    from electorate.pace import Pace
     from electorate.transactions.cluster import Cluster
-    from electorate.transactions.draft import Aborted, OutcomeUnknown
     from electorate.transactions.postgres import Postgres
-    from electorate.transactions.resource import Damaged, Refused
     from electorate.transactions.sqlite import Sqlite
     from electorate.transactions.transaction import transaction
     from electorate.transactions.triple import Triple
@@ -34,6 +42,9 @@ __all__ = [
     "Cluster",
     "ClusterMismatch",
     "Damaged",
+    "Election",
+    "ElectorateError",
+    "GroupTerm",
     "IdTaken",
     "Leader",
     "LeadershipLost",
@@ -55,34 +66,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Aborted": "transactions.draft",
     "Cluster": "transactions.cluster",
-    "ClusterMismatch": "leadership.members.acquaintance",
-    "Damaged": "transactions.resource",
-    "IdTaken": "runtime.network",
+    "Election": "leadership.node",
+    "GroupTerm": "leadership.group.term",
     "Leader": "leadership.engine",
-    "LeadershipLost": "leadership.term",
-    "MembersUnchanged": "leadership.members.register",
     "Node": "leadership.node",
-    "NodeStopped": "leadership.offices",
-    "OutcomeUnknown": "transactions.draft",
-    "Pace": "leadership.pace",
+    "Pace": "pace",
     "Postgres": "transactions.postgres",
-    "Refused": "transactions.resource",
-    "Removed": "leadership.members.membership",
     "Sqlite": "transactions.sqlite",
-    "StoreError": "runtime.store",
     "Term": "leadership.term",
-    "TransferFailed": "leadership.engine",
     "Triple": "transactions.triple",
     "transaction": "transactions.transaction",
 }
+"""Where a name is found; all others are exceptions."""
 
 
 def __getattr__(name: str) -> Any:
     """Loaded when it is wanted: a command does not load what only others need."""
     if name == "sync":
         return import_module("electorate.sync")
-    if name in _HOMES:
-        return getattr(import_module(f"electorate.{_HOMES[name]}"), name)
+    if name in __all__:
+        return getattr(import_module(f"electorate.{_HOMES.get(name, 'errors')}"), name)
     raise AttributeError(f"electorate has no {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What an application imports, whether it is loaded already or not."""
+    return [*__all__, "__version__"]

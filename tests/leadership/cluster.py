@@ -9,12 +9,12 @@ from typing import Any
 from electorate.leadership.engine import Leader
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Election, Node
-from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from tests.runtime.cluster import free_addresses
 
 PATIENCE_S = 20.0
-PACE = Pace(grace_ms=1_000, preempt_delay_ms=300)
+PACE = Pace(grace=1.0, preempt_delay=0.3)
 
 
 class Cluster:

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from electorate.errors import LeadershipLost, NodeStopped, StoreError, TransferFailed
 from electorate.leadership import sync
-from electorate.leadership.engine import Leader, TransferFailed
+from electorate.leadership.engine import Leader
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
-from electorate.leadership.term import LeadershipLost, Term
-from electorate.runtime.store import StoreError
+from electorate.leadership.term import Term
+from electorate.pace import Pace
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 
 
@@ -42,7 +41,7 @@ def test_what_hangs_after_a_term_costs_its_own_node_the_next_term_and_nobody_els
             await cluster.election("c").step_down()
             assert await cluster.led("b") == "b"
             await cluster.stop("b")
-            await asyncio.sleep(2 * cluster.pace.lease_ms / 1000)
+            await asyncio.sleep(2 * cluster.pace.lease)
             assert len(worked) == 1, "a does not stand while its callback hangs"
             freed.set()
             await until(lambda: len(worked) == 2)
@@ -192,7 +191,7 @@ def test_who_was_cut_off_and_stood_still_sees_the_others_again(
             engine = cluster.nodes["a"]._engine
             cluster.cut("a", "b", "c")
             await until(lambda: len(seen_by(cluster, "a")) == 1)
-            engine.do(time.sleep, 2 * cluster.pace.timeout_ms / 1000)
+            engine.do(time.sleep, 2 * cluster.pace.timeout)
             await until(lambda: "node a stood still" in caplog.text)
             await asyncio.sleep(0.3)  # Its next life begins alone.
             cluster.heal()
@@ -209,7 +208,7 @@ def seen_by(cluster: Cluster, name: str) -> frozenset[int]:
 
 def test_who_had_promised_to_one_that_was_removed_since_starts_again(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with running(tmp_path, pace=Pace(grace_ms=100, preempt_delay_ms=100)) as cluster:
+        async with running(tmp_path, pace=Pace(grace=0.1, preempt_delay=0.1)) as cluster:
             cluster.stand("a")
             await cluster.led("a")
             await cluster.stop("a")

@@ -35,7 +35,7 @@ with sync.Node(name, members, folder, pace=Pace(**json.loads(pace))) as node:
         time.sleep(3600)
 """
 SOON_S = 8.0
-LONG = '{"T_ms": 3000, "P_ms": 1000, "timeout_ms": 1000'
+LONG = '{"T": 3, "P": 1, "timeout": 1'
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def test_connections_that_a_leader_breaks_itself_do_not_end_its_term(tmp_path: P
     """As it does when it finds that it stood still: its work goes on meanwhile."""
 
     async def scene() -> None:
-        pace = Pace(trust_close=True, grace_ms=1_000)
+        pace = Pace(trust_close=True, grace=1.0)
         async with running(tmp_path, pace=pace) as cluster:
             cluster.stand()
             first = await cluster.led()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from electorate.core import NodeId
+from electorate.errors import StoreError
 from electorate.leadership.members.acquaintance import Acquaintance, Known
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.door import Door
@@ -13,7 +14,7 @@ from electorate.leadership.members.place import Place, number
 from electorate.protocols.mandate.roster import Roster
 from electorate.runtime.frame import Hello
 from electorate.runtime.link import Address
-from electorate.runtime.store import Store, StoreError
+from electorate.runtime.store import Store
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
 ELSEWHERE = Place.of("b@localhost:3")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from electorate import sync
+from electorate.errors import LeadershipLost, NodeStopped
 from electorate.leadership.engine import Leader
 from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.node import Election
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.term import LeadershipLost, Term
+from electorate.leadership.term import Term
 from tests.leadership.cluster import Cluster, run, running, until
 
 CACHE = "cache"

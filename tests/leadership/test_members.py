@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from electorate.leadership.members.acquaintance import ClusterMismatch
-from electorate.leadership.members.membership import Removed
-from electorate.leadership.members.register import MembersUnchanged
+from electorate.errors import ClusterMismatch, MembersUnchanged, NodeStopped, Removed
 from electorate.leadership.node import Node
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
 from electorate.leadership.sync import Node as SyncNode
+from electorate.pace import Pace
 from tests.leadership.cluster import PACE, Cluster, idle, run, running, until
 from tests.runtime.cluster import free_addresses
 
@@ -127,7 +124,7 @@ def test_two_changes_at_once_are_made_one_after_the_other(tmp_path: Path) -> Non
 
 
 def test_a_change_that_cannot_be_made_changes_nothing(tmp_path: Path) -> None:
-    quick = Pace(grace_ms=500, preempt_delay_ms=300)
+    quick = Pace(grace=0.5, preempt_delay=0.3)
 
     async def scene() -> None:
         async with running(tmp_path, pace=quick) as cluster:
@@ -174,7 +171,7 @@ def test_what_makes_no_sense_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_who_is_no_member_changes_nothing_and_waits(tmp_path: Path) -> None:
-    quick = Pace(grace_ms=200, preempt_delay_ms=300)
+    quick = Pace(grace=0.2, preempt_delay=0.3)
 
     async def scene() -> None:
         async with running(tmp_path, "ab", pace=quick) as cluster:
@@ -191,8 +188,8 @@ def test_who_is_no_member_changes_nothing_and_waits(tmp_path: Path) -> None:
 
 def test_who_goes_by_another_pace_is_not_let_in(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with running(tmp_path, "ab", pace=Pace(grace_ms=100)) as cluster:
-            where = await joined(cluster, "d", Pace(T_ms=60))
+        async with running(tmp_path, "ab", pace=Pace(grace=0.1)) as cluster:
+            where = await joined(cluster, "d", Pace(T=0.06))
             with pytest.raises(MembersUnchanged, match="does not answer"):
                 await cluster.nodes["a"].add_member(where)
             with pytest.raises(ClusterMismatch, match=r"a goes by T=50 .*, but d by T=60 "):
@@ -219,7 +216,7 @@ def test_a_change_whose_node_is_removed_meanwhile_says_so(tmp_path: Path) -> Non
 def test_who_is_asked_must_be_known_to_the_newcomer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    quick = Pace(grace_ms=200, preempt_delay_ms=300)
+    quick = Pace(grace=0.2, preempt_delay=0.3)
 
     async def scene() -> None:
         async with running(tmp_path, "ab", pace=quick) as cluster:
@@ -235,7 +232,7 @@ def test_who_is_asked_must_be_known_to_the_newcomer(
     run(scene())
 
 
-@pytest.mark.parametrize("other", [Pace(T_ms=60), Pace(P_ms=30), Pace(drift=0.02)])
+@pytest.mark.parametrize("other", [Pace(T=0.06), Pace(P=0.03), Pace(drift=0.02)])
 def test_nodes_of_different_pace_refuse_each_other(tmp_path: Path, other: Pace) -> None:
     async def scene() -> None:
         async with running(tmp_path, "ab") as cluster:

@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
+from electorate.errors import IdTaken, NodeStopped, Removed
 from electorate.leadership.letter import decoder
 from electorate.leadership.members.acquaintance import Known
-from electorate.leadership.members.membership import Removed
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
-from electorate.leadership.offices import LETTER, NodeStopped
-from electorate.leadership.pace import Pace
+from electorate.leadership.offices import LETTER
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.runtime.frame import Said
-from electorate.runtime.network import IdTaken
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 from tests.runtime.cluster import free_addresses
 
@@ -93,7 +92,7 @@ def test_a_node_and_the_one_before_it_never_both_vote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
     """The old one has an office that it does not leave at once, and hears nothing from a."""
-    pace = Pace(grace_ms=4_000, preempt_delay_ms=300)
+    pace = Pace(grace=4.0, preempt_delay=0.3)
 
     async def scene() -> None:
         async with running(tmp_path, pace=pace) as cluster:
@@ -125,7 +124,7 @@ def test_who_stands_still_keeps_its_place(
 ) -> None:
     """Another process knocks under its name meanwhile, and with another data folder."""
     caplog.set_level(logging.WARNING)
-    pace = Pace(grace_ms=1_000, preempt_delay_ms=300, trust_close=trust_close)
+    pace = Pace(grace=1.0, preempt_delay=0.3, trust_close=trust_close)
 
     async def scene() -> None:
         async with running(tmp_path, pace=pace) as cluster:
@@ -136,7 +135,7 @@ def test_who_stands_still_keeps_its_place(
             other.places = {**cluster.places, "b": other.places["b"]}
             await asyncio.sleep(0.3)
             b = cluster.nodes["b"]._engine
-            b.do(time.sleep, 6 * pace.timeout_ms / 1000)  # It is knocked for every second or so.
+            b.do(time.sleep, 6 * pace.timeout)  # It is knocked for every second or so.
             second = other.node("b")
             starting = asyncio.create_task(second.__aenter__())
             await until(lambda: "node b is refused by node a: b is known here by" in caplog.text)

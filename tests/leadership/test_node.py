@@ -3,19 +3,18 @@
 import asyncio
 import shutil
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from electorate.leadership.engine import Leader, TransferFailed
+from electorate.errors import IdTaken, LeadershipLost, NodeStopped, TransferFailed
+from electorate.leadership.engine import Leader
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Election
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.term import LeadershipLost, Term
-from electorate.runtime.network import IdTaken
+from electorate.leadership.term import Term
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 
 
@@ -26,7 +25,7 @@ def test_one_of_three_leads_and_all_know_it(tmp_path: Path) -> None:
             name = await cluster.led()
             term = cluster.terms[name]
             term.check()
-            assert 0 < term.remaining() <= cluster.pace.lease_ms / 1000
+            assert 0 < term.remaining() <= cluster.pace.lease
             assert cluster.nodes["a"].members == ("a", "b", "c")
 
     run(scene())
@@ -39,7 +38,7 @@ def test_who_does_not_ask_for_terms_never_leads(tmp_path: Path) -> None:
             assert await cluster.led() == "a"
             await cluster.stop("a")
             await until(lambda: cluster.election("b").leader == Leader(None, None))
-            await asyncio.sleep(3 * cluster.pace.lease_ms / 1000)
+            await asyncio.sleep(3 * cluster.pace.lease)
             assert cluster.election("c").leader.leader is None
 
     run(scene())
@@ -48,7 +47,7 @@ def test_who_does_not_ask_for_terms_never_leads(tmp_path: Path) -> None:
 def test_a_leader_that_stops_makes_room_at_once(tmp_path: Path) -> None:
     async def scene() -> None:
         # With a lease of a minute nobody could wait for its end.
-        patient = replace(PACE, T_ms=5000, P_ms=5000)
+        patient = replace(PACE, T=5.0, P=5.0)
         async with running(tmp_path, pace=patient) as cluster:
             cluster.stand()
             first = await cluster.led()
@@ -118,7 +117,7 @@ def test_a_user_who_blocks_the_loop_stays_in_office(tmp_path: Path) -> None:
             cluster.stand("a")
             await cluster.led()
             token = cluster.terms["a"].token
-            time.sleep(4 * cluster.pace.lease_ms / 1000)
+            time.sleep(4 * cluster.pace.lease)
             cluster.terms["a"].check()
             assert cluster.held == [("a", token)]
 
@@ -294,7 +293,7 @@ def test_without_a_majority_nobody_leads(tmp_path: Path) -> None:
             await cluster.stop(*[name for name in cluster.nodes if name != first])
             await until(lambda: not cluster.leads(first))
             await until(lambda: cluster.election(first).leader == Leader(None, None))
-            await asyncio.sleep(2 * cluster.pace.lease_ms / 1000)
+            await asyncio.sleep(2 * cluster.pace.lease)
             assert not cluster.leads(first)
 
     run(scene())
@@ -343,7 +342,7 @@ def test_a_node_without_its_memory_has_no_vote(
             await cluster.start("c")
             await until(lambda: "c has lost its memory" in caplog.text)
             await until(lambda: "node c is refused by node a: c is known here by" in caplog.text)
-            await asyncio.sleep(3 * cluster.pace.lease_ms / 1000)
+            await asyncio.sleep(3 * cluster.pace.lease)
             assert not cluster.leads("a"), "with the vote of c it would be in office"
             await cluster.start("b")
             await until(lambda: cluster.leads("a"))

@@ -1,24 +1,54 @@
-"""A pace that cannot work is refused where it is made, in the words of who made it."""
+"""A pace is in seconds; one that cannot work is refused where it is made."""
 
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
 
-from electorate.leadership.pace import Pace
+from electorate.pace import Milliseconds, Pace
 
 
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"timeout_ms": 150}, "beat_ms=100 is not between 1 and 75, half of timeout_ms"),
-        ({"beat_ms": 0}, "beat_ms=0 is not between 1 and 225"),
-        ({"drift": 0.05}, "drift=0.05 is not between 0 and 0.043: with T_ms=50 and P_ms=25"),
-        ({"T_ms": 0}, "T is at least 1 and P at least 0, not T=0, P=25"),
+        ({"timeout": 0.15}, "beat=0.1 is more than half of timeout=0.15: a node would be suspect"),
+        ({"beat": 0}, "beat=0 is not a length of time of 0.001 s or more"),
+        ({"drift": 0.05}, "drift=0.05 is not between 0 and 0.043: with T=0.05 and P=0.025"),
+        ({"T": 0}, "T=0 is not a length of time of 0.001 s or more"),
+        ({"T": 0.0001}, "T=0.0001 is not a length of time of 0.001 s or more"),
+        ({"P": -0.01}, "P=-0.01 is not a length of time of 0 s or more"),
+        ({"grace": float("inf")}, "grace=inf is not a length"),
     ],
 )
 def test_a_pace_that_cannot_work_is_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Pace(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"T_ms": 50}, "Pace is in seconds: say T=0.05 instead of T_ms=50"),
+        ({"grace_ms": 5_000}, "say grace=5 instead of grace_ms=5000"),
+        ({"patience_ms": 1500}, "say decision_timeout=1.5 instead of patience_ms=1500"),
+        ({"T": "50ms"}, "T is a number of seconds, not '50ms'"),
+        ({"lease": 1}, "unexpected keyword argument 'lease'"),
+    ],
+)
+def test_other_units_and_names_are_refused_with_what_to_say(
+    given: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(TypeError, match=problem):
+        Pace(**given)
+
+
+def test_every_length_has_its_milliseconds_and_can_not_be_changed() -> None:
+    lengths = {each.name for each in vars(Pace).values() if isinstance(each, Milliseconds)}
+    assert lengths == {each.name for each in fields(Pace)} - {"drift", "trust_close"}
+    pace = Pace(T=0.2, retry_every=0.3)
+    assert (pace.T_ms, pace.P_ms, pace.again_ms, pace.lease) == (200, 25, 300, 1.75)
+    with pytest.raises(FrozenInstanceError):
+        pace.T = 1.0  # type: ignore[misc]
 
 
 def test_the_largest_drift_that_is_allowed_is_allowed_by_the_machine_too() -> None:

@@ -102,13 +102,13 @@ def test_a_pause_is_over_only_once_the_node_has_heard_of_it(tmp_path: Path) -> N
 
 def test_who_was_removed_while_it_was_away_ends_when_it_is_back(tmp_path: Path) -> None:
     """The others have forgotten it by then, and let it in no more; but they tell it why."""
-    pace = Pace(grace_ms=300)
+    pace = Pace(grace=0.3)
 
     async def scene() -> None:
         async with running(tmp_path, pace=pace) as cluster:
             await cluster.stop("c")
             await cluster.nodes["a"].remove_member("c")
-            await asyncio.sleep((pace.grace_ms + pace.granted_ms) / 1000 + 1)
+            await asyncio.sleep(pace.grace + pace.granted + 1)
             await cluster.start("c")
             cluster.stand("c")
             with pytest.raises(NodeStopped):

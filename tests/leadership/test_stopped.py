@@ -64,7 +64,7 @@ def test_the_first_look_after_a_long_stop_says_that_the_term_is_over(tmp_path: P
         leader.stdin.flush()
         _, status = os.waitpid(leader.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
-        time.sleep(Pace().lease_ms / 1000 + 0.1)
+        time.sleep(Pace().lease + 0.1)
         leader.send_signal(signal.SIGCONT)
         assert leader.stdout.readline() == "True, False, term 1 of x is over\n"
         assert leader.stdout.readline() == "leads again, token 2\n"

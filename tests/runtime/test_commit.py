@@ -8,16 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from electorate.errors import LeadershipLost, NodeStopped, StoreError
 from electorate.leadership.node import Node
 from electorate.leadership.office import PREFIX
-from electorate.leadership.offices import NodeStopped, Offices
-from electorate.leadership.pace import Pace
-from electorate.leadership.term import LeadershipLost
+from electorate.leadership.offices import Offices
+from electorate.pace import Pace
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
 from electorate.runtime.commit import GroupCommit
 from electorate.runtime.frame import Said
-from electorate.runtime.store import StoreError
 from electorate.testing import Cluster as Simulated
 from tests.leadership.cluster import Cluster, run, running
 
@@ -228,7 +227,7 @@ def test_an_office_that_is_given_only_to_oneself_is_kept_first_too(tmp_path: Pat
     """A node that is alone polls, claims and leads in one moment."""
 
     async def scene() -> None:
-        cluster = Cluster(tmp_path, "a", Pace(grace_ms=200))
+        cluster = Cluster(tmp_path, "a", Pace(grace=0.2))
         await cluster.start()
         node = cluster.nodes.pop("a")
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from electorate.core import Assumption
+from electorate.errors import IdTaken, StoreError
 from electorate.runtime.link import Address
-from electorate.runtime.network import IdTaken
 from electorate.runtime.node import Node
-from electorate.runtime.store import StoreError
 from electorate.runtime.thread import NodeThread
 from tests.runtime.cluster import Cluster, free_addresses, running, wait_until
 from tests.runtime.puppet import Do, Puppet, PuppetState

@@ -10,8 +10,9 @@ import pytest
 
 from electorate.core import Asked, Members, Message, NodeId, Timing, Turns
 from electorate.core.codec import Codec
+from electorate.errors import StoreError
 from electorate.runtime.instance import Instance
-from electorate.runtime.store import Store, StoreError
+from electorate.runtime.store import Store
 from tests.runtime.disk import Survival, Volume, opener
 from tests.runtime.puppet import Do, Promise, Puppet, Say
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from electorate.runtime.store import FILE, Store, StoreError
+from electorate.errors import StoreError
+from electorate.runtime.store import FILE, Store
 
 
 def lived(folder: Path) -> Store:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from electorate.core import Standing, Status
-from electorate.runtime.thread import NodeEnded, NodeThread
+from electorate.errors import NodeStopped
+from electorate.runtime.thread import NodeThread
 from tests.runtime.cluster import Cluster, running, wait_until
 
 
@@ -116,9 +117,9 @@ def test_what_a_loop_took_in_its_last_moment_is_given_up_when_the_node_has_ended
             asked = thread.submit(asyncio.sleep(0))
         assert not asked.done()
         thread.stop()
-        with pytest.raises(NodeEnded, match="it was stopped"):
+        with pytest.raises(NodeStopped, match="it was stopped"):
             asked.result(0)
-        with pytest.raises(NodeEnded):
+        with pytest.raises(NodeStopped):
             thread.submit(asyncio.sleep(0))
     deaf.close()
 
@@ -135,7 +136,7 @@ def test_a_loop_that_is_closed_already_takes_nothing(
         ending.start()
         with monkeypatch.context() as a_moment_later:
             a_moment_later.setattr(thread, "_loop", closed)
-            with pytest.raises(NodeEnded, match="it was stopped"):
+            with pytest.raises(NodeStopped, match="it was stopped"):
                 thread.submit(asyncio.sleep(0))
         ending.join()
 
@@ -145,7 +146,7 @@ def test_who_waits_for_a_node_that_ends_is_told_so(tmp_path: Path) -> None:
     with running(Cluster(tmp_path, 1)) as cluster:
         waiting = cluster.threads[1].submit(asyncio.Event().wait())
         cluster.threads[1].stop()
-        with pytest.raises(NodeEnded, match="it was stopped"):
+        with pytest.raises(NodeStopped, match="it was stopped"):
             waiting.result(0)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from electorate.leadership.engine import Leader, TransferFailed
+from electorate.errors import NodeStopped, TransferFailed
+from electorate.leadership.engine import Leader
 from electorate.leadership.node import Node
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.testing import Cluster, Stuck, TwoLeaders
 from tests.testing.worker import ELECTION, Database, idle, worker
 
@@ -30,7 +30,7 @@ async def test_another_node_takes_over_from_one_that_crashed(electorate_cluster:
     crashed_at = cluster.now
     second = await cluster.leader(ELECTION)
     assert second != first
-    assert cluster.now - crashed_at < 2 * cluster.pace.granted_ms / 1000
+    assert cluster.now - crashed_at < 2 * cluster.pace.granted
     await asyncio.sleep(1)
     assert {name for name, _ in database.rows} == {first, second}
     assert database.in_order
@@ -197,7 +197,7 @@ async def test_who_is_stopped_in_an_orderly_way_makes_room_at_once(
     await cluster.stop(first)
     assert ended == [first]
     await cluster.leader(ELECTION)
-    assert cluster.now - begun < cluster.pace.lease_ms / 1000
+    assert cluster.now - begun < cluster.pace.lease
     with pytest.raises(NodeStopped):
         stopped.election(ELECTION)
     cluster.restart(first)
@@ -205,11 +205,11 @@ async def test_who_is_stopped_in_an_orderly_way_makes_room_at_once(
     assert cluster.node(first).election(ELECTION).leader.leader is not None
 
 
-@pytest.mark.electorate(nodes=("amsterdam", "berlin"), pace=Pace(T_ms=200))
+@pytest.mark.electorate(nodes=("amsterdam", "berlin"), pace=Pace(T=0.2))
 async def test_nodes_can_have_names_and_a_pace(electorate_cluster: Cluster) -> None:
     cluster = electorate_cluster
     assert cluster.node("berlin").members == ("amsterdam", "berlin")
-    assert cluster.pace.T_ms == 200
+    assert cluster.pace.T == 0.2
     cluster.start(idle)
     assert await cluster.leader(ELECTION) in cluster.names
 

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from electorate.leadership.members.register import MembersUnchanged
-from electorate.leadership.offices import NodeStopped
+from electorate.errors import MembersUnchanged, NodeStopped
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, idle
 

@@ -117,7 +117,7 @@ async def test_work_that_never_ends_costs_its_node_the_lead(electorate_cluster: 
     cluster.crash(weak[1])
     await until(cluster, lambda: weak[0] in cluster.leaders(CACHE))
     assert strong in diary.busy
-    assert cluster.now > cluster.pace.grace_ms / 1000
+    assert cluster.now > cluster.pace.grace
     await diary.settled("".join(sorted((strong, weak[0]))))
     assert diary.works[-1][0] == weak[0]
 

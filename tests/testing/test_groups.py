@@ -5,9 +5,9 @@ import math
 
 import pytest
 
+from electorate.errors import LeadershipLost
 from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.node import Node
-from electorate.leadership.term import LeadershipLost
 from electorate.testing import Cluster, TwoLeaders
 from tests.testing.diary import CACHE, Diary, by_strength
 

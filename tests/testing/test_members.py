@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from electorate.leadership.members.register import MembersUnchanged
+from electorate.errors import MembersUnchanged
 from electorate.leadership.node import Node
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, idle

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from electorate.leadership.node import Node
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, idle
 
 
-@pytest.mark.electorate(seeds=4, pace=Pace(T_ms=200, P_ms=100))
+@pytest.mark.electorate(seeds=4, pace=Pace(T=0.2, P=0.1))
 async def test_who_restarts_at_a_faster_pace_is_bound_for_as_long_as_it_was(
     electorate_cluster: Cluster,
 ) -> None:

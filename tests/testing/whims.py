@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from electorate.leadership.engine import Leader, TransferFailed
+from electorate.errors import NodeStopped, TransferFailed
+from electorate.leadership.engine import Leader
 from electorate.leadership.node import Election, Node
-from electorate.leadership.offices import NodeStopped
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 
@@ -204,7 +204,7 @@ class Whims:
             finally:
                 # Some do not end at once, and some not even in time.
                 if not self.is_calm and self.chance.random() < 0.3:
-                    grace_s = self.cluster.pace.grace_ms / 1000
+                    grace_s = self.cluster.pace.grace
                     await asyncio.sleep(self.chance.uniform(0, 1.5 * grace_s))
 
     @contextmanager

@@ -8,17 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from electorate.core import Stage
+from electorate.errors import Aborted, OutcomeUnknown
+from electorate.pace import Pace
 from electorate.transactions import sync
 from electorate.transactions.cluster import Cluster
-from electorate.transactions.draft import Aborted, OutcomeUnknown
-from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 from tests.runtime.cluster import free_addresses, wait_until
 
 ACCOUNTS = ("savings", "checking", "moneymkt")
 PACE = Pace(
-    work_ms=3000, votes_ms=1500, patience_ms=300, again_ms=200, idle_ms=1000, settle_ms=2000
+    T=0.03,
+    P=0.015,
+    timeout=1.5,
+    work_timeout=3.0,
+    votes_timeout=1.5,
+    decision_timeout=0.3,
+    retry_every=0.2,
+    idle_timeout=1.0,
+    settle_timeout=2.0,
 )
 
 Open = Callable[[str], Resource]
@@ -46,8 +54,6 @@ class Bank:
                 self.folder / name,
                 resource,
                 pace=self.pace,
-                T_ms=150,
-                timeout_ms=1500,
                 watch=partial(self._watch, name),
                 **changed,
             )

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.runtime.cluster import wait_until
@@ -33,8 +33,8 @@ def points(text: str) -> list[str]:
 
 
 def test_a_transaction_without_a_fault_goes_like_this(tmp_path: Path) -> None:
-    unhurried = msgspec.structs.replace(
-        PACE, sweep_ms=60_000, again_ms=60_000, patience_ms=60_000, votes_ms=60_000
+    unhurried = replace(
+        PACE, sweep_every=60.0, retry_every=60.0, decision_timeout=60.0, votes_timeout=60.0
     )
     with running(Bank(tmp_path, pace=unhurried)) as bank:
         set_up(bank)

@@ -9,8 +9,9 @@ import pytest
 
 from electorate.core import Members, Stage, Timing, Turns, Wants
 from electorate.core.codec import Codec
+from electorate.errors import StoreError
 from electorate.protocols.two_phase import TwoPhase
-from electorate.runtime.store import Connection, Store, StoreError
+from electorate.runtime.store import Connection, Store
 from electorate.transactions.letter import Part, Parts
 from electorate.transactions.log import PREFIX, Record, records
 from tests.runtime.disk import Volume, opener

@@ -1,10 +1,10 @@
 """The driver broken on purpose: each rule that it keeps is needed, and its breach is noticed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from electorate.core import Stage, Wants
@@ -46,7 +46,7 @@ def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.Mo
 def test_a_decision_that_is_not_forced_loses_money(
     short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patient = msgspec.structs.replace(PACE, patience_ms=60_000)
+    patient = replace(PACE, decision_timeout=60.0)
     with running(Fragile(short_path, pace=patient)) as bank:
         assert isinstance(bank, Fragile)
         set_up(bank)

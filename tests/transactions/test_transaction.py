@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate.errors import Aborted
 from electorate.transactions import sync
-from electorate.transactions.draft import Aborted
 from electorate.transactions.transaction import transaction
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up

@@ -1,6 +1,6 @@
 """An application of electorate: it stands in one election or in many, and says when it leads.
 
-python -m benchmarks.leadership.application.electorate a data 1 '{"T_ms": 50}' a@127.0.0.1:7001 …
+python -m benchmarks.leadership.application.electorate a data 1 '{"T": 0.05}' a@127.0.0.1:7001 …
 """
 
 import asyncio
@@ -9,10 +9,11 @@ import sys
 import msgspec
 
 from benchmarks.leadership.application.voice import obey, say
-from electorate.leadership.engine import Leader, TransferFailed
+from electorate.errors import LeadershipLost, TransferFailed
+from electorate.leadership.engine import Leader
 from electorate.leadership.node import Election, Node
-from electorate.leadership.pace import Pace
-from electorate.leadership.term import LeadershipLost, Term
+from electorate.leadership.term import Term
+from electorate.pace import Pace
 
 
 class Application:

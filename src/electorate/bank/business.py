@@ -19,8 +19,8 @@ from typing import Any
 
 from electorate.bank.drawer import Drawer, Jammed
 from electorate.bank.place import ACCOUNTS, DISPENSED, Spec
+from electorate.errors import Aborted
 from electorate.transactions.cluster import Cluster
-from electorate.transactions.draft import Aborted
 from electorate.transactions.history import Read, Row
 from electorate.transactions.transaction import Transaction, transaction
 

@@ -15,9 +15,10 @@ import msgspec
 
 from electorate.bank.place import Kind
 from electorate.bank.server import Server
+from electorate.errors import Refused
 from electorate.transactions.history import FIRST, History, Read, Row, Write
 from electorate.transactions.postgres import Postgres
-from electorate.transactions.resource import Refused, Resource
+from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 
 PLACES = ("savings", "checking")

@@ -19,14 +19,19 @@ from electorate.bank.business import Business
 from electorate.bank.doom import Doom
 from electorate.bank.drawer import Drawer
 from electorate.bank.place import ATM, Spec
+from electorate.errors import Aborted
+from electorate.pace import Pace
 from electorate.transactions.cluster import Cluster
-from electorate.transactions.draft import Aborted
-from electorate.transactions.pace import Pace
 
 PACE = Pace(
-    work_ms=4000, votes_ms=3000, patience_ms=1000, again_ms=300, idle_ms=4000, settle_ms=1000
+    timeout=1.0,
+    work_timeout=4.0,
+    votes_timeout=3.0,
+    decision_timeout=1.0,
+    retry_every=0.3,
+    idle_timeout=4.0,
+    settle_timeout=1.0,
 )
-T_MS, TIMEOUT_MS = 250, 1000
 
 
 class Orders:
@@ -92,8 +97,6 @@ def main(folder: Path, name: str) -> None:
         folder / name,
         spec.resource(folder, name),
         pace=PACE,
-        T_ms=T_MS,
-        timeout_ms=TIMEOUT_MS,
         watch=doom.watch,
     )
     with cluster:

@@ -19,7 +19,7 @@ from electorate.bank.run import run as run_day
 from electorate.bank.server import NoServer
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.interrupt import any_end_is_ctrl_c
-from electorate.transactions.resource import Refused
+from electorate.errors import Refused
 
 NAME = "bank"
 SUMMARY = "Move money between three databases while everybody is killed, and count it."

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find
 from electorate.core import ProtocolError, Standing, Timing
+from electorate.errors import IdTaken, StoreError
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.network import DETECTORS, IdTaken
-from electorate.runtime.store import StoreError
+from electorate.runtime.network import DETECTORS
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 

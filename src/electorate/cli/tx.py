@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from electorate.cli.error import EXIT_DONE, UsageError
-from electorate.runtime.store import StoreError
+from electorate.errors import Damaged, Refused, StoreError
 from electorate.transactions.config import cluster
 from electorate.transactions.counter import WARNINGS, NoNode, Wrong, ask
-from electorate.transactions.resource import Damaged, Refused
 from electorate.transactions.status import Status
 
 NAME = "tx"

@@ -8,7 +8,7 @@ from electorate.core import NodeId
 from electorate.leadership.letter import Letter, Standing
 from electorate.leadership.members.membership import Membership
 from electorate.leadership.office import Office
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 
 
 class Hall(Protocol):

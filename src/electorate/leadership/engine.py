@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from electorate.core import NodeId
+from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.kind import Safety
 from electorate.leadership.members.place import Place, named, number, places
-from electorate.leadership.offices import NodeStopped, Offices
-from electorate.leadership.pace import Pace
+from electorate.leadership.offices import Offices
 from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.runtime.config import HostConfig
 
 
@@ -249,7 +250,3 @@ def host_config(
         trusts_end=pace.trust_close,
         names={place.id: place.name for place in places.values()},
     )
-
-
-class TransferFailed(Exception):
-    """The office was not handed over, and this is why."""

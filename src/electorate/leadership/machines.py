@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from electorate.core import Foremost, Machine, Members, NodeId, Turns
 from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
 
 OfficeMandate = Mandate.over(Foremost)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Stable, Turns
+from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.candidacy import Candidacies
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
@@ -21,10 +22,10 @@ from electorate.leadership.members.membership import Membership
 from electorate.leadership.members.place import Place
 from electorate.leadership.members.register import REGISTER, Register
 from electorate.leadership.office import PREFIX, Office
-from electorate.leadership.pace import Pace
 from electorate.leadership.pledge import Pledge
 from electorate.leadership.reminder import Reminder
 from electorate.leadership.seat import Seat
+from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.state import MandateStable, Promise
@@ -32,7 +33,6 @@ from electorate.runtime.chunks import ChunkedWork
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
-from electorate.runtime.store import StoreError
 
 OFFICE, GROUP, LETTER = "office", "group", "elections"
 """For whom mail is: an election by quorum, one in groups, or this node as a whole."""
@@ -353,7 +353,3 @@ class Offices(Service, Admission):
         """Say where this node stands, in elections of either kind."""
         self._candidacies.announce()
         self.groups.announce()
-
-
-class NodeStopped(Exception):
-    """There is no node any more that could do it."""

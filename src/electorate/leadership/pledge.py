@@ -4,7 +4,7 @@ import logging
 
 import msgspec
 
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.runtime.store import Store
 
 RECORD = "pace"

@@ -7,14 +7,14 @@ from typing import Protocol
 
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.membership import Membership
-from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
+from electorate.pace import Pace
 from electorate.runtime.timers import Lateness
 
 REMIND_S = 1.0
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
-    "more of the processor, or a slower pace (a larger T_ms and P_ms at all nodes)"
+    "more of the processor, or a slower pace (a larger T and P at all nodes)"
 )
 
 log = logging.getLogger("electorate")

@@ -9,21 +9,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
+from electorate.errors import LeadershipLost
 from electorate.runtime.clock import now_ms
 
 log = logging.getLogger("electorate")
-
-
-class LeadershipLost(Exception):
-    """The term is over: somebody else may lead by now."""
-
-    def __init__(self, election: str, token: int) -> None:
-        super().__init__(election, token)
-        self.election = election
-        self.token = token
-
-    def __str__(self) -> str:
-        return f"term {self.token} of {self.election} is over"
 
 
 class Granted(Protocol):

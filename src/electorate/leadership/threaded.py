@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from electorate.errors import NodeStopped
 from electorate.leadership.engine import Engine, Leader, host_config
 from electorate.leadership.kind import Safety
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.runtime.host import Host
-from electorate.runtime.thread import HostThread, NodeEnded
+from electorate.runtime.thread import HostThread
 
 GRACE_S = 0.5
 
@@ -53,7 +53,7 @@ class ThreadEngine(Engine):
         self._thread.start()
         try:
             self._thread.submit(self.offices.lived.wait()).result()
-        except NodeEnded:
+        except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.
         except KeyboardInterrupt:
             self._thread.stop()
@@ -140,7 +140,7 @@ class ThreadEngine(Engine):
 
         try:
             errand = self._thread.submit(carry_out())
-        except NodeEnded as error:
+        except NodeStopped as error:
             raise NodeStopped(str(error)) from None
         self._expect(asked)
         asked.add_done_callback(lambda _: errand.cancel() if asked.cancelled() else None)
@@ -187,6 +187,6 @@ class ThreadEngine(Engine):
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
-                with suppress(NodeEnded, concurrent.futures.TimeoutError):
+                with suppress(NodeStopped, concurrent.futures.TimeoutError):
                     self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return

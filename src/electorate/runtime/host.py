@@ -18,6 +18,7 @@ import msgspec
 
 from electorate.core import Assumption, Message, NodeId, Stable, Viewed
 from electorate.core.codec import Codec
+from electorate.errors import StoreError
 from electorate.runtime.clock import now_ms
 from electorate.runtime.commit import GroupCommit
 from electorate.runtime.config import HostConfig
@@ -25,7 +26,7 @@ from electorate.runtime.frame import FRAME_MAX, BadFrame, Hello, Letter, Said
 from electorate.runtime.instance import Instance
 from electorate.runtime.network import Network
 from electorate.runtime.recorder import Recorder
-from electorate.runtime.store import Store, StoreError
+from electorate.runtime.store import Store
 from electorate.runtime.timers import INPUT_ROUNDS, Lateness, TimerQueue
 from electorate.trace.record import Letterhead
 

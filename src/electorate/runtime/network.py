@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from electorate.core import NodeId
+from electorate.errors import IdTaken
 from electorate.runtime.clock import now_ms
 from electorate.runtime.config import HostConfig
 from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
@@ -23,10 +24,6 @@ KNOCKS_S = 2.0
 """A link that is refused knocks again within this time, however long it has been refused."""
 
 log = logging.getLogger("electorate.runtime")
-
-
-class IdTaken(Exception):
-    """Another node is live under this node's id."""
 
 
 class Reader(Protocol):

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from electorate.errors import StoreError
+
 FORMAT = 1
 FILE = "electorate.db"
 
@@ -28,10 +30,6 @@ create table if not exists known (node integer primary key, store text, incarnat
 # Syncing comes before that log is set up, and is `extra`: otherwise a journal that SQLite used for
 # the setting up, and deleted, may be back after a power cut and undo everything.
 PRAGMAS = ("locking_mode=exclusive", "fullfsync=on", "synchronous=extra", "journal_mode=wal")
-
-
-class StoreError(Exception):
-    """The store cannot be relied upon; a node must stop rather than guess."""
 
 
 class Connection(Protocol):

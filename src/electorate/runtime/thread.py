@@ -8,15 +8,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from electorate.core import Machine, Standing
+from electorate.errors import NodeStopped
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
 from electorate.runtime.node import Node
 
 R = TypeVar("R")
-
-
-class NodeEnded(Exception):
-    """There is no node any more that could do it."""
 
 
 class HostThread:
@@ -72,7 +69,7 @@ class HostThread:
             self._loop.call_soon_threadsafe(act, *given)
 
     def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
-        """Have something awaited in the node's loop; NodeEnded, here or there, if that ends."""
+        """Have something awaited in the node's loop; NodeStopped, here or there, if that ends."""
         if self._ready.is_set() and not self.ended.is_set():
             with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
                 asked = asyncio.run_coroutine_threadsafe(act, self._loop)
@@ -102,8 +99,8 @@ class HostThread:
         asked.add_done_callback(tell)
         return answer
 
-    def _gone(self) -> NodeEnded:
-        return NodeEnded(f"the node does not run: {self.error or 'it was stopped'}")
+    def _gone(self) -> NodeStopped:
+        return NodeStopped(f"the node does not run: {self.error or 'it was stopped'}")
 
     def _run(self) -> None:
         try:

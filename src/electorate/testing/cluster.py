@@ -8,8 +8,8 @@ from string import ascii_lowercase
 from typing import Any, TypeVar
 
 from electorate.leadership.node import Node
-from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.testing.chaos import FAULTS, disturb
 from electorate.testing.faults import Faults
 from electorate.testing.life import Life

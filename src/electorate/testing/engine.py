@@ -5,11 +5,11 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
 
+from electorate.errors import NodeStopped
 from electorate.leadership.engine import Engine
 from electorate.leadership.kind import Safety
-from electorate.leadership.offices import NodeStopped
-from electorate.leadership.pace import Pace
 from electorate.leadership.seat import Seat
+from electorate.pace import Pace
 from electorate.testing.life import Life
 
 STEP_S = 0.005

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.testing.life import Life
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Member

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from electorate.core import NodeId
+from electorate.errors import Removed
 from electorate.leadership.engine import host_config
-from electorate.leadership.members.membership import Removed
 from electorate.leadership.members.place import Place
 from electorate.leadership.offices import Offices
 from electorate.runtime.detector import HeartbeatDetector

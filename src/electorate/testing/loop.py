@@ -16,6 +16,7 @@ from concurrent.futures import Executor
 from itertools import count
 from typing import Any, TypeVar, TypeVarTuple
 
+from electorate.errors import ElectorateError
 from electorate.testing.clock import Clock
 from electorate.testing.process import CURRENT, Handle, Process, TimerHandle, process_of
 
@@ -27,7 +28,7 @@ R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 
 
-class Stuck(Exception):
+class Stuck(ElectorateError):
     """The test waits for something that never comes."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from electorate.core.turn import TrustedTurns
 from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.testing.clock import Clock
 from electorate.testing.engine import SimulatedEngine
 from electorate.testing.life import Life

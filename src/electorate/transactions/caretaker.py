@@ -6,11 +6,11 @@ from itertools import count
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Wants
+from electorate.errors import Refused
+from electorate.pace import Pace
 from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal
 from electorate.transactions.letter import Failed, Letter, Work, Worked
-from electorate.transactions.pace import Pace
-from electorate.transactions.resource import Refused
 from electorate.transactions.worker import Worker
 
 SWEEPS = 10

@@ -16,6 +16,8 @@ import msgspec
 
 from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
+from electorate.errors import Refused
+from electorate.pace import Pace
 from electorate.protocols.two_phase import TwoPhase
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
@@ -34,9 +36,8 @@ from electorate.transactions.letter import (
     encode,
 )
 from electorate.transactions.log import PREFIX, Record, records
-from electorate.transactions.pace import Pace
 from electorate.transactions.reader import Reader
-from electorate.transactions.resource import Refused, Resource
+from electorate.transactions.resource import Resource
 from electorate.transactions.worker import Worker
 
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
@@ -170,7 +171,7 @@ class Clerk(Service):
         """The machine for these nodes; transactions of the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
-            rules = self.pace.rules(parts.coordinator.node)
+            rules = self.pace.transaction_rules(parts.coordinator.node)
             self._turns[key] = Turns(TwoPhase(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 

@@ -15,18 +15,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from electorate.core import Machine, Standing, Timing
+from electorate.core import Machine, Standing
+from electorate.errors import NodeStopped
+from electorate.pace import Pace
 from electorate.protocols.registry import REGISTRY
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
 from electorate.runtime.link import Address
 from electorate.runtime.node import OneInstance
-from electorate.runtime.thread import HostThread, NodeEnded
+from electorate.runtime.thread import HostThread
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.counter import Counter
 from electorate.transactions.draft import Draft
-from electorate.transactions.pace import Pace
 from electorate.transactions.resource import Resource
 
 R = TypeVar("R")
@@ -44,8 +45,6 @@ class Cluster:
         *,
         election: str = "bully",
         pace: Pace | None = None,
-        T_ms: int = 250,
-        timeout_ms: int = 1000,
         watch: Callable[[str, str], None] | None = None,
     ) -> None:
         data = Path(data)
@@ -53,11 +52,16 @@ class Cluster:
             raise ValueError(f"{me!r} is not among the members: {', '.join(members)}")
         names = {name: number for number, name in enumerate(members, start=1)}
         addresses = {names[name]: address_of(text) for name, text in members.items()}
-        ids, timing = tuple(names.values()), Timing(T_ms)
+        pace, ids = pace or Pace(), tuple(names.values())
+        timing = pace.transaction_timing
         setting = Setting(election, ids, timing=timing, connections=Connections.DIE)
-        config = NodeConfig(names[me], setting, addresses, data, timeout_ms=timeout_ms)
+        config = NodeConfig(
+            *(names[me], setting, addresses, data),
+            beat_ms=pace.beat_ms,
+            timeout_ms=pace.timeout_ms,
+        )
         self.me = me
-        self.clerk = Clerk(names, resource, pace or Pace(), watch)
+        self.clerk = Clerk(names, resource, pace, watch)
         self._counter = Counter(self.clerk, data)
         self.clerk.closing.append(self._counter.close)
         machine = _machine(election, setting)
@@ -67,7 +71,7 @@ class Cluster:
     def start(self) -> None:
         """Begin; transactions that the last life left are gone on with."""
         self._thread.start()
-        with suppress(NodeEnded):  # That is said to whoever asks something of it, and on leaving.
+        with suppress(NodeStopped):  # That is said to whoever asks something of it, and on leaving.
             self.submit(self._counter.open()).result()
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from electorate.core import Received, Stage
 from electorate.core.part import Abort, Commit
+from electorate.errors import ElectorateError
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.status import Status, status_of, statuses
 
@@ -33,11 +34,11 @@ WARNINGS = {
 """What a decision by hand may break."""
 
 
-class NoNode(Exception):
+class NoNode(ElectorateError):
     """Nobody is at the counter."""
 
 
-class Wrong(Exception):
+class Wrong(ElectorateError):
     """It cannot be done, and this is why."""
 
 

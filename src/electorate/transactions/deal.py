@@ -33,6 +33,8 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.core.part import Done, Forget, Prepare, word_of
+from electorate.errors import Damaged
+from electorate.pace import Pace
 from electorate.runtime.clock import now_ms
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
@@ -40,8 +42,6 @@ from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 from electorate.transactions.letter import Parts, Step
 from electorate.transactions.log import PREFIX, Record
-from electorate.transactions.pace import Pace
-from electorate.transactions.resource import Damaged
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 

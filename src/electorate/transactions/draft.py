@@ -8,35 +8,10 @@ import asyncio
 from typing import Any
 
 from electorate.core import Begin, NodeId, Stage
+from electorate.errors import Aborted, OutcomeUnknown, Refused
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.letter import Leave, Part, Parts, Work
-from electorate.transactions.resource import Answer, Refused
-
-
-class Aborted(Exception):
-    """The transaction was aborted: none of its work is anywhere."""
-
-    def __init__(self, tx: str, reason: str) -> None:
-        super().__init__(tx, reason)
-        self.tx = tx
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"transaction {self.tx} was aborted: {self.reason}"
-
-
-class OutcomeUnknown(Exception):
-    """The node ended before it was known how the transaction was decided.
-
-    It is decided, and done, once the node is back.
-    """
-
-    def __init__(self, tx: str) -> None:
-        super().__init__(tx)
-        self.tx = tx
-
-    def __str__(self) -> str:
-        return f"the node ended before the outcome of transaction {self.tx} was known"
+from electorate.transactions.resource import Answer
 
 
 class Draft:

@@ -4,12 +4,13 @@ import asyncio
 from typing import Protocol
 
 from electorate.core import NodeId
+from electorate.errors import Refused
+from electorate.pace import Pace
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Host
 from electorate.transactions.letter import Failed, Letter, Part, Work, Worked
-from electorate.transactions.pace import Pace
-from electorate.transactions.resource import Answer, Refused
+from electorate.transactions.resource import Answer
 
 
 class Sender(Protocol):
@@ -44,7 +45,7 @@ class Errands:
                     raise Refused("it cannot be reached")
                 left_ms = deadline - now_ms()
                 if left_ms <= 0:
-                    raise Refused(f"no answer within {pace.work_ms} ms")
+                    raise Refused(f"no answer within {pace.work_timeout:g} s")
                 # The work or its answer may get lost; who has done it already only says so.
                 self._sender.send(to, work)
                 await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from electorate.runtime.store import StoreError
+from electorate.errors import StoreError
 from electorate.transactions.letter import Parts
 
 PREFIX = "transaction "

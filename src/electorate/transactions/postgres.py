@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from electorate.transactions.resource import Answer, Damaged, Refused
+from electorate.errors import Damaged, Refused
+from electorate.transactions.resource import Answer
 
 if TYPE_CHECKING:
     import psycopg

@@ -11,14 +11,6 @@ from typing import Any, Protocol
 import msgspec
 
 
-class Refused(Exception):
-    """The work could not be done or prepared: the transaction must be aborted."""
-
-
-class Damaged(Exception):
-    """What was promised cannot be kept, because it is not there any more; nobody may guess."""
-
-
 class Answer(msgspec.Struct, frozen=True):
     """What a statement gave."""
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import msgspec
 
-from electorate.transactions.resource import Answer, Damaged, Refused
+from electorate.errors import Damaged, Refused
+from electorate.transactions.resource import Answer
 
 PRAGMAS = (
     "locking_mode=exclusive",

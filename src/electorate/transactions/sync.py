@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from electorate.runtime.thread import NodeEnded
+from electorate.errors import NodeStopped
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer
@@ -51,7 +51,7 @@ def transaction(cluster: Cluster) -> Iterator[Transaction]:
     try:
         yield tx
     except BaseException:
-        with suppress(NodeEnded):
+        with suppress(NodeStopped):
             cluster.submit(tx._draft.abort()).result()
         raise
     cluster.submit(tx._draft.commit()).result()

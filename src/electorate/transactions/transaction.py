@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from electorate.runtime.thread import NodeEnded
+from electorate.errors import NodeStopped
 from electorate.transactions.cluster import Cluster
 from electorate.transactions.draft import Draft
 from electorate.transactions.resource import Answer
@@ -55,7 +55,7 @@ async def transaction(cluster: Cluster) -> AsyncIterator[Transaction]:
     try:
         yield tx
     except BaseException:
-        with suppress(NodeEnded):
+        with suppress(NodeStopped):
             await cluster.call(tx._draft.abort())
         raise
     await cluster.call(tx._draft.commit())

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from electorate.transactions.resource import Answer, Refused
+from electorate.errors import Refused
+from electorate.transactions.resource import Answer
 
 Work = list[tuple[Any, tuple[Any, ...]]]
 

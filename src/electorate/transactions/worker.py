@@ -12,10 +12,11 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from electorate.core import NodeId
+from electorate.errors import Refused
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.transactions.letter import Work
-from electorate.transactions.resource import Answer, Refused, Resource
+from electorate.transactions.resource import Answer, Resource
 
 THREADS = 32
 RETRY_FIRST_S = 0.05

@@ -8,10 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import NodeId
+from electorate.errors import StoreError
 from electorate.leadership.members.place import Place
 from electorate.protocols.mandate.roster import Roster
 from electorate.runtime.link import Address
-from electorate.runtime.store import StoreError
 
 
 class Acquaintance(msgspec.Struct, frozen=True, array_like=True):
@@ -98,10 +98,6 @@ class Net(Protocol):
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
         """Whether it is this member that is found where that node should be."""
-
-
-class ClusterMismatch(Exception):
-    """This node was started otherwise than those that it is to join."""
 
 
 def identity(founders: dict[NodeId, Place]) -> str:

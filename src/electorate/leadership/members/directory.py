@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import NodeId
+from electorate.errors import ClusterMismatch
 from electorate.leadership.members.acquaintance import (
     UNKNOWN,
     Acquaintance,
-    ClusterMismatch,
     Known,
     Memories,
     Net,

@@ -8,18 +8,15 @@ from typing import Protocol
 import msgspec
 
 from electorate.core import NodeId
+from electorate.errors import Removed
 from electorate.leadership.letter import Letter
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.register import Register
 from electorate.leadership.office import Office
-from electorate.leadership.pace import Pace
+from electorate.pace import Pace
 from electorate.protocols.mandate.roster import Roster
 
 log = logging.getLogger("electorate")
-
-
-class Removed(Exception):
-    """The other members go on without this node."""
 
 
 class House(Protocol):

@@ -12,12 +12,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from electorate.core import NodeId, Request
+from electorate.errors import MembersUnchanged
 from electorate.leadership.letter import Letter
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.place import Place
 from electorate.leadership.office import Office
-from electorate.leadership.pace import Pace
 from electorate.leadership.term import Term
+from electorate.pace import Pace
 from electorate.protocols.mandate.message import Add, Listed, Remove
 from electorate.protocols.mandate.roster import Roster
 
@@ -25,10 +26,6 @@ REGISTER = "electorate: members"
 RESERVED = "electorate:"
 POLL_S = 0.01
 FIRST = Roster().version
-
-
-class MembersUnchanged(Exception):
-    """The members are still those before, or it is not known whether they are; and this is why."""
 
 
 @contextmanager

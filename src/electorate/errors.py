@@ -1,0 +1,92 @@
+"""Every exception that an application can get from electorate: one root, one place.
+
+`except ElectorateError` catches them all. What was called in a wrong way raises a ValueError, a
+TypeError or a RuntimeError, and what takes longer than `timeout` a TimeoutError, as in all Python.
+"""
+
+
+class ElectorateError(Exception):
+    """Something that electorate was asked for did not come about."""
+
+
+# --- a node, whatever runs on it ---
+
+
+class NodeStopped(ElectorateError):
+    """The node that was asked does not run: it was stopped, has failed, or was never entered."""
+
+
+class StoreError(ElectorateError):
+    """The store cannot be relied upon; a node must stop rather than guess."""
+
+
+class IdTaken(ElectorateError):
+    """Another node is live under this node's id."""
+
+
+class ClusterMismatch(ElectorateError):
+    """This node was started otherwise than those that it is to join."""
+
+
+class Removed(ElectorateError):
+    """The other members go on without this node."""
+
+
+class MembersUnchanged(ElectorateError):
+    """The members are still those before, or it is not known whether they are; and this is why."""
+
+
+# --- leadership ---
+
+
+class LeadershipLost(ElectorateError):
+    """The term is over: somebody else may lead by now."""
+
+    def __init__(self, election: str, token: int) -> None:
+        super().__init__(election, token)
+        self.election = election
+        self.token = token
+
+    def __str__(self) -> str:
+        return f"term {self.token} of {self.election} is over"
+
+
+class TransferFailed(ElectorateError):
+    """The office was not handed over, and this is why."""
+
+
+# --- transactions ---
+
+
+class Aborted(ElectorateError):
+    """The transaction was aborted: none of its work is anywhere."""
+
+    def __init__(self, tx: str, reason: str) -> None:
+        super().__init__(tx, reason)
+        self.tx = tx
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"transaction {self.tx} was aborted: {self.reason}"
+
+
+class OutcomeUnknown(ElectorateError):
+    """The node ended before it was known how the transaction was decided.
+
+    It is decided, and done, once the node is back.
+    """
+
+    def __init__(self, tx: str) -> None:
+        super().__init__(tx)
+        self.tx = tx
+
+    def __str__(self) -> str:
+        return f"the node ended before the outcome of transaction {self.tx} was known"
+
+
+class Refused(ElectorateError):
+    """A database could not do the work, or could not prepare it: the transaction must abort."""
+
+
+class Damaged(ElectorateError):
+    """What was promised cannot be kept, because it is not there any more; nobody may guess."""

@@ -1,0 +1,200 @@
+"""How fast a node goes, in elections and in transactions, and what is promised about clocks.
+
+An application says all times in seconds, like asyncio. The machines count whole milliseconds, and
+what reads `_ms` here is for them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+from electorate.core import NodeId, Span, Timing
+from electorate.protocols.invitation import InvitationRules
+from electorate.protocols.mandate.rule import MandateRules
+from electorate.protocols.two_phase import TwoPhaseRules
+
+MAY_BE_ZERO = ("P", "preempt_delay", "settle_timeout")
+
+
+class Milliseconds:
+    """A length of a pace in the whole milliseconds that the machines count."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, pace: Any, kind: type) -> int:
+        seconds: float = getattr(pace, self.name)
+        return round(1000 * seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Lengths of time in seconds; nodes that differ in T, P or drift refuse each other.
+
+    Two leaders at once are ruled out whatever the network does, as long as no clock is off by more
+    than `drift`. T and P only decide how soon an office is filled again, and how much delay a
+    leader survives: a term lasts 8T + 6P from when it was last asked for, which a leader does every
+    3T + 2P. No promise about transactions depends on any of these.
+    """
+
+    T: float = 0.05
+    """Messages usually arrive within that time."""
+    P: float = 0.025
+    """They are usually answered within that time; a voter writes to its disk first."""
+    drift: float = 0.01
+    """How far the speed of a clock may be off: 0.01 is a hundredth."""
+    grace: float = 5.0
+    """How long the work of a leader that steps down may take to end."""
+    preempt_delay: float = 5.0
+    """How long a node follows a leader of a lower priority before it asks for the office."""
+    trust_close: bool = False
+    """Whether the end of a connection is believed to be the end of the leader's process.
+
+    Then its successor need not wait until its term has run out. That is safe only where nothing
+    between the nodes can end a connection in their place (no proxy, no balancer, no NAT), and
+    where no child of a process shares its connections or does its work (no fork without exec).
+    """
+    beat: float = 0.1
+    """How often nodes show each other that they are there."""
+    timeout: float = 0.45
+    """A node that has shown nothing for that long is suspect."""
+
+    work_timeout: float = 10.0
+    """One piece of work of a transaction; without an answer by then the transaction aborts."""
+    votes_timeout: float = 10.0
+    """All votes of a transaction, from when they are asked for; later it is aborted."""
+    decision_timeout: float = 3.0
+    """The decision, from a participant's vote; later the elected node is to find out."""
+    retry_every: float = 1.0
+    """Between two tries to find out the decision, or to have it acknowledged."""
+    idle_timeout: float = 20.0
+    """Between two pieces of work of a transaction; later a participant undoes them."""
+    settle_timeout: float = 2.0
+    """How long a commit waits until all have applied it, once it is decided."""
+    sweep_every: float = 0.5
+    """Between two rounds of saying again what may have been lost, and of looking for orphans."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Say the new name of what was in milliseconds once; `__init__` says all the rest."""
+        for name, value in given.items():
+            length = vars(cls).get(name)
+            if isinstance(length, Milliseconds):
+                now = f"{length.name}={_seconds(value)}"
+                raise TypeError(f"Pace is in seconds: say {now} instead of {name}={value!r}")
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for length in vars(Pace).values():
+            if isinstance(length, Milliseconds):
+                self._expect_length(length.name, getattr(self, length.name))
+        if not 2 * self.beat_ms <= self.timeout_ms:
+            raise ValueError(
+                f"beat={self.beat} is more than half of timeout={self.timeout}: "
+                "a node would be suspect between two signs of life"
+            )
+        drift_max = (self.granted_ms - self.lease_ms) / (self.granted_ms + self.lease_ms)
+        if not 0 <= self.drift <= drift_max:
+            free_ms = self.granted_ms - self.lease_ms
+            raise ValueError(
+                f"drift={self.drift} is not between 0 and {drift_max:.3f}: with T={self.T} and "
+                f"P={self.P} a voter is free {free_ms / 1000:g} s after a term has ended, and no "
+                "clock may be off by more than that"
+            )
+
+    def _expect_length(self, name: str, seconds: Any) -> None:
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise TypeError(f"{name} is a number of seconds, not {seconds!r}")
+        least = 0 if name in MAY_BE_ZERO else 0.001
+        if not least <= seconds < math.inf:
+            raise ValueError(f"{name}={seconds} is not a length of time of {least} s or more")
+
+    # --- what follows from it, in seconds ---
+
+    @property
+    def lease(self) -> float:
+        """How long a term lasts from when it was last asked for."""
+        return self.lease_ms / 1000
+
+    @property
+    def granted(self) -> float:
+        """How long a voter is bound; so long an office may be vacant after its leader crashed."""
+        return self.granted_ms / 1000
+
+    # --- the same in whole milliseconds, for the machines ---
+
+    T_ms = Milliseconds("T")
+    P_ms = Milliseconds("P")
+    grace_ms = Milliseconds("grace")
+    preempt_delay_ms = Milliseconds("preempt_delay")
+    beat_ms = Milliseconds("beat")
+    timeout_ms = Milliseconds("timeout")
+    work_ms = Milliseconds("work_timeout")
+    votes_ms = Milliseconds("votes_timeout")
+    patience_ms = Milliseconds("decision_timeout")
+    again_ms = Milliseconds("retry_every")
+    idle_ms = Milliseconds("idle_timeout")
+    settle_ms = Milliseconds("settle_timeout")
+    sweep_ms = Milliseconds("sweep_every")
+
+    @property
+    def timing(self) -> Timing:
+        """What the machine is told about time."""
+        return Timing(self.T_ms, self.P_ms, self.drift)
+
+    @property
+    def lengths(self) -> dict[str, Span]:
+        """The rules of the mandate that are no bounds of safety."""
+        return {
+            "grace": Span(ticks=self.grace_ms),
+            "preempt_delay": Span(ticks=self.preempt_delay_ms),
+        }
+
+    @property
+    def group_timing(self) -> Timing:
+        """The same for groups: a message is handled within T, whatever that takes."""
+        return Timing(self.T_ms + self.P_ms, drift=self.drift)
+
+    @property
+    def transaction_timing(self) -> Timing:
+        """The same for who finds out decisions: its election takes T for a bound, so it is wide."""
+        return Timing(4 * self.T_ms + 2 * self.P_ms)
+
+    def transaction_rules(self, coordinator: NodeId) -> TwoPhaseRules:
+        """The timers of a transaction."""
+        return TwoPhaseRules(
+            coordinator=coordinator,
+            votes=Span(ticks=self.votes_ms),
+            patience=Span(ticks=self.patience_ms),
+            retry=Span(ticks=self.again_ms),
+            resend=Span(ticks=self.again_ms),
+        )
+
+    @property
+    def alone_ms(self) -> int:
+        """How long a node that is alone looks for others: by then they have usually found it."""
+        rules = InvitationRules()
+        return (rules.check + rules.answers + rules.accepts).of(self.group_timing)
+
+    @property
+    def agreed(self) -> str:
+        """What members must have in common: how long they are bound, and lead, follows from it."""
+        return f"T={self.T_ms / 1000:g} s, P={self.P_ms / 1000:g} s, drift={self.drift:g}"
+
+    @property
+    def probe_ms(self) -> int:
+        """How soon a node answers that is asked because a connection broke."""
+        return 2 * self.T_ms
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a term lasts from when it was last asked for."""
+        return MandateRules().lease.of(self.timing)
+
+    @property
+    def granted_ms(self) -> int:
+        """How long a voter is bound."""
+        return MandateRules().granted.of(self.timing)
+
+
+def _seconds(value: Any) -> str:
+    return f"{value / 1000:g}" if isinstance(value, int | float) else "…"
