@@ -7,7 +7,7 @@ import pytest
 from benchmarks.strike import Trial
 from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
-from electorate.cli.records import read_records
+from electorate.cli.records import Records
 from electorate.cli.retell import kind_and_form
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.replay import replay
@@ -28,8 +28,12 @@ OTHERS = [name for name in REGISTRY if ASKED.get(name, name) not in SOUND]
 
 def lives_replayed(folder: Path) -> int:
     """Replay the records in a folder to the states that they name; how many lives they tell of."""
-    records = read_records([folder])
-    replayed = replay(script_of(records.trace), kind_and_form, records.protocol.name)
+    records = Records([folder])
+    assert records.differences == []
+    merged = records.merged()
+    assert merged is not None
+    assert (merged.doubts, records.notes) == ([], [])
+    replayed = replay(script_of(merged.trace), kind_and_form, merged.instance)
     assert replayed.difference is None
     return records.lives
 

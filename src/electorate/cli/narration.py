@@ -1,14 +1,15 @@
 """A replayed run as people read it: numbered sentences, and its messages counted by kind."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from electorate.core import Machine
+from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.start import first_standings, started
 from electorate.trace import Start, Trace, opening_of, sentences_of
 from electorate.trace.tally import messages_of
+from electorate.trace.word import with_names
 
 
 class Narration(NamedTuple):
@@ -24,6 +25,11 @@ class Narration(NamedTuple):
         """The sentences, one below the other."""
         opening = [(self.opening, "")] if self.opening else []
         return numbered(opening + self.sentences, width)
+
+    def called(self, names: Mapping[NodeId, str]) -> "Narration":
+        """The same with the nodes by their names."""
+        sentences = [(with_names(text, names), number) for text, number in self.sentences]
+        return Narration(with_names(self.opening, names), sentences, self.messages)
 
     def counted(self) -> str:
         """How many messages there were, the most frequent kinds first."""
@@ -52,6 +58,16 @@ def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
         ],
         messages_of(steps),
     )
+
+
+def narrated_part(
+    trace: Trace, machine: Machine[Any], start: Mapping[NodeId, Standing]
+) -> Narration:
+    """Tell a part of a run; `start` says how those stood that were up where it begins."""
+    down = set(trace.setting.ids) - set(start)
+    told = sentences_of(trace, machine.view, uses_views=machine.uses_views, down=down)
+    sentences = [(each.text, numbers_of(each.first, each.end)) for each in told]
+    return Narration(opening_of(start), sentences, messages_of(trace.steps))
 
 
 def numbered(story: Iterable[tuple[str, str]], width: int) -> Iterator[str]:

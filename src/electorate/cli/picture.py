@@ -1,12 +1,12 @@
 """Runs as pictures: space-time diagrams for `--svg FILE`."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from electorate.cli.error import UsageError
-from electorate.core import Machine
+from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.start import first_standings
 from electorate.trace import Trace, svg_of
 
@@ -22,10 +22,16 @@ def draw(
     machine: Machine[Any],
     title: str,
     marks: Sequence[tuple[int, str]] = (),
+    start: Mapping[NodeId, Standing] | None = None,
+    names: Mapping[NodeId, str] | None = None,
 ) -> None:
-    """Write the diagram of a run; `marks` are steps with something to say about them."""
-    standings, _ = first_standings(trace, machine)
-    write(path, svg_of(trace, machine.view, title, marks, standings))
+    """Write the diagram of a run; `marks` are steps with something to say about them.
+
+    `start` says how nodes stood where a part of a run begins, `names` what people call them.
+    """
+    if start is None:
+        start, _ = first_standings(trace, machine)
+    write(path, svg_of(trace, machine.view, title, marks, start, names))
 
 
 def write(path: Path, text: str) -> None:

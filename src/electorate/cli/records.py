@@ -1,26 +1,26 @@
-"""Reading what nodes wrote down, and making one run of it."""
+"""Reading what nodes wrote down, re-running every instance of it, and making one run of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from electorate.cli.error import UsageError
-from electorate.cli.protocol import Protocol, find
+from electorate.cli.protocol import find
+from electorate.core import Machine, NodeId, ProtocolError
+from electorate.core.turn import Sample, SampledTurns
 from electorate.trace import Setting, Trace
-from electorate.trace.merge import Occurrence, merged, rerun
-from electorate.trace.record import Entry, Lived, RecordError, parse_entry
+from electorate.trace.clocks import ClockId, Clocks
+from electorate.trace.merge import Differs, Merger, Occurrence, Rerun, free, is_held
+from electorate.trace.record import Booted, Line, RecordError, RecordFile, Took, series_in
+from electorate.trace.word import listed
 
-
-class Records(NamedTuple):
-    """The records of one run, re-run and merged."""
-
-    protocol: Protocol
-    setting: Setting
-    trace: Trace
-    events: int
-    lives: int
+TURNS_MAX = 20_000
+LISTED_MAX = 40
+"""So many instances are listed for people; `--json` has them all."""
 
 
 def is_record(path: Path) -> bool:
@@ -29,61 +29,276 @@ def is_record(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            return file.readline(64).startswith(b'{"type":"booted"')
+            return file.readline(64).startswith((b'{"type":"host"', b'{"type":"booted"'))
     except OSError:
         return False
 
 
-def read_records(paths: Sequence[Path]) -> Records:
-    """Re-run every record through the machine, and merge them."""
-    files = [file for path in paths for file in _files(path)]
-    entries = {file: _entries(file) for file in files}
-    texts = {entry.cluster for found in entries.values() for entry in _lives(found)}
-    if len(texts) != 1:
-        raise UsageError(f"the records are of {len(texts)} different clusters")
-    setting = Setting.parse(texts.pop())
-    protocol = find(setting.protocol)
-    machine = protocol.machine(setting)
-    records: dict[int, list[Occurrence]] = {}
-    for file, found in entries.items():
-        node = _lives(found)[0].node
-        if node in records:
-            raise UsageError(f"{file}: there is another record of node {node}")
+class Course:
+    """What one instance went through at one node, re-run."""
+
+    def __init__(self, turns: "Machines") -> None:
+        self._rerun = Rerun(turns.turns)
+        self.events = 0
+        self.lives = 0
+        self.first: tuple[ClockId, float] | None = None
+        self.last: tuple[ClockId, float] | None = None
+        self.difference = ""
+        """How it came out otherwise; from there on it is not re-run."""
+
+    @property
+    def clusters(self) -> list[str]:
+        """The machines that it ran."""
+        return self._rerun.clusters
+
+    def take(self, line: Line) -> Occurrence | None:
+        """Take a line again."""
+        if self.difference:
+            return None
         try:
-            records[node] = rerun(machine, found)
-        except (RecordError, msgspec.DecodeError) as error:
-            raise UsageError(f"{file}: {error}") from None
-    try:
-        trace = merged(setting, records)
-    except RecordError as error:
-        raise UsageError(f"the records do not fit together: {error}") from None
-    events = sum(map(len, records.values()))
-    lives = sum(len(_lives(found)) for found in entries.values())
-    return Records(protocol, setting, trace, events, lives)
+            found = self._rerun.take(line)
+        except Differs as error:
+            self.difference = str(error)
+            return None
+        if found is not None:
+            self.events += isinstance(found.entry, Took)
+            self.lives += isinstance(found.entry, Booted)
+            self.last = ((found.node, found.clock), found.at)
+            self.first = self.first or self.last
+        return found
 
 
-def _files(path: Path) -> list[Path]:
-    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+class Machines:
+    """The machines that records name, each built once."""
+
+    def __init__(self) -> None:
+        sample = Sample()
+        self.turns = cache(lambda text: SampledTurns(self._machine(text), TURNS_MAX, sample))
+
+    def _machine(self, text: str) -> Machine[Any]:
+        try:
+            setting = Setting.parse(text)
+        except ValueError as error:
+            raise RecordError(str(error)) from None
+        return find(setting.protocol).machine(setting)
+
+
+class Merged(NamedTuple):
+    """One instance, all nodes in one run."""
+
+    instance: str
+    machine: Machine[Any]
+    trace: Trace
+    doubts: list[str]
+    """Why the simulator cannot play this run again; none if it can."""
+
+
+class Records:
+    """The records of one run, every instance of every node re-run."""
+
+    def __init__(self, paths: Sequence[Path], instance: str | None = None) -> None:
+        self.names: dict[NodeId, str] = {}
+        self.nodes: list[NodeId] = []
+        self.courses: dict[str, dict[NodeId, Course]] = {}
+        self.notes: list[str] = []
+        """What is missing."""
+        self._machines = Machines()
+        self._clocks = Clocks()
+        self._wanted = instance
+        self._kept: dict[NodeId, list[Occurrence]] = {}
+        clusters: set[str] = set()
+        for file in [each for path in paths for each in _series(path)]:
+            clusters |= {host.cluster for host in self._read(file)}
+        if len(clusters) > 1:
+            raise UsageError(f"the records are of {len(clusters)} different clusters")
+        if not self.nodes:
+            raise UsageError("there is not one whole line in these records")
+        if instance is not None and instance not in self.courses:
+            near = get_close_matches(instance, self.courses, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {self._few()}"
+            raise UsageError(f"no instance {instance!r} in these records: {hint}")
+        self._clocks.settle()
+        firsts = [self._clocks.at(*c.first) for c in self._every() if c.first is not None]
+        self._zero = min(firsts, default=0.0)
+
+    def _read(self, file: RecordFile) -> list[Any]:
+        try:
+            for line in file.lines():
+                self._take(line)
+        except RecordError as error:
+            raise UsageError(str(error)) from None
+        if file.node is None:
+            self.notes.append(f"{file.path.name} has no whole line")
+            return []
+        if file.node in self.nodes:
+            raise UsageError(f"{file.path}: there is another record of node {file.node}")
+        self.nodes.append(file.node)
+        self.names |= file.names
+        return file.hosts
+
+    def _take(self, line: Line) -> None:
+        instance, node = line.instance, line.host.node
+        at_nodes = self.courses.setdefault(instance, {})
+        course = at_nodes.get(node) or at_nodes.setdefault(node, Course(self._machines))
+        found = course.take(line)
+        if found is None:
+            return
+        self._clocks.see(instance, found)
+        if self._wanted is None and len(self.courses) > 1:
+            self._kept.clear()  # None of several is told unless one is named.
+        elif self._wanted in (None, instance):
+            self._kept.setdefault(node, []).append(found)
+
+    def _every(self) -> Iterator[Course]:
+        return (course for at_nodes in self.courses.values() for course in at_nodes.values())
+
+    def called(self, node: NodeId) -> str:
+        """What people call a node."""
+        return self.names.get(node, f"node {node}")
+
+    @property
+    def events(self) -> int:
+        """How many events were taken again."""
+        return sum(course.events for course in self._every())
+
+    @property
+    def lives(self) -> int:
+        """How many boots."""
+        return sum(course.lives for course in self._every())
+
+    @property
+    def differences(self) -> list[str]:
+        """Everything that came out otherwise."""
+        return [course.difference for course in self._every() if course.difference]
+
+    # --- what is said of them ---
+
+    def summary(self) -> str:
+        """How much there is, and whether it came out the same."""
+        counts = (
+            _count(len(self.nodes), "node"),
+            _count(len(self.courses), "instance"),
+            f"{_count(self.events, 'event')} in {_count(self.lives, 'life', 'lives')}",
+        )
+        broken = self.differences
+        each = f"{len(broken)} came out otherwise" if broken else "each led to the recorded state"
+        return f"{', '.join(counts)}: {each}"
+
+    def table(self) -> list[str]:
+        """The instances, one in a line."""
+        rows = [("instance", "nodes", "lives", "events", "from..to")]
+        for name in sorted(self.courses)[:LISTED_MAX]:
+            courses = self.courses[name].values()
+            begin, end = self._span(courses)
+            events, lives = sum(c.events for c in courses), sum(c.lives for c in courses)
+            where = f"{begin / 1000:.3f}s..{end / 1000:.3f}s"
+            rows.append((name, str(len(courses)), str(lives), f"{events:,}", where))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for name, *numbers, where in rows:
+            cells = [cell.rjust(w) for cell, w in zip(numbers, widths[1:-1], strict=True)]
+            lines.append("  ".join(["", name.ljust(widths[0]), *cells, where]))
+        more = len(self.courses) - LISTED_MAX
+        return [*lines, f"  … and {more:,} more; --json lists them all"] if more > 0 else lines
+
+    def as_data(self) -> dict[str, object]:
+        """The same as data; times in milliseconds since the first boot."""
+        return {
+            "nodes": [{"id": node, "name": self.names.get(node)} for node in sorted(self.nodes)],
+            "events": self.events,
+            "lives": self.lives,
+            "same": not self.differences,
+            "differences": self.differences,
+            "notes": self.notes,
+            "instances": [self._instance_object(name) for name in sorted(self.courses)],
+        }
+
+    def _instance_object(self, name: str) -> dict[str, object]:
+        courses = self.courses[name]
+        begin, end = self._span(courses.values())
+        return {
+            "name": name,
+            "nodes": sorted(courses),
+            "lives": sum(course.lives for course in courses.values()),
+            "events": sum(course.events for course in courses.values()),
+            "from_ms": round(begin, 3),
+            "to_ms": round(end, 3),
+            "same": not any(course.difference for course in courses.values()),
+        }
+
+    def _span(self, courses: Iterable[Course]) -> tuple[float, float]:
+        """When an instance began and ended, in milliseconds since the first boot of all."""
+        seen = [c for c in courses if c.first is not None]
+        firsts = [self._clocks.at(*c.first) - self._zero for c in seen if c.first is not None]
+        lasts = [self._clocks.at(*c.last) - self._zero for c in seen if c.last is not None]
+        return min(firsts, default=0.0), max(lasts, default=0.0)
+
+    def _few(self) -> str:
+        names = sorted(self.courses)
+        return listed([*names[:5], f"{len(names) - 5} more"] if len(names) > 6 else names)
+
+    # --- one of them as a run ---
+
+    def merged(self) -> Merged | None:
+        """The instance that was asked for, or the only one, as one run.
+
+        None if there are several, or if it came out otherwise.
+        """
+        name = self._wanted or next(iter(self.courses), None)
+        if name is None or (self._wanted is None and len(self.courses) > 1):
+            return None
+        courses = self.courses[name]
+        if any(course.difference for course in courses.values()):
+            return None
+        setting, is_one = _joint([text for c in courses.values() for text in c.clusters])
+        machine = find(setting.protocol).machine(setting)
+        records = {node: self._clocks.shifted(self._kept.get(node, [])) for node in courses}
+        absent = set(setting.ids) - set(self.nodes)
+        senders = {e.sender for r in records.values() for o in r if isinstance(e := o.entry, Took)}
+        merger = Merger(free(setting), records, self._zero, absent & senders)
+        try:
+            trace = merger.trace()
+        except (RecordError, ProtocolError) as error:
+            raise UsageError(f"the records of {name} do not fit together: {error}") from None
+        self._note_missing(absent, merger)
+        return Merged(name, machine, trace, [*self._doubts(is_one, trace, merger)])
+
+    def _note_missing(self, absent: set[NodeId], merger: Merger) -> None:
+        for node in sorted(absent):
+            self.notes.append(f"there is no record of {self.called(node)}")
+        for sender in sorted({name[0] for name in merger.strays} - absent):
+            count = sum(name[0] == sender for name in merger.strays)
+            what = _count(count, "message")
+            self.notes.append(f"{what} of {self.called(sender)} are not in its record")
+
+    def _doubts(self, is_one: bool, trace: Trace, merger: Merger) -> Iterator[str]:
+        if not is_one:
+            yield "members, ranks or rules were not the same everywhere and all the time"
+        if merger.strays:
+            yield "messages were received that no record shows to have been sent"
+        if any(map(is_held, trace.steps)):
+            yield "the records begin in the middle, or have a gap"
+        for node in sorted(merger.surprises):
+            yield f"{self.called(node)} booted with something else than its last life had saved"
+
+
+def _series(path: Path) -> list[RecordFile]:
+    files = series_in(path) if path.is_dir() else [path]
     if not files:
         raise UsageError(f"no records (*.jsonl) in {path}")
-    return files
+    return [RecordFile(file) for file in files]
 
 
-def _entries(path: Path) -> list[Entry]:
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()  # The node was killed while it wrote its last line.
-    try:
-        entries = [parse_entry(line, f"{path}:{n}") for n, line in enumerate(lines, start=1)]
-    except RecordError as error:
-        raise UsageError(str(error)) from None
-    if not entries or not isinstance(entries[0], Lived):
-        raise UsageError(f"{path} is not the record of a node")
-    return entries
+def _joint(texts: Sequence[str]) -> tuple[Setting, bool]:
+    """One setting for machines that may differ in members, ranks and rules; and whether none do."""
+    settings = [Setting.parse(text) for text in dict.fromkeys(texts)]
+    ids = tuple(sorted({node for setting in settings for node in setting.ids}))
+    ranks: dict[NodeId, int] = {}
+    for setting in settings:
+        ranks |= dict(zip(setting.ids, setting.attributes, strict=False))
+    attributes = tuple(ranks.get(node, 0) for node in ids) if ranks else ()
+    return replace(settings[-1], ids=ids, attributes=attributes), len(settings) == 1
 
 
-def _lives(entries: Sequence[Entry]) -> list[Lived]:
-    return [entry for entry in entries if isinstance(entry, Lived)]
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

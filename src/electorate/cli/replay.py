@@ -1,29 +1,33 @@
 """`electorate replay`: run scripts or a recorded run again, compare, and tell what happens."""
 
 import argparse
+import math
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from electorate.claims import Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.narration import Narration, narrated
+from electorate.cli.narration import Narration, narrated, narrated_part
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import find
-from electorate.cli.records import is_record, read_records
+from electorate.cli.records import Merged, Records, is_record
 from electorate.cli.retell import kind_and_form
+from electorate.core import Machine, NodeId, Standing, Timing
 from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.replay import Breach, Replay, replay
+from electorate.simulate.replay import Breach, Difference, Replay, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
-from electorate.trace.word import listed
+from electorate.trace.merge import window
+from electorate.trace.word import listed, with_names
 
 NAME = "replay"
 SUMMARY = "Run scripts or a recorded run again, compare, and tell what happens."
@@ -36,11 +40,15 @@ EXAMPLES = """examples:
                                              the same commands under another rule
   electorate replay one.txt two.txt          a line for each; --tell tells them, too
   electorate replay runs/ --svg run.svg      what `electorate up --record runs/` left behind
+  electorate replay runs/ --instance "group cache" --between 2s..5s --tell
+                                             one of the elections in a record, for three seconds
 
 docs/scripts.md has the commands of a script.
 
 exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
 WIDTH = 96
+STEPS_MAX = 20_000
+"""A longer record is told and drawn as it is, and not played by the simulator."""
 
 
 class Played(NamedTuple):
@@ -48,10 +56,21 @@ class Played(NamedTuple):
 
     name: str
     file: Path
-    replayed: Replay
+    replayed: Replay | None
+    """None for a record that the simulator cannot play: it is told and drawn as it is."""
     trace: Trace
     """With the times of a record, which a script does not know."""
     told: Narration
+    machine: Machine[Any]
+    start: dict[NodeId, Standing] | None = None
+    """How nodes stood where a part of a run begins."""
+    names: Mapping[NodeId, str] = {}
+    """What people call the nodes."""
+
+    @property
+    def difference(self) -> Difference | None:
+        """How it came out otherwise than it is written."""
+        return None if self.replayed is None else self.replayed.difference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +99,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rewrite", action="store_true", help="write what happens now into the file"
     )
     parser.add_argument("--script", type=Path, metavar="FILE", help="write the run as a script")
+    parser.add_argument(
+        "--instance", metavar="NAME", help="of a record: which of its instances to tell and draw"
+    )
+    parser.add_argument(
+        "--between",
+        metavar="A..B",
+        help="of a record: tell and draw only this part, as in 2s..5s, 800ms.. or ..20T",
+    )
     add_svg_argument(parser)
 
 
@@ -93,25 +120,21 @@ def run(options: argparse.Namespace) -> int:
     recorded = is_record(files[0])
     _refuse(options, recorded)
     if recorded:
-        every = [_of_records(options.runs[0], files)]
-    else:
-        named = zip(options.runs, files, strict=True)
-        try:
-            every = [_of_script(name, file, options.rule) for name, file in named]
-        except ScriptError as error:
-            if not (options.rule and isinstance(error.__cause__, IllegalStep)):
-                raise UsageError(str(error)) from None
-            told = f"this came out otherwise, and the script cannot go on: {error.problem}"
-            print(f"{error.name}:{error.line}: {told}", file=sys.stderr)
-            return EXIT_BROKEN
-    if options.script:
-        write(options.script, every[0].replayed.text)
-    if options.svg:
-        _draw(options.svg, every[0])
-    tells = options.tell if options.tell is not None else len(every) == 1 and not recorded
+        return _run_records(options, files)
+    named = zip(options.runs, files, strict=True)
+    try:
+        every = [_of_script(name, file, options.rule) for name, file in named]
+    except ScriptError as error:
+        if not (options.rule and isinstance(error.__cause__, IllegalStep)):
+            raise UsageError(str(error)) from None
+        told = f"this came out otherwise, and the script cannot go on: {error.problem}"
+        print(f"{error.name}:{error.line}: {told}", file=sys.stderr)
+        return EXIT_BROKEN
+    _write(options, every[0])
+    tells = options.tell if options.tell is not None else len(every) == 1
     rewrite: bool = options.rewrite
     for played in every:
-        if rewrite and played.replayed.difference:
+        if rewrite and played.replayed and played.difference:
             write(played.file, played.replayed.text)
         if not options.json:
             _show(played, rewrite, tells)
@@ -119,8 +142,79 @@ def run(options: argparse.Namespace) -> int:
         objects = [_object(played, rewrite) for played in every]
         every_object = objects[0] if len(objects) == 1 else {"runs": objects}
         print(msgspec.json.encode(every_object).decode())
-    differs = any(played.replayed.difference for played in every)
+    differs = any(played.difference for played in every)
     return EXIT_BROKEN if differs and not rewrite else EXIT_DONE
+
+
+def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
+    """Re-run every instance, and tell and draw one of them."""
+    records = Records(files, options.instance)
+    merged = records.merged()
+    shows = options.tell or options.script or options.svg or options.between
+    if merged is None and shows and not records.differences:
+        raise UsageError("there are several instances: name one with --instance")
+    played = None if merged is None else _of_record(options, records, merged, files[0])
+    for note in records.notes:
+        print(f"electorate: mind that {note}", file=sys.stderr)
+    for difference in records.differences:
+        print(f"electorate: this came out otherwise: {difference}", file=sys.stderr)
+    if played is not None:
+        _write(options, played)
+    if options.json:
+        told = None if played is None else _object(played, rewrite=False)
+        print(msgspec.json.encode({**records.as_data(), "told": told}).decode())
+    else:
+        print(records.summary())
+        if len(records.courses) > 1:
+            print("\n".join(records.table()))
+        if played is not None:
+            _show(played, rewrite=False, tells=bool(options.tell))
+    differs = records.differences or (played is not None and played.difference)
+    return EXIT_BROKEN if differs else EXIT_DONE
+
+
+def _of_record(options: argparse.Namespace, records: Records, merged: Merged, file: Path) -> Played:
+    """One instance of a record, played by the simulator if that can be."""
+    doubts = list(merged.doubts)
+    if options.between:
+        doubts.append("--between leaves out how it began")
+    if len(merged.trace.steps) > STEPS_MAX and not options.script:
+        doubts.append(f"{len(merged.trace.steps):,} steps are many (--script plays them all)")
+    if not doubts:
+        played = _played(options.runs[0], file, script_of(merged.trace))
+        return played._replace(trace=merged.trace, names=records.names)
+    if options.script:
+        raise UsageError(f"no script can be made of this: {listed(doubts)}")
+    records.notes.append(f"no claim is judged: {listed(doubts)}")
+    timing = merged.trace.setting.timing
+    part = window(merged.trace, *_between(options.between or "..", timing))
+    if not part.trace.steps:
+        raise UsageError(f"nothing happened to {merged.instance} between {options.between}")
+    start = {node: merged.machine.view(state) for node, state in part.states.items()}
+    told = narrated_part(part.trace, merged.machine, start)
+    return Played(
+        options.runs[0], file, None, part.trace, told, merged.machine, start, records.names
+    )
+
+
+def _between(text: str, timing: Timing) -> tuple[float, float]:
+    """A part of a run in milliseconds since its beginning."""
+    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)(ms|s|T))?\.\.(?:(\d+(?:\.\d+)?)(ms|s|T))?", text)
+    if found is None:
+        raise UsageError(f"--between is A..B with ms, s or T, as in 2s..5s, not {text}")
+    units = {"ms": 1.0, "s": 1000.0, "T": float(timing.T)}
+    begin = float(found[1]) * units[found[2]] if found[1] else 0.0
+    end = float(found[3]) * units[found[4]] if found[3] else math.inf
+    if end <= begin:
+        raise UsageError(f"--between {text} ends before it begins")
+    return begin, end
+
+
+def _write(options: argparse.Namespace, played: Played) -> None:
+    if options.script and played.replayed is not None:
+        write(options.script, played.replayed.text)
+    if options.svg:
+        _draw(options.svg, played)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -139,6 +233,8 @@ def _refuse(options: argparse.Namespace, recorded: bool) -> None:
         raise UsageError("a record is what happened; it is not rewritten")
     if recorded and options.rule:
         raise UsageError("a record is what happened; --script makes a script of it for --rule")
+    if not recorded and (options.instance or options.between):
+        raise UsageError("--instance and --between are for records of a real run")
     if options.rule and options.rewrite:
         raise UsageError("--rewrite would keep the script's own rules with another outcome")
     if len(options.runs) > 1 and not recorded and (options.script or options.svg):
@@ -149,15 +245,6 @@ def found(name: str) -> Path:
     """The file that is meant: one of the user's, or a run that comes with electorate."""
     path = Path(name)
     return path if path.exists() else run_file(name) or run_file(run_of(name) or "") or path
-
-
-def _of_records(name: str, files: Sequence[Path]) -> Played:
-    records = read_records(files)
-    told = f"{records.events} events in {records.lives} lives, each to the recorded state"
-    print(f"re-ran {told}", file=sys.stderr)
-    written = script_of(records.trace)
-    played = _played(name, files[0], written)
-    return played._replace(trace=records.trace)
 
 
 def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
@@ -185,15 +272,15 @@ def _played(name: str, file: Path, written: str) -> Played:
     """Run what is written, and compare with its outcomes."""
     replayed = replay(written, kind_and_form, file.name)
     machine = find(replayed.trace.setting.protocol).machine(replayed.trace.setting)
-    return Played(name, file, replayed, replayed.trace, narrated(replayed.trace, machine))
+    told = narrated(replayed.trace, machine)
+    return Played(name, file, replayed, replayed.trace, told, machine)
 
 
 def _draw(file: Path, played: Played) -> None:
-    machine = find(played.trace.setting.protocol).machine(played.trace.setting)
-    marks = [
-        (b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in breaches(played.replayed)
-    ]
-    draw(file, played.trace, machine, played.file.stem.replace("_", " "), marks)
+    found = [] if played.replayed is None else breaches(played.replayed)
+    marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in found]
+    title = played.file.stem.replace("_", " ")
+    draw(file, played.trace, played.machine, title, marks, played.start, played.names)
 
 
 def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
@@ -207,32 +294,35 @@ def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
 
 
 def _object(played: Played, rewrite: bool) -> dict[str, object]:
-    replayed = played.replayed
-    difference = replayed.difference
+    replayed, difference = played.replayed, played.difference
+    found = {} if replayed is None else replayed.breaches
     return {
         "file": played.name,
-        "protocol": replayed.trace.setting.protocol,
-        "nodes": len(replayed.trace.setting.ids),
-        "steps": len(replayed.trace.steps),
+        "protocol": played.trace.setting.protocol,
+        "nodes": len(played.trace.setting.ids),
+        "steps": len(played.trace.steps),
         "same": difference is None,
         "rewritten": bool(rewrite and difference),
         "difference": difference and difference._asdict(),
         "messages": dict(played.told.messages.most_common()),
-        "story": [text for text, _ in played.told.sentences],
+        "story": [with_names(text, played.names) for text, _ in played.told.sentences],
         "claims": {
             name: {"step": breach.step, "witness": breach.witness.text}
-            for name, breach in replayed.breaches.items()
+            for name, breach in found.items()
         },
-        "kept": list(replayed.kept),
+        "kept": [] if replayed is None else list(replayed.kept),
     }
 
 
 def _show(played: Played, rewrite: bool, tells: bool) -> None:
-    replayed, name = played.replayed, played.name
-    steps, difference = len(replayed.trace.steps), replayed.difference
+    name, steps = played.name, len(played.trace.steps)
+    difference = played.difference
     if tells:
-        print("\n".join(played.told.lines(WIDTH)))
+        print("\n".join(played.told.called(played.names).lines(WIDTH)))
     counted = f"{steps} step{'' if steps == 1 else 's'}, {played.told.counted()}"
+    if played.replayed is None:
+        print(f"{name}: {counted}")
+        return
     if difference is None:
         print(f"{name}: {counted}; the same as written")
     elif rewrite:
@@ -242,6 +332,10 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
         print(f"{name}:{difference.line}: this came out otherwise", file=sys.stderr)
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
+    _show_claims(played.replayed)
+
+
+def _show_claims(replayed: Replay) -> None:
     always = [claim for claim, kind in replayed.kept.items() if kind is not Kind.GOAL]
     goals = [claim for claim, kind in replayed.kept.items() if kind is Kind.GOAL]
     if always:

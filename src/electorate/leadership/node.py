@@ -142,6 +142,8 @@ class Node(NodeHandle):
     """One member of a cluster. Its network lives in a thread of its own.
 
     With `join` it takes no part until a member has added it; `members` names some of those then.
+    With `record` it writes down in that folder everything that its elections go through;
+    `electorate replay` runs that again.
     """
 
     def __init__(
@@ -152,8 +154,10 @@ class Node(NodeHandle):
         *,
         pace: Pace | None = None,
         join: bool = False,
+        record: Path | str | None = None,
     ) -> None:
-        super().__init__(ThreadEngine(me, members, data_dir, pace, join=join))
+        engine = ThreadEngine(me, members, data_dir, pace, join=join, record=record)
+        super().__init__(engine)
 
     @classmethod
     def of(cls, engine: Engine) -> Self:

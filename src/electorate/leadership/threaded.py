@@ -15,6 +15,7 @@ from electorate.leadership.seat import Seat
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from electorate.runtime.host import Host
+from electorate.runtime.recorder import record_file
 from electorate.runtime.thread import HostThread
 
 GRACE_S = 0.5
@@ -31,9 +32,11 @@ class ThreadEngine(Engine):
         pace: Pace | None,
         *,
         join: bool = False,
+        record: Path | str | None = None,
     ) -> None:
         super().__init__(me, members, pace, join=join)
-        config = host_config(self.me.id, self.places, self.pace, Path(data_dir))
+        file = None if record is None else record_file(Path(record), self.me.name)
+        config = host_config(self.me.id, self.places, self.pace, Path(data_dir), file)
         self._thread = HostThread(Host(config, [self.offices], self.offices))
         self._thread.on_end = self._ended
         self.offices.call = self._thread.call

@@ -1,7 +1,7 @@
 """Writes down what the machine instances of a host go through, so that it can be re-run.
 
 Lines are gathered in memory and written with one call when the host asks for it, before anything
-of that wake-up leaves the node. Where nothing is recorded, the host has no recorder at all.
+of that wake-up leaves the node. A host that records nothing holds None instead.
 """
 
 import contextlib

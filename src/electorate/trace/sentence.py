@@ -54,13 +54,21 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(
-    trace: Trace, view: View, *, uses_views: bool = False, apart: Collection[int] = ()
+    trace: Trace,
+    view: View,
+    *,
+    uses_views: bool = False,
+    apart: Collection[int] = (),
+    down: Collection[NodeId] | None = None,
 ) -> list[Sentence]:
     """The run, a sentence for each step; ticks in a row make one sentence.
 
     `view` and `uses_views` are the machine's. No sentence goes across a step in `apart`.
+    `down` are the nodes that are not up at first, where the setting does not say it.
     """
     narrator = _Narrator(trace, view, uses_views)
+    if down is not None:
+        narrator.down = set(down)
     told: list[Sentence] = []
     ticks = 0
     for number, step in enumerate(trace.steps):
@@ -86,7 +94,7 @@ class _Narrator:
         self._setting = trace.setting
         self._view = view
         self._uses_views = uses_views
-        self._down = set(trace.setting.ids) if trace.setting.start is Start.DOWN else set()
+        self.down = set(trace.setting.ids) if trace.setting.start is Start.DOWN else set()
         self._cut: set[tuple[NodeId, NodeId]] = set()
         waits = [(n, w) for n, life in lives_of(trace, view).items() for w in life.waits]
         self._fires = {(n, w.begin, w.timer) for n, w in waits if w.ending is Ending.FIRED}
@@ -157,7 +165,7 @@ class _Narrator:
         to, why = lost.to, "" if lost.why == "lost" else f": {lost.why}"
         if (lost.sender, to) in self._cut or lost.why.endswith("is cut"):
             why = ": that link is cut"
-        elif to in self._down:
+        elif to in self.down:
             why = f": node {to} is down"
         return f"to node {to} is lost{why}"
 
@@ -175,19 +183,19 @@ class _Narrator:
 
     def _is_there(self, node: NodeId, watcher: NodeId) -> bool:
         cut = {(node, watcher), (watcher, node)} & self._cut
-        return node not in self._down and not cut and self._setting.linked(node, watcher)
+        return node not in self.down and not cut and self._setting.linked(node, watcher)
 
     def _follow(self, step: Step) -> None:
         match step.happening:
             case Crashed(node):
-                self._down.add(node)
+                self.down.add(node)
             case Recovered(node):
-                self._down.discard(node)
+                self.down.discard(node)
             case Cut() as happening:
                 self._cut.update(happening.ways)
             case Healed() as happening:
                 self._cut.difference_update(happening.ways)
-        self._down |= {turn.node for turn in step.turns if turn.sent is not None}
+        self.down |= {turn.node for turn in step.turns if turn.sent is not None}
 
     # --- what comes of it ---
 

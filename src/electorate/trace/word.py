@@ -1,6 +1,7 @@
-"""Words for sentences: lists, and nodes by their numbers."""
+"""Words for sentences: lists, and nodes by their numbers or names."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from electorate.core import NodeId
 
@@ -20,3 +21,15 @@ def named(noun: str, names: Iterable[str]) -> str:
     """`timer probe`, or `timers probe and settle`."""
     names = list(names)
     return f"{noun}{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+_NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")
+
+
+def with_names(text: str, names: Mapping[NodeId, str]) -> str:
+    """A text in which `node 1` and `nodes 1 and 2` are called by what people call them."""
+
+    def called(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: names.get(int(number[0]), number[0]), found[0])
+
+    return _NODES.sub(called, text) if names else text

@@ -24,14 +24,15 @@ def svg_of(
     title: str = "",
     marks: Sequence[Mark] = (),
     start: Mapping[NodeId, Standing] | None = None,
+    names: Mapping[NodeId, str] | None = None,
 ) -> str:
     """The run as an SVG file of its own.
 
     `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
     is broken after that step. `start` says how nodes stood before the first step; without it that
-    is known only of nodes whose first turn the trace has.
+    is known only of nodes whose first turn the trace has. `names` is what people call the nodes.
     """
-    sheet = Sheet(trace, view, title, marks, start)
+    sheet = Sheet(trace, view, title, marks, start, names or {})
     arrows = lay_arrows(sheet)
     draw_patterns(sheet)
     draw_frame(sheet)

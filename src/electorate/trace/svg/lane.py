@@ -49,10 +49,17 @@ def draw_lanes(sheet: Sheet) -> None:
 
 
 def _draw_head(sheet: Sheet, node: NodeId) -> None:
-    x, y = sheet.begin - 22, sheet.y(node)
-    sheet.pen.circle(x, y, 13, fill=sheet.leader_colours[node], stroke=INK, stroke_width=1)
+    y = sheet.y(node)
+    head: Style = {"fill": sheet.leader_colours[node], "stroke": INK, "stroke_width": 1}
     middle: Style = {"text_anchor": "middle", "font_weight": "bold", "font_size": 14}
-    sheet.pen.write(x, y + 5, str(node), fill=INK, **middle)
+    if node not in sheet.names:
+        sheet.pen.circle(sheet.begin - 22, y, 13, **head)
+        sheet.pen.write(sheet.begin - 22, y + 5, str(node), fill=INK, **middle)
+        return
+    name = sheet.names[node]
+    wide = width_of(name, 14) + 10
+    sheet.pen.rect(sheet.begin - wide - 6, y - 12, wide, 24, **head)
+    sheet.pen.write(sheet.begin - wide / 2 - 6, y + 5, name, fill=INK, **middle)
 
 
 # --- beliefs ---
@@ -77,7 +84,7 @@ def _draw_standing(
         return
     y = sheet.y(node)
     box = (left, y - BAND / 2, right - left, BAND)
-    texts = _texts(node, standing)
+    texts = _texts(sheet, node, standing)
     with sheet.pen.group(texts[0], class_="belief"):
         sheet.pen.rect(*box, fill=fill_of(sheet, standing))
         if standing is not None and standing.status is Status.REORGANIZATION:
@@ -96,7 +103,7 @@ def write_beliefs(sheet: Sheet) -> None:
                 right = min(right, sheet.zero + sheet.axis.of_time(belief.expires))
             inside = [left, *(x for x in stops if left < x < right), right]
             gaps = [(b - a, a) for a, b in pairwise(inside)]
-            for text in _texts(node, belief.standing):
+            for text in _texts(sheet, node, belief.standing):
                 fitting = [a for wide, a in gaps if wide > width_of(text) + 20]
                 if fitting:
                     is_election = fill_of(sheet, belief.standing) == ELECTION_FILL
@@ -116,14 +123,14 @@ def fill_of(sheet: Sheet, standing: Standing | None) -> str:
     return ELECTION_FILL if standing.status is Status.ELECTION else "#ffffff"
 
 
-def _texts(node: NodeId, standing: Standing | None) -> list[str]:
+def _texts(sheet: Sheet, node: NodeId, standing: Standing | None) -> list[str]:
     """What a band means, from the longest to the shortest way to say it."""
     if standing is None:
         return ["not recorded", "?"]
     if isinstance(standing, Decision):
         leads = [f"{standing.state}, leads"] if standing.leader == node else []
         return [*leads, str(standing.state)]
-    follows = "leads" if standing.leader == node else f"follows {standing.leader}"
+    follows = "leads" if standing.leader == node else f"follows {sheet.called(standing.leader)}"
     text = follows if standing.leader is not None else "no leader"
     if standing.status is Status.ELECTION:
         text = "election" if standing.leader is None else f"election, {follows}"
@@ -132,7 +139,7 @@ def _texts(node: NodeId, standing: Standing | None) -> list[str]:
     decided = standing.decided if isinstance(standing, Choice) else None
     if decided is not None:
         return [f"{text}, decided {decided}", f"decided {decided}", f"={decided}"]
-    short = [] if standing.leader is None else [str(standing.leader)]
+    short = [] if standing.leader is None else [sheet.called(standing.leader)]
     group = [] if standing.group is None else [f"{text}, group {text_of(standing.group)}"]
     token = [] if standing.token is None else [f"{text}, token {standing.token}"]
     return [*group, *token, text, *short]

@@ -96,7 +96,7 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
     known, standings = len(standings), [s for s in standings if not isinstance(s, Decision)]
     leaders = {standing.leader for standing in standings if standing.leader is not None}
     for leader in sorted(leaders):
-        yield f"leader {leader}", band(Standing(Status.NORMAL, leader))
+        yield f"leader {sheet.called(leader)}", band(Standing(Status.NORMAL, leader))
     expire = any(belief.expires is not None for belief in beliefs)
     if expire or any(s.status is Status.ELECTION and s.leader is None for s in standings):
         yield "election", band(Standing(Status.ELECTION))

@@ -79,8 +79,10 @@ class Sheet:
         title: str,
         marks: Sequence[Mark],
         start: Mapping[NodeId, Standing] | None,
+        names: Mapping[NodeId, str],
     ) -> None:
         self.trace = trace
+        self.names = names
         self.title = title
         self.pen = Pen()
         self.flights: tuple[Flight, ...] = flights_of(trace)
@@ -89,7 +91,8 @@ class Sheet:
         self.axis = Axis(trace, self.flights, (step for step, _ in marks))
         self.leader_colours = leader_colours(trace.setting.ids)
         self.message_colours = message_colours(kind_of(f.message) for f in self.flights)
-        self.begin = MARGIN + HEAD
+        widest = max((width_of(name, 14) + 18 for name in names.values()), default=0.0)
+        self.begin = MARGIN + max(HEAD, widest)
         self.zero = self.begin + LEAD
         self.right = max(self.zero + self.axis.end + TAIL, WIDTH_MIN - MARGIN)
         self.width = self.right + MARGIN
@@ -109,6 +112,10 @@ class Sheet:
         if step == BEFORE:
             return self.begin
         return self.zero + self.axis.steps[step] if step < len(self.axis.steps) else self.right
+
+    def called(self, node: NodeId | None) -> str:
+        """What people call a node."""
+        return str(node) if node is None else self.names.get(node, str(node))
 
     def y(self, node: NodeId) -> float:
         """The middle of a node's lane."""
