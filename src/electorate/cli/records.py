@@ -108,7 +108,8 @@ class Records:
         self._kept: dict[NodeId, list[Occurrence]] = {}
         clusters: set[str] = set()
         for file in [each for path in paths for each in _series(path)]:
-            clusters |= {host.cluster for host in self._read(file)}
+            # A node that is about to join does not know yet which cluster that is.
+            clusters |= {host.cluster for host in self._read(file) if host.cluster}
         if len(clusters) > 1:
             raise UsageError(f"the records are of {len(clusters)} different clusters")
         if not self.nodes:

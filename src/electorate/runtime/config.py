@@ -64,6 +64,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     probe_ms: float | None = None
     trusts_end: bool = False
     first_wait_ms: float = 0.0
+    names: dict[NodeId, str] = {}
+    """What people call the nodes, where they know them by something else than numbers."""
 
     def host(self, machine: Machine[Any]) -> HostConfig:
         """How the host of such a node is run."""
@@ -81,6 +83,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
             probe_ms=self.probe_ms,
             trusts_end=self.trusts_end,
             first_wait_ms=self.first_wait_ms,
+            names=self.names,
         )
 
     def cluster(self, machine: Machine[Any]) -> str:

@@ -23,6 +23,7 @@ from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
 from electorate.runtime.link import Address
 from electorate.runtime.node import OneInstance
+from electorate.runtime.recorder import record_file
 from electorate.runtime.thread import HostThread
 from electorate.trace import Connections, Setting
 from electorate.transactions.clerk import Clerk
@@ -46,6 +47,7 @@ class Cluster:
         election: str = "bully",
         pace: Pace | None = None,
         watch: Callable[[str, str], None] | None = None,
+        record: Path | str | None = None,
     ) -> None:
         data = Path(data)
         if me not in members:
@@ -57,6 +59,8 @@ class Cluster:
         setting = Setting(election, ids, timing=timing, connections=Connections.DIE)
         config = NodeConfig(
             *(names[me], setting, addresses, data),
+            record=None if record is None else record_file(Path(record), me),
+            names={number: name for name, number in names.items()},
             beat_ms=pace.beat_ms,
             timeout_ms=pace.timeout_ms,
         )

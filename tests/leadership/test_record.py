@@ -1,0 +1,113 @@
+"""What deployed elections go through is written down, and comes out the same."""
+
+import asyncio
+import errno
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from electorate.errors import Removed
+from electorate.leadership.node import Node
+from tests.cli.run import runner
+from tests.leadership.cluster import PACE, Cluster, run, until
+from tests.runtime.cluster import free_addresses
+
+
+class Recorded(Cluster):
+    """A cluster whose nodes write down what their elections go through."""
+
+    def node(self, name: str, *, join: bool = False) -> Node:
+        others = [place for other, place in self.places.items() if other != name]
+        where, data = self.places[name], self.folder / name
+        return Node(where, others, data, pace=PACE, join=join, record=self.folder / "record")
+
+    async def restart(self, name: str) -> None:
+        """Stop a node and its work, and start both again."""
+        await self.stop(name)
+        await self.start(name)
+        self.stand(name)
+
+
+async def group(node: Node) -> None:
+    """Lead a group for a while, again and again."""
+    async for term in node.election("g", safety="group").terms():
+        async with term:
+            await asyncio.sleep(0.2)
+
+
+def test_elections_with_restarts_and_other_members_come_out_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        groups = [asyncio.create_task(group(node)) for node in cluster.nodes.values()]
+        cluster.stand()
+        await cluster.led()
+        ((host, port),) = free_addresses(1)
+        cluster.places["d"] = f"d@{host}:{port}"
+        cluster.nodes["d"] = cluster.node("d", join=True)
+        await cluster.nodes["d"].__aenter__()
+        await cluster.nodes["a"].add_member(cluster.places["d"])
+        await cluster.election(cluster.leader()).step_down()
+        await cluster.restart("b")
+        await cluster.led()
+        await cluster.nodes["a"].remove_member("c")
+        await until(lambda: "c" not in cluster.nodes["a"].members)
+        for task in groups:
+            task.cancel()
+        await asyncio.gather(*groups, return_exceptions=True)
+        with suppress(Removed):
+            await cluster.stop()
+
+    run(scene())
+    record = tmp_path / "record"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in record.iterdir()} == {0o600}
+    told = runner(capsys)("replay", str(record))
+    assert told.code == 0, told.err
+    first, _, *instances = told.out.splitlines()
+    assert first.startswith("4 nodes, 3 instances, ")
+    assert first.endswith(": each led to the recorded state")
+    names = [line[2:30].strip() for line in instances[:3]]
+    assert names == ["group g", "office electorate: members", "office x"]
+
+
+def test_a_record_that_was_tampered_with_does_not_come_out_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        cluster.stand()
+        await cluster.led()
+        await cluster.stop()
+
+    run(scene())
+    (file,) = (tmp_path / "record").glob("a.jsonl")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if '"received"' not in line))
+    told = runner(capsys)("replay", str(tmp_path / "record"))
+    assert told.code == 1
+    assert "led to another state than the re-run" in told.out + told.err
+
+
+def test_a_full_disk_ends_the_record_and_not_the_node(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        with monkeypatch.context() as disk:
+            disk.setattr("electorate.runtime.recorder.os.write", full)
+            cluster.stand()
+            await cluster.led()
+        await cluster.stop()
+
+    run(scene())
+    assert caplog.text.count("The node goes on, but what happens from now on is not recorded") == 3
