@@ -74,9 +74,9 @@ def real() -> Trace:
 
 def _wait(record: Path, until: int) -> None:
     """Wait until so many T have passed since a node booted."""
-    while not record.exists() or not record.stat().st_size:
+    while (first := next(RecordFile(record).lines(), None)) is None:
         time.sleep(0.01)
-    booted = next(RecordFile(record).lines()).entry.at
+    booted = first.entry.at
     time.sleep(max(0.0, (booted + until * REAL_T_MS - now_ms()) / 1000))
 
 
