@@ -12,8 +12,8 @@ from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.door import Door
 from electorate.leadership.members.place import Place, number
 from electorate.protocols.mandate.roster import Roster
+from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
-from electorate.runtime.link import Address
 from electorate.runtime.store import Store
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")

@@ -11,7 +11,7 @@ from electorate.core import NodeId
 from electorate.errors import StoreError
 from electorate.leadership.members.place import Place
 from electorate.protocols.mandate.roster import Roster
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 
 
 class Acquaintance(msgspec.Struct, frozen=True, array_like=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from electorate.core import NodeId
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
 
