@@ -13,7 +13,8 @@ from electorate.runtime.environment import Address, Environment, Stream
 from electorate.runtime.frame import BadFrame, Frame, FrameReader, Hello, Refusal, Welcome, pack
 
 BACKOFF_FIRST_S = 0.02
-BACKOFF_MAX_S = 1.0
+BACKOFF_MAX_S = 0.25
+"""So soon after a partition has healed the two sides look for each other again."""
 
 
 class Refused(BadFrame):

@@ -332,7 +332,7 @@ class Network:
         call = self._segment(self._channel(machine, to), Flag.DATA, b"")
 
         def arrive() -> None:
-            if self._obstacle(call, to):
+            if self._is_missed(call, to):
                 again = self.loop.now + CALL_AGAIN_S * 2**tries
                 given = (machine, life, to, patience_s, answer, tries + 1)
                 self.loop.call_in_world(again, self._call, *given)
@@ -363,7 +363,7 @@ class Network:
         word = self._segment(self._channel(sender, to), Flag.DATA, b"")
 
         def arrive() -> None:
-            if not self._obstacle(word, to):
+            if not self._is_missed(word, to):
                 act(*given)
             elif sender.is_up:
                 self.loop.call_in_world(
@@ -378,6 +378,11 @@ class Network:
         """Bring something on its way; a reset does not wait for anything before it."""
         now = self.loop.now
         segment = self._segment(stream.channel, flag, data)
+        while self._loss and self._chance.loses(segment):
+            self._explain(segment, LOST)
+            self._renumber(segment)
+            segment.due += RESEND_S * 2**segment.tries
+            segment.tries += 1
         if segment.due < stream.last_due and flag is not Flag.RESET:
             segment.due = stream.last_due
         stream.last_due = segment.due
@@ -407,6 +412,11 @@ class Network:
             self._channels[way] = Channel(*way)
         return self._channels[way]
 
+    def _renumber(self, segment: Segment) -> None:
+        """What is sent again is another segment, as far as chance goes."""
+        segment.ordinal = segment.channel.posted
+        segment.channel.posted += 1
+
     def _segment(self, channel: Channel, flag: Flag, data: bytes) -> Segment:
         now = self.loop.now
         segment = Segment(channel, channel.sender, channel.to, channel.posted, flag, data, now)
@@ -414,20 +424,16 @@ class Network:
         segment.due = now + self._chance.delay(segment) / UNITS_PER_S
         return segment
 
-    def _obstacle(self, segment: Segment, to: Machine) -> str:
-        """Why a segment does not arrive that is due; empty if it does."""
-        if segment.channel.cut:
-            return CUT
-        if not to.answers:
-            return DOWN
-        return LOST if self._loss and self._chance.loses(segment) else ""
+    def _is_missed(self, segment: Segment, to: Machine) -> bool:
+        """Whether an attempt to connect, or an answer to one, does not arrive."""
+        is_lost = self._loss and self._chance.loses(segment)
+        return bool(is_lost) or segment.channel.cut or not to.answers
 
     def _arrive(self, stream: SimulatedStream) -> None:
         queue, now, to = stream.queue, self.loop.now, stream.peer.machine
         while queue and queue[0].due <= now:
-            obstacle = self._obstacle(queue[0], to)
-            if obstacle:
-                self._resend(stream, obstacle)
+            if queue[0].channel.cut or not to.answers:
+                self._resend(stream, CUT if queue[0].channel.cut else DOWN)
                 return
             self._deliver(stream, queue.popleft())
         if queue:
@@ -449,8 +455,6 @@ class Network:
         else:
             again = min(now + RESEND_S * 2**first.tries, first.sent_at + stream.patience_s)
             first.tries += 1
-            first.ordinal = stream.channel.posted
-            stream.channel.posted += 1
             first.due = again
             stream.last_due = max(stream.last_due, again)
             stream.arrival = self.loop.call_in_world(again, self._arrive, stream)
