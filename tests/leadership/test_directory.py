@@ -7,10 +7,7 @@ import pytest
 
 from electorate.core import NodeId
 from electorate.errors import StoreError
-from electorate.leadership.members.acquaintance import Acquaintance, Known
-from electorate.leadership.members.directory import Directory
-from electorate.leadership.members.door import Door
-from electorate.leadership.members.place import Place, number
+from electorate.leadership.directory import Acquaintance, Directory, Door, Known, Place, number
 from electorate.protocols.mandate.roster import Roster
 from electorate.runtime.frame import Hello
 from electorate.runtime.link import Address
