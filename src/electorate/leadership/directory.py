@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from electorate.core import NodeId
 from electorate.errors import ClusterMismatch, StoreError
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 from electorate.runtime.frame import Hello
 from electorate.runtime.link import Address
 from electorate.runtime.store import Store

@@ -34,7 +34,7 @@ from electorate.leadership.term import Term
 from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described

@@ -19,8 +19,7 @@ from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import REGISTER, Membership, Register
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 from electorate.runtime.chunks import ChunkedWork
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello

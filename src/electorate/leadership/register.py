@@ -23,7 +23,7 @@ from electorate.leadership.office import Office
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Add, Listed, Remove
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 
 REGISTER = "electorate: members"
 RESERVED = "electorate:"
