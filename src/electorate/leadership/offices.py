@@ -20,11 +20,11 @@ from electorate.leadership.register import REGISTER, Membership, Register
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.state import MandateStable, Promise, Roster
-from electorate.runtime.chunks import ChunkedWork
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
 from electorate.runtime.store import Store
+from electorate.runtime.timers import ChunkedWork
 
 OFFICE, GROUP, LETTER = "office", "group", "elections"
 """For whom mail is: an election by quorum, one in groups, or this node as a whole."""

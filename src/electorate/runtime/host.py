@@ -246,9 +246,9 @@ class Host:
         routes = self.admission.routes
         return to if routes is None else routes.get(to)
 
-    def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
-        """Wake the instance then."""
-        self.timers.set(instance, deadline_ms)
+    def schedule(self, instance: Instance) -> None:
+        """Wake the instance when it is due, which is earlier than it was queued for."""
+        self.timers.put(instance)
 
     def _post(self, to: NodeId, said: list[Said]) -> None:
         for letter in (said,) if len(said) == 1 else letters(said):
