@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import random
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -216,7 +215,7 @@ def test_pauses_between_attempts_double_up_to_a_limit_with_jitter_of_half(
 async def test_a_sign_of_life_ends_the_pause_before_the_next_attempt() -> None:
     host = Host()
     async with linked(host) as keeper:
-        keeper.link._chance.uniform = lambda low, high: 20.0  # type: ignore[method-assign]
+        keeper.link._chance.uniform = lambda a, b: 20.0  # type: ignore[method-assign]
         await until(lambda: len(keeper.times) == 2)  # The next pause is over half a second.
         await host.open()
         began = time.monotonic()

@@ -25,13 +25,11 @@ class Stream(ABC):
         """The next bytes; none once the other side has ended it; OSError if it is broken."""
 
     @abstractmethod
-    def write(self, data: bytes) -> None:
-        """Have these bytes sent after those before; nothing happens once it is closed."""
+    def write(self, data: bytes) -> bool:
+        """Have these bytes sent after those before; nothing happens once it is closed.
 
-    @property
-    @abstractmethod
-    def is_behind(self) -> bool:
-        """Whether the system has not yet taken everything that was written."""
+        It says whether the system has taken everything that was written by now.
+        """
 
     @abstractmethod
     async def drain(self) -> None:

@@ -131,28 +131,25 @@ class FrameReader:
     async def next(self, complete_s: float, bytes_max: int = FRAME_MAX) -> Frame:
         """The next frame; once it has begun it must be complete within `complete_s` seconds."""
         if not self._buffer:
-            await self._read_on()
+            self._buffer = await self._read()
         frame = self._cut(bytes_max)
         if frame is not None:
             return frame
         try:
             async with asyncio.timeout(complete_s):
                 while frame is None:
-                    await self._read_on()
+                    more = await self._read()
+                    self._buffer = self._buffer + more if more else more
                     frame = self._cut(bytes_max)
         except TimeoutError:
             raise BadFrame("frame too slow") from None
         return frame
 
-    async def _read_on(self) -> None:
-        data = await self._read()
-        if not data:
-            raise EOFError("closed by the other side")
-        self._buffer = self._buffer + data if self._buffer else data
-
     def _cut(self, bytes_max: int) -> Frame | None:
         """The frame that the buffer begins with, if all of it is there."""
         buffer = self._buffer
+        if not buffer:
+            raise EOFError("closed by the other side")
         if buffer[0] != VERSION:
             raise BadFrame("another version of electorate")
         if len(buffer) < HEADER.size:

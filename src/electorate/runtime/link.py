@@ -159,8 +159,7 @@ class Link:
                 if left_ms < 0:
                     self.counters["dropped: too late"] += 1
                     continue
-                stream.write(data)
-                if stream.is_behind:
+                if not stream.write(data):
                     async with asyncio.timeout(left_ms / 1000):
                         await stream.drain()
             await self._stirred.wait()

@@ -47,15 +47,11 @@ class TcpStream(Stream):
         """The next bytes; none once the other side has ended it; OSError if it is broken."""
         return await self._reader.read(READ_MAX)
 
-    def write(self, data: bytes) -> None:
-        """Have these bytes sent after those before."""
+    def write(self, data: bytes) -> bool:
+        """Have these bytes sent after those before; whether the kernel has taken them all."""
         if not self._writer.transport.is_closing():
             self._writer.write(data)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the kernel has not yet taken everything that was written."""
-        return self._writer.transport.get_write_buffer_size() > 0
+        return not self._writer.transport.get_write_buffer_size()
 
     async def drain(self) -> None:
         """Wait until it has."""

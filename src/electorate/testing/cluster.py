@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import Any, TypeVar
 
 from electorate.core import NodeId
-from electorate.leadership.members.place import Place
+from electorate.leadership.directory import Place
 from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace

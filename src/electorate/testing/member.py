@@ -8,7 +8,7 @@ from typing import Any
 
 from electorate.core.turn import TrustedTurns
 from electorate.errors import Removed
-from electorate.leadership.members.place import Place
+from electorate.leadership.directory import Place
 from electorate.leadership.node import Node
 from electorate.leadership.offices import Offices
 from electorate.pace import Pace

@@ -129,15 +129,11 @@ class SimulatedStream(Stream):
             self._waiter = self._loop.create_future()
             await self._waiter
 
-    def write(self, data: bytes) -> None:
-        """Have these bytes sent after those before."""
+    def write(self, data: bytes) -> bool:
+        """Have these bytes sent after those before; a simulated kernel has always room."""
         if not self.is_closing:
             self._network.post(self, Flag.DATA, data)
-
-    @property
-    def is_behind(self) -> bool:
-        """A simulated kernel has always room."""
-        return False
+        return True
 
     async def drain(self) -> None:
         """There is nothing to wait for."""
