@@ -391,8 +391,10 @@ class Network:
 
     def forget(self, stream: SimulatedStream) -> None:
         """Nothing of what is under way there arrives any more."""
-        while stream.queue:
-            self._explain(stream.queue.popleft(), BROKEN)
+        for segment in stream.queue:
+            if not segment.told:
+                self._explain(segment, BROKEN)
+        stream.queue.clear()
         if stream.arrival is not None:
             stream.arrival.cancel()
         stream.last_due = 0.0
