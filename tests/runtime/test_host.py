@@ -1,5 +1,6 @@
 """What a host opens and when, and what is left to one at which nobody can connect."""
 
+import ast
 import asyncio
 import logging
 import os
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec import msgpack
 
+from electorate import runtime
 from electorate.errors import StoreError
 from electorate.runtime.config import HostConfig
 from electorate.runtime.environment import Address
@@ -20,6 +22,7 @@ from electorate.runtime.thread import HostThread
 from tests.runtime.cluster import free_addresses, wait_until
 
 NOTES = "notes"
+SOCKETS = {"open_connection", "start_server", "create_connection", "create_server"}
 
 
 class Notes(Service):
@@ -65,6 +68,33 @@ def running(*hosts: Host) -> Iterator[list[HostThread]]:
     finally:
         for thread in threads:
             thread.stop()
+
+
+OUTSIDE = {"random", "secrets", "socket", "time", "uuid", "electorate.runtime.clock"}
+REAL = {
+    "clock": {"time"},
+    "environment": {"random"},
+    "recorder": {"electorate.runtime.clock"},
+    "store": {"uuid"},
+    "tcp": {"electorate.runtime.clock", "random", "socket"},
+}
+"""Which modules ask the machine itself: the real ports, and what a test may leave to them."""
+
+
+def test_time_chance_and_connections_come_from_the_environment_alone() -> None:
+    used = {}
+    for path in Path(runtime.__file__).parent.glob("*.py"):
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                names.add(node.module)
+            elif isinstance(node, ast.Attribute) and node.attr in SOCKETS:
+                names.add(node.attr)
+        used[path.stem] = names & {*OUTSIDE, *SOCKETS}
+    assert {name: names - SOCKETS for name, names in used.items() if names - SOCKETS} == REAL
+    assert {name for name, names in used.items() if names & SOCKETS} == {"tcp"}
 
 
 def test_a_host_that_is_not_started_opens_nothing(tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ class Faults:
             self.story.tell(f"delays are {low_ms}")
         else:
             high_ms = low_ms if high_ms is None else high_ms
+            if not 0 <= low_ms <= high_ms:
+                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is none")
             bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
             self._network.delay = Uniform(*bounds)
             self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")

@@ -89,7 +89,7 @@ class Machine:
 class SimulatedStream(Stream):
     """One end of a simulated connection."""
 
-    peer: "SimulatedStream"
+    far_end: "SimulatedStream"
 
     def __init__(
         self, network: "Network", machine: Machine, channel: Channel, patience_s: float
@@ -337,7 +337,7 @@ class Network:
             else:
                 ours = SimulatedStream(self, machine, call.channel, patience_s)
                 theirs = SimulatedStream(self, to, self._channel(to, machine), GIVE_UP_S)
-                ours.peer, theirs.peer = theirs, ours
+                ours.far_end, theirs.far_end = theirs, ours
                 to.accept(theirs)
                 self._later(to, machine, self._answer, ours, answer)
 
@@ -348,7 +348,7 @@ class Network:
         if stream.is_gone or answer.done():
             stream.machine.streams.pop(stream, None)
             stream.is_gone = True
-            stream.peer.fail(_error(errno.ECONNRESET))
+            stream.far_end.fail(_error(errno.ECONNRESET))
         else:
             answer.set_result(stream)
 
@@ -428,7 +428,7 @@ class Network:
         return bool(is_lost) or segment.channel.cut or not to.answers
 
     def _arrive(self, stream: SimulatedStream) -> None:
-        queue, now, to = stream.queue, self.loop.now, stream.peer.machine
+        queue, now, to = stream.queue, self.loop.now, stream.far_end.machine
         while queue and queue[0].due <= now:
             if queue[0].channel.cut or not to.answers:
                 self._resend(stream, CUT if queue[0].channel.cut else DOWN)
@@ -458,21 +458,21 @@ class Network:
             stream.arrival = self.loop.call_in_world(again, self._arrive, stream)
 
     def _deliver(self, stream: SimulatedStream, segment: Segment) -> None:
-        peer = stream.peer
+        far_end = stream.far_end
         if segment.flag is Flag.RESET:
-            if not peer.is_gone:
-                peer.fail(_error(errno.ECONNRESET))
+            if not far_end.is_gone:
+                far_end.fail(_error(errno.ECONNRESET))
             return
-        if peer.is_gone or peer.is_closing:
+        if far_end.is_gone or far_end.is_closing:
             self._explain(segment, BROKEN)
-            self._later(peer.machine, stream.machine, self._reset, stream)
+            self._later(far_end.machine, stream.machine, self._reset, stream)
             return
         if segment.flag is Flag.END:
-            peer.end()
+            far_end.end()
         else:
             self._explain(segment, "")
-            peer.receive(segment.data)
-        if not peer.channel.cut:
+            far_end.receive(segment.data)
+        if not far_end.channel.cut:
             stream.unacknowledged_since = None
         elif stream.unacknowledged_since is None:
             stream.unacknowledged_since = segment.sent_at
@@ -486,7 +486,7 @@ class Network:
 
     def _miss_acknowledgement(self, stream: SimulatedStream) -> None:
         """What has arrived was not acknowledged for long, unless it was meanwhile."""
-        if stream.unacknowledged_since is not None and stream.peer.channel.cut:
+        if stream.unacknowledged_since is not None and stream.far_end.channel.cut:
             self._time_out(stream)
         stream.unacknowledged_since = None
 
