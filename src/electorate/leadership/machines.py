@@ -6,13 +6,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core import Foremost, Machine, Members, NodeId, Turns
+from electorate.core import Machine, Members, NodeId, Turns
 from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
 from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.strongest_alive import StrongestAlive
 
-OfficeMandate = Mandate.over(Foremost)
+OfficeMandate = Mandate.over(StrongestAlive)
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
 

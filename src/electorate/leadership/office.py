@@ -94,7 +94,7 @@ class Office(Seat):
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""
         form = self._desk.form(self)
-        return described(machine, f"mandate-over-foremost/{form}", form)
+        return described(machine, f"mandate-over-strongest-alive/{form}", form)
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""
