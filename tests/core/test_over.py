@@ -24,8 +24,10 @@ from electorate.core import (
     Turns,
 )
 from electorate.protocols.bully import Bully
+from electorate.protocols.mandate import Mandate
 from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.protocols.told_leader import Name, ToldLeader
+from electorate.trace import Setting
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
@@ -94,6 +96,18 @@ def test_told_leader_follows_whom_it_is_told_to() -> None:
 def test_what_runs_over_nothing_cannot_be_built() -> None:
     with pytest.raises(ValueError, match="it runs over another protocol, and nothing says over"):
         Shell(Members.of([1, 2]), Timing(1))
+
+
+def test_a_command_says_how_to_name_what_it_runs_over() -> None:
+    setting = Setting(HERE, (1, 2))
+    with pytest.raises(UsageError, match=r"say over which, as in .*:Shell-over-bully"):
+        find(HERE).machine(setting)
+    assert find(f"{HERE}-over-bully").machine(setting)
+
+
+def test_what_a_protocol_is_named_over_alone_is_told_its_leader() -> None:
+    assert find("mandate").kind is find("mandate-over-told-leader").kind
+    assert find("mandate-over-bully").kind is Mandate.over(Bully)
 
 
 class Keeper(Shell):

@@ -80,6 +80,11 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
+        if issubclass(self.kind, Over) and self.kind.inner_kind is None:
+            raise UsageError(
+                f"{self.name} runs over another protocol: say over which, as in "
+                f"{self.name}{OVER}bully"
+            )
         self.rules(list(setting.rules))
         try:
             return setting.machine(self.kind, self.form)

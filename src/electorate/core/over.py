@@ -32,6 +32,8 @@ class Over(Machine[S]):
 
     inner_kind: ClassVar[type[Machine[Any]] | None] = None
     """The machine inside; None in a class that can be built only by `over`."""
+    outer_kind: ClassVar[type["Over[Any]"]]
+    """The class that `over` made this one from."""
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
     """What it promises besides, over a machine that begins by itself (one without `begins_by`)."""
@@ -59,7 +61,7 @@ class Over(Machine[S]):
     @classmethod
     def over(cls, inner: type[Machine[Any]], form: str = "sound") -> "type[Over[S]]":
         """This machine over another inner one, in the named form of that one."""
-        return _over(cls, inner, form)
+        return _over(vars(cls).get("outer_kind", cls), inner, form)
 
 
 @cache
@@ -81,6 +83,7 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
         (outer,),
         exec_body=lambda body: body.update(
             inner_kind=inner,
+            outer_kind=outer,
             rules_type=rules_type,
             forms=forms,
             promises=(*outer.promises, *(outer.promises_over if begins else ())),
