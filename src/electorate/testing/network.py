@@ -66,7 +66,7 @@ class Segment(msgspec.Struct, eq=False, gc=False):
     told: bool = False
 
 
-class Machine:
+class SimulatedMachine:
     """What the network knows of one machine."""
 
     def __init__(self, number: NodeId, address: Address) -> None:
@@ -92,7 +92,11 @@ class SimulatedStream(Stream):
     far_end: "SimulatedStream"
 
     def __init__(
-        self, network: "Network", machine: Machine, channel: Channel, patience_s: float
+        self,
+        network: "SimulatedNetwork",
+        machine: SimulatedMachine,
+        channel: Channel,
+        patience_s: float,
     ) -> None:
         self.machine = machine
         self.channel = channel
@@ -190,7 +194,11 @@ class SimulatedListening(Listening):
     """An address at which a process accepts connections."""
 
     def __init__(
-        self, loop: VirtualLoop, machine: Machine, process: Process, take: Callable[[Stream], None]
+        self,
+        loop: VirtualLoop,
+        machine: SimulatedMachine,
+        process: Process,
+        take: Callable[[Stream], None],
     ) -> None:
         self._loop = loop
         self._machine = machine
@@ -217,7 +225,9 @@ class SimulatedListening(Listening):
 class SimulatedTransport(Transport):
     """The network, as one process on one machine uses it."""
 
-    def __init__(self, network: "Network", machine: Machine, process: Process) -> None:
+    def __init__(
+        self, network: "SimulatedNetwork", machine: SimulatedMachine, process: Process
+    ) -> None:
         self._network = network
         self._machine = machine
         self._process = process
@@ -233,7 +243,7 @@ class SimulatedTransport(Transport):
         return SimulatedListening(self._network.loop, self._machine, self._process, accept)
 
 
-class Network:
+class SimulatedNetwork:
     """Carries segments between machines; the seed decides how long each takes."""
 
     def __init__(self, loop: VirtualLoop, seed: int, delay: Delay, tell: Teller) -> None:
@@ -243,13 +253,13 @@ class Network:
         self._loss = 0.0
         self._tell = tell
         self._last_words = random.Random(f"{seed} last words")
-        self._machines: dict[Address, Machine] = {}
+        self._machines: dict[Address, SimulatedMachine] = {}
         self._channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self._redraw()
 
-    def add(self, address: Address) -> Machine:
+    def add(self, address: Address) -> SimulatedMachine:
         """One more machine, without power so far."""
-        machine = Machine(1 + len(self._machines), address)
+        machine = SimulatedMachine(1 + len(self._machines), address)
         self._machines[address] = machine
         return machine
 
@@ -278,7 +288,7 @@ class Network:
     def _redraw(self) -> None:
         self._chance = Drawn(self._seed, self._delay, self._loss)
 
-    def cut(self, one: Machine, other: Machine) -> None:
+    def cut(self, one: SimulatedMachine, other: SimulatedMachine) -> None:
         """Nothing gets from the one to the other any more, not even what is under way."""
         self._channel(one, other).cut = True
 
@@ -287,12 +297,12 @@ class Network:
         for channel in self._channels.values():
             channel.cut = False
 
-    def boot(self, machine: Machine) -> None:
+    def boot(self, machine: SimulatedMachine) -> None:
         """The machine has power, and runs; nobody listens yet."""
         machine.is_up = True
         machine.lives += 1
 
-    def crash(self, machine: Machine) -> None:
+    def crash(self, machine: SimulatedMachine) -> None:
         """It has no power. On each connection some first part of what it has sent still arrives."""
         machine.is_up, machine.accept = False, None
         for stream in list(machine.streams):
@@ -304,7 +314,9 @@ class Network:
 
     # --- connections ---
 
-    async def connect(self, machine: Machine, address: Address, patience_s: float) -> Stream:
+    async def connect(
+        self, machine: SimulatedMachine, address: Address, patience_s: float
+    ) -> Stream:
         """Connect from this machine; OSError if nobody listens there."""
         to = self._machines.get(address)
         if to is None:
@@ -315,9 +327,9 @@ class Network:
 
     def _call(
         self,
-        machine: Machine,
+        machine: SimulatedMachine,
         life: int,
-        to: Machine,
+        to: SimulatedMachine,
         patience_s: float,
         answer: "asyncio.Future[Stream]",
         tries: int,
@@ -353,7 +365,11 @@ class Network:
             answer.set_result(stream)
 
     def _later(
-        self, sender: Machine, to: Machine, act: Callable[..., None], *given: object
+        self,
+        sender: SimulatedMachine,
+        to: SimulatedMachine,
+        act: Callable[..., None],
+        *given: object,
     ) -> None:
         """Do this when a word of one machine has reached another; it is said until it is heard."""
         word = self._segment(self._channel(sender, to), Flag.DATA, b"")
@@ -404,7 +420,7 @@ class Network:
         outside = self._channels.setdefault((0, 0), Channel(0, 0))
         return self._segment(outside, Flag.DATA, b"").due - self.loop.now
 
-    def _channel(self, sender: Machine, to: Machine) -> Channel:
+    def _channel(self, sender: SimulatedMachine, to: SimulatedMachine) -> Channel:
         way = (sender.number, to.number)
         if way not in self._channels:
             self._channels[way] = Channel(*way)
@@ -422,7 +438,7 @@ class Network:
         segment.due = now + self._chance.delay(segment) / UNITS_PER_S
         return segment
 
-    def _is_missed(self, segment: Segment, to: Machine) -> bool:
+    def _is_missed(self, segment: Segment, to: SimulatedMachine) -> bool:
         """Whether an attempt to connect, or an answer to one, does not arrive."""
         is_lost = self._loss and self._chance.loses(segment)
         return bool(is_lost) or segment.channel.cut or not to.answers
