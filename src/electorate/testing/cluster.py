@@ -317,6 +317,8 @@ class Cluster:
     def _boot(self, name: str, *, join: bool = False) -> None:
         member = self._members[name]
         member.joins |= join
+        if member.clock.stopped:
+            self._set_clock(name, 1.0)
         places = [str(each.place) for each in self._members.values()]
         member.boot(places, self.pace, self._look)
 

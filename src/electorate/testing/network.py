@@ -12,6 +12,7 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
@@ -190,6 +191,19 @@ class SimulatedStream(Stream):
             self._waiter.set_result(None)
 
 
+@dataclass
+class Call:
+    """An attempt to connect."""
+
+    machine: SimulatedMachine
+    life: int
+    """Which of its processes has called."""
+    to: SimulatedMachine
+    patience_s: float
+    answer: "asyncio.Future[Stream]"
+    tries: int = 0
+
+
 class SimulatedListening(Listening):
     """An address at which a process accepts connections."""
 
@@ -299,7 +313,7 @@ class SimulatedNetwork:
 
     def boot(self, machine: SimulatedMachine) -> None:
         """The machine has power, and runs; nobody listens yet."""
-        machine.is_up = True
+        machine.is_up, machine.is_frozen = True, False
         machine.lives += 1
 
     def crash(self, machine: SimulatedMachine) -> None:
@@ -322,38 +336,30 @@ class SimulatedNetwork:
         if to is None:
             raise OSError(f"no machine has the address {address[0]}:{address[1]}")
         answer: asyncio.Future[Stream] = self.loop.create_future()
-        self._call(machine, machine.lives, to, patience_s, answer, 0)
+        self._call(Call(machine, machine.lives, to, patience_s, answer))
         return await answer
 
-    def _call(
-        self,
-        machine: SimulatedMachine,
-        life: int,
-        to: SimulatedMachine,
-        patience_s: float,
-        answer: "asyncio.Future[Stream]",
-        tries: int,
-    ) -> None:
+    def _call(self, call: Call) -> None:
         """Ask for a connection, again and again as long as somebody waits for it."""
-        if answer.done() or machine.lives != life or not machine.is_up:
-            return
-        call = self._segment(self._channel(machine, to), Flag.DATA, b"")
+        is_same_process = call.machine.is_up and call.machine.lives == call.life
+        if is_same_process and not call.answer.done():
+            asking = self._segment(self._channel(call.machine, call.to), Flag.DATA, b"")
+            self.loop.call_in_world(asking.due, self._called, call, asking)
 
-        def arrive() -> None:
-            if self._is_missed(call, to):
-                again = self.loop.now + CALL_AGAIN_S * 2**tries
-                given = (machine, life, to, patience_s, answer, tries + 1)
-                self.loop.call_in_world(again, self._call, *given)
-            elif to.accept is None:
-                self._later(to, machine, _refuse, answer)
-            else:
-                ours = SimulatedStream(self, machine, call.channel, patience_s)
-                theirs = SimulatedStream(self, to, self._channel(to, machine), GIVE_UP_S)
-                ours.far_end, theirs.far_end = theirs, ours
-                to.accept(theirs)
-                self._later(to, machine, self._answer, ours, answer)
-
-        self.loop.call_in_world(call.due, arrive)
+    def _called(self, call: Call, asking: Segment) -> None:
+        if self._is_missed(asking, call.to):
+            again = self.loop.now + CALL_AGAIN_S * 2**call.tries
+            call.tries += 1
+            self.loop.call_in_world(again, self._call, call)
+        elif call.to.accept is None:
+            self._later(call.to, call.machine, _refuse, call.answer)
+        else:
+            back = self._channel(call.to, call.machine)
+            ours = SimulatedStream(self, call.machine, asking.channel, call.patience_s)
+            theirs = SimulatedStream(self, call.to, back, GIVE_UP_S)
+            ours.far_end, theirs.far_end = theirs, ours
+            call.to.accept(theirs)
+            self._later(call.to, call.machine, self._answer, ours, call.answer)
 
     def _answer(self, stream: SimulatedStream, answer: "asyncio.Future[Stream]") -> None:
         """The connection stands, if somebody still waits for it."""
