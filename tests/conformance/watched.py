@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +17,7 @@ from electorate.runtime.config import NodeConfig
 from electorate.runtime.frame import Said
 from electorate.runtime.instance import Instance, Writer
 from electorate.runtime.node import INSTANCE, Node
-from electorate.runtime.tcp import now_ms
+from electorate.runtime.tcp import now_ms, real
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.trace.record import RecordError
@@ -81,7 +82,7 @@ class WatchedNode(Node):
     def __init__(self, watch: Watch, *given: Any) -> None:
         self._watch = watch
         self._read = 0.0
-        super().__init__(*given)
+        super().__init__(*given, replace(real(), now_ms=self._look_at_clock))
         self._send = self.network.send
         self.network.send = self._watch_send  # type: ignore[method-assign]
 
@@ -101,8 +102,8 @@ class WatchedNode(Node):
         instance.record = WatchedRecord(self, self._watch, instance.record)
         return instance
 
-    def now_ms(self) -> float:
-        self._read = super().now_ms()
+    def _look_at_clock(self) -> float:
+        self._read = now_ms()
         return self._read
 
     def _watch_save(self, records: Mapping[str, bytes | None]) -> None:
