@@ -1,7 +1,7 @@
 """Nodes on loopback, each in a thread, whose every turn, save and sending is watched."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Self
 import msgspec
 import pytest
 
-from electorate.core import Event, NodeId, Request, Stable, State, Timing
+from electorate.core import Event, Machine, NodeId, Request, Stable, Standing, State, Timing
 from electorate.runtime import thread as thread_module
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.frame import Said
@@ -79,10 +79,17 @@ class Watch:
 class WatchedNode(Node):
     """Passes everything on, and writes it down."""
 
-    def __init__(self, watch: Watch, *given: Any) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        config: NodeConfig,
+        machine: Machine[Any],
+        on_change: Callable[[Standing | None], None],
+    ) -> None:
         self._watch = watch
         self._read = 0.0
-        super().__init__(*given, replace(real(), now_ms=self._look_at_clock))
+        environment = replace(real(), now_ms=self._look_at_clock)
+        super().__init__(config, machine, on_change, environment)
         self._send = self.network.send
         self.network.send = self._watch_send  # type: ignore[method-assign]
 
