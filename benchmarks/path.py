@@ -22,8 +22,6 @@ import electorate
 from electorate.core.turn import Sample
 
 PACKAGE = str(Path(electorate.__file__).parent)
-SECONDS = 5.0
-
 
 Calls = list[tuple[str, str]]
 """Calls of our own functions, each by its file and its name."""
@@ -77,7 +75,7 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-async def renewals(folder: Path) -> list[Calls]:
+async def renewals(folder: Path, seconds: float) -> list[Calls]:
     """The calls of every renewal that a voter takes part in, for a while."""
     members = [f"{n}@127.0.0.1:{p}" for n, p in zip("abc", free_ports(3), strict=True)]
     watcher = Watcher()
@@ -92,7 +90,7 @@ async def renewals(folder: Path) -> list[Calls]:
         async with term:
             await asyncio.sleep(1)
             watcher.is_on = True
-            await asyncio.sleep(SECONDS)
+            await asyncio.sleep(seconds)
             watcher.is_on = False
     return watcher.paths
 
@@ -127,12 +125,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--calls", action="store_true", help="list the calls of one renewal")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of watching; default 5")
     parser.add_argument("--files", action="store_true", help="list the files of both")
     options = parser.parse_args()
     # The first turns of a node, and later one of many, are verified as well: that is not counted.
     Sample.draw = lambda self: False  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
-        paths = asyncio.run(renewals(Path(folder) / "three"))
+        paths = asyncio.run(renewals(Path(folder) / "three", options.seconds))
         files_to_term = first_term(Path(folder) / "alone")
     calls = sorted(map(len, paths))
     usual = next(path for path in paths if len(path) == calls[len(calls) // 2])
