@@ -3,6 +3,7 @@
     python -m benchmarks.turns ../before .
     python -m benchmarks.turns ../before . --only hand-over,cold,idle --turns 5 --trials 4
     python -m benchmarks.turns ../before . --only faults --faults 200 --json
+    python -m benchmarks.turns . . --only idle --recorded         # what it costs to record
 
 Each side is a folder with the sources, the benchmarks and the `.venv` of a version. Every
 measurement is made by one side and then by the other, again and again, so that a noisy moment hits
@@ -43,6 +44,8 @@ class Measure(NamedTuple):
     samples: Callable[[dict[str, Any]], Samples]
     is_shared: bool = False
     """Whether it is this version's file, run on the package of either side."""
+    new_words: tuple[str, ...] = ()
+    """What the new side is told besides."""
 
 
 class Row(NamedTuple):
@@ -83,7 +86,8 @@ def measures(options: argparse.Namespace) -> dict[str, Measure]:
     transactions = "-m benchmarks.transactions --kind sqlite --clients 1,8 --repeats 1 --json"
     found["transactions"] = Measure([*transactions.split(), "--seconds", seconds], _of_transactions)
     idle = ["-P", str(ROOT / "benchmarks/idle.py"), "--json", "--seconds", seconds]
-    found["idle"] = Measure(idle, _of_idle, is_shared=True)
+    records = ("--record",) if options.recorded else ()
+    found["idle"] = Measure(idle, _of_idle, is_shared=True, new_words=records)
     path = ["-P", str(ROOT / "benchmarks/path.py"), "--json"]
     found["path"] = Measure(path, _of_path, is_shared=True)
     return found
@@ -131,10 +135,11 @@ def _of_path(found: dict[str, Any]) -> Samples:
 # --- running them ---
 
 
-def run(folder: Path, measure: Measure) -> Samples | None:
+def run(folder: Path, measure: Measure, side: Side = "old") -> Samples | None:
     """One turn of one side; None if it came to nothing."""
     python = folder / ".venv/bin/python"
     words = [str(python if python.exists() else sys.executable), *measure.words]
+    words += measure.new_words if side == "new" else ()
     paths = [folder / "src"] if measure.is_shared else [folder / "src", folder]
     process = subprocess.Popen(
         words,
@@ -176,7 +181,7 @@ def take_turns(
             sides: list[Side] = ["old", "new"] if turn % 2 == 0 else ["new", "old"]
             for side in sides:
                 begun = time.monotonic()
-                for what, samples in (run(folders[side], measure) or {}).items():
+                for what, samples in (run(folders[side], measure, side) or {}).items():
                     turns.setdefault(what, {"old": [], "new": []})[side].append(samples)
                 took = time.monotonic() - begun
                 told = f"turn {turn + 1} of {count}, {name}, {side}: {took:.0f} s"
@@ -293,6 +298,9 @@ def _options() -> tuple[argparse.Namespace, dict[str, Measure]]:
     parser.add_argument("--seconds", type=float, default=5.0, help="per run and idling; default 5")
     parser.add_argument("--faults", type=int, default=40, help="per turn; default 40")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
+    parser.add_argument(
+        "--recorded", action="store_true", help="the idle nodes of the new side record everything"
+    )
     parser.add_argument("--only", default="", metavar="NAME,NAME", help="default all of it")
     parser.add_argument("--json", action="store_true", help="with every single sample")
     options = parser.parse_args()
