@@ -13,12 +13,14 @@ from itertools import count
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.commit.two_phase import TwoPhase
+from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.caretaker import Caretaker
@@ -43,7 +45,10 @@ from electorate.transactions.worker import Worker
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
 """For whom mail is: one transaction, or this node as a whole."""
 
-_messages = Codec(TwoPhase)
+Commitment = TwoPhase.over(ToldLeader)
+"""What decides a transaction. It is told the leader of the host's election."""
+
+_messages = Codec(Commitment)
 _steps = msgspec.msgpack.Decoder(Step)
 
 
@@ -171,8 +176,10 @@ class Clerk(Service):
         """The machine for these nodes; transactions of the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
-            rules = self.pace.transaction_rules(parts.coordinator.node)
-            self._turns[key] = Turns(TwoPhase(Members.of(parts.ids), Timing(), rules))
+            node = parts.coordinator.node
+            lengths = self.pace.transaction_lengths
+            rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
+            self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
     # --- the desk of its deals ---
