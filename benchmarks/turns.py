@@ -63,13 +63,16 @@ class Row(NamedTuple):
     noise: float
     """How far the medians of the turns of one side are apart, as a part of their median."""
     samples: tuple[int, int]
+    turns: int
 
     @property
     def verdict(self) -> str:
-        """Whether the sides differ by more than the turns of one side do."""
-        if abs(self.ratio - 1) <= self.noise:
-            return "within noise"
+        """Whether the sides differ, always in the same way, by more than the turns of one side."""
+        if self.ratio == 1 or self.turns < 2:
+            return "the same" if self.ratio == 1 else "one turn"
         is_more = self.ratio > 1
+        if abs(self.ratio - 1) <= self.noise or (self.ratios[0] < 1 < self.ratios[1]):
+            return "within noise"
         return "better" if is_more == self.what.startswith("tx/s") else "worse"
 
 
@@ -115,7 +118,8 @@ def _of_faults(found: dict[str, Any]) -> Samples:
 def _of_transactions(found: dict[str, Any]) -> Samples:
     rows = found["kinds"]["sqlite"]["rows"]
     samples = {f"tx/s of {row['clients']} clients": [row["rate"]] for row in rows}
-    return samples | {f"tx/s of the floor, {row['clients']}": [row["ratio"]] for row in rows}
+    floors = {f"tx/s by those of the floor, {row['clients']}": [row["ratio"]] for row in rows}
+    return samples | floors
 
 
 def _of_idle(found: dict[str, Any]) -> Samples:
@@ -206,7 +210,7 @@ def _row(what: str, old: list[list[float]], new: list[list[float]]) -> Row:
     pooled = [sorted(chain.from_iterable(turns)) for turns in (old, new)]
     middles = [[median(turn) for turn in turns] for turns in (old, new)]
     pairs = [_ratio(b, a) for a, b in zip(*middles, strict=False)]
-    spreads = [_ratio(max(each) - min(each), median(each)) for each in middles]
+    spreads = [_ratio(max(e) - min(e), median(e)) for e in middles if max(e) > min(e)]
     medians = [median(each) for each in pooled]
     return Row(
         what,
@@ -216,8 +220,9 @@ def _row(what: str, old: list[list[float]], new: list[list[float]]) -> Row:
         _p90(pooled[1]),
         _ratio(medians[1], medians[0]),
         (min(pairs), max(pairs)),
-        max(spreads) if max(spreads) < math.inf else 0.0,
+        max(spreads, default=0.0),
         (len(pooled[0]), len(pooled[1])),
+        len(pairs),
     )
 
 

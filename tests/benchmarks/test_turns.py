@@ -34,14 +34,24 @@ def test_a_larger_difference_is_worse_or_better() -> None:
     assert row.verdict == "worse"
 
 
+def test_turns_that_point_in_different_ways_or_are_too_few_are_no_finding() -> None:
+    (row,) = rows_of(turns("ms", [[10.0], [10.0]], [[9.9], [30.0]]))
+    assert row.ratio > 1 + row.noise / 2
+    assert row.verdict == "within noise"
+    (row,) = rows_of(turns("ms", [[10.0]], [[30.0]]))
+    assert row.verdict == "one turn"
+    (row,) = rows_of(turns("violations", [[0.0], [0.0]], [[0.0], [0.0]]))
+    assert (row.verdict, row.noise) == ("the same", 0.0)
+
+
 def test_what_only_one_side_could_measure_is_left_out() -> None:
     assert rows_of(turns("ms", [[1.0]], [])) == []
 
 
 def test_every_row_is_a_line_of_the_table() -> None:
-    table = as_markdown(rows_of(turns("ms hand-over", [[10.0], [12.0]], [[11.0], [11.0]])))
+    table = as_markdown(rows_of(turns("ms hand-over", [[10.0], [12.0]], [[11.0], [11.2]])))
     assert [cell.strip() for cell in table.splitlines()[2].split("|")[1:-1]] == [
-        *("ms hand-over", "11", "12", "11", "11", "1.00", "0.92–1.10"),
+        *("ms hand-over", "11", "12", "11.1", "11.2", "1.01", "0.93–1.10"),
         *("± 18 %", "2", "within noise"),
     ]
 
