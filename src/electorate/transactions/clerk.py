@@ -6,7 +6,6 @@ election.
 """
 
 import asyncio
-import uuid
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
@@ -71,7 +70,9 @@ class Clerk(Service):
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node knows nothing of, and why."""
         self.leader: NodeId | None = None
-        self.worker = None if resource is None else Worker(resource, pace.idle_ms)
+        self.worker = (
+            None if resource is None else Worker(resource, pace.idle_ms, lambda: self.host.now_ms())
+        )
         self.caretaker = Caretaker(self, self.worker)
         self.closing: list[Callable[[], None]] = []
         """What else is to be closed with it."""
@@ -79,7 +80,6 @@ class Clerk(Service):
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
         self.errands = Errands(self)
         self._reader = Reader(self)
-        self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -88,6 +88,7 @@ class Clerk(Service):
     def begin(self, host: Host) -> None:
         """Go on with every transaction that is in the log."""
         self.host = host
+        self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
         for tx, record in records(host.store).items():
             self._go_on(tx, record)
         self.caretaker.begin()
