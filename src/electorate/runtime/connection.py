@@ -257,6 +257,7 @@ class Listener:
         objection: Callable[[Hello], str] = lambda hello: "",
         news: Callable[[], bytes] = lambda: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
+        process: str = "",
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
@@ -265,6 +266,7 @@ class Listener:
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._me = me
+        self._process = process
         self._objection = objection
         self._news = news
         self._member = member
@@ -368,6 +370,9 @@ class Listener:
             raise BadFrame(
                 "hello from another cluster: all nodes need the same members and settings"
             )
+        if hello.process == self._process:
+            # A node that was removed had the address that this one has now.
+            raise BadFrame(f"hello to node {self._called(hello.to)}: that is this very process")
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
