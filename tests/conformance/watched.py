@@ -1,8 +1,9 @@
 """Nodes on loopback, each in a thread, whose every turn, save and sending is watched."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -10,13 +11,13 @@ from typing import Any, Self
 import msgspec
 import pytest
 
-from electorate.core import Event, NodeId, Request, Stable, State, Timing
+from electorate.core import Event, Machine, NodeId, Request, Stable, Standing, State, Timing
 from electorate.runtime import thread as thread_module
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.frame import Said
 from electorate.runtime.instance import Instance, Writer
 from electorate.runtime.node import INSTANCE, Node
-from electorate.runtime.tcp import now_ms
+from electorate.runtime.tcp import now_ms, real
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.trace.record import RecordError
@@ -78,10 +79,17 @@ class Watch:
 class WatchedNode(Node):
     """Passes everything on, and writes it down."""
 
-    def __init__(self, watch: Watch, *given: Any) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        config: NodeConfig,
+        machine: Machine[Any],
+        on_change: Callable[[Standing | None], None],
+    ) -> None:
         self._watch = watch
         self._read = 0.0
-        super().__init__(*given)
+        environment = replace(real(), now_ms=self._look_at_clock)
+        super().__init__(config, machine, on_change, environment)
         self._send = self.network.send
         self.network.send = self._watch_send  # type: ignore[method-assign]
 
@@ -101,8 +109,8 @@ class WatchedNode(Node):
         instance.record = WatchedRecord(self, self._watch, instance.record)
         return instance
 
-    def now_ms(self) -> float:
-        self._read = super().now_ms()
+    def _look_at_clock(self) -> float:
+        self._read = now_ms()
         return self._read
 
     def _watch_save(self, records: Mapping[str, bytes | None]) -> None:
