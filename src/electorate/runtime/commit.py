@@ -25,7 +25,7 @@ class GroupCommit:
 
     def __init__(self, store: Keeper, send: Callable[[NodeId, list[Said]], None]) -> None:
         self.write_down: Callable[[], None] | None = None
-        """Writes down what was gone through, before anything is kept; nobody may care to."""
+        """Writes down what was gone through, before anything comes of it; nobody may care to."""
         self.count = 0
         """How many wake-ups there have been."""
         self._store = store
@@ -81,7 +81,7 @@ class GroupCommit:
         records, kept, said = self._records, self._kept, self._said
         told, effects = self._told, self._effects
         self._forget()
-        if self.write_down is not None:
+        if self.write_down is not None and (records or said or kept or told or effects):
             self.write_down()
         if records:
             self._store.save(records)

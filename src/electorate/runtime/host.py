@@ -156,7 +156,7 @@ class Host:
         """Mail for the life that is about to begin."""
         self._seen = self.network.everybody
         self._awake_at = self.now_ms()
-        self._is_alive = False
+        self._is_alive = self._is_ending = False
         self.was_told_to_stop = False
         """Whether it has ended, or is about to, because somebody wanted that."""
 
@@ -198,8 +198,9 @@ class Host:
 
     def remove(self, instance: Instance) -> None:
         """Host this instance no more; what it has kept stays."""
-        if instance.record is not None:
-            instance.record.ended()
+        failed = self._is_ending and not self.was_told_to_stop
+        if instance.record is not None and not failed:
+            instance.record.ended(over=not self._is_ending)
         instance.halt()
         self.instances.pop(instance.name, None)
 
@@ -281,6 +282,7 @@ class Host:
             self.was_told_to_stop = True
             self._failed.cancel()
         finally:
+            self._is_ending = True
             self._failed.cancel()  # From here on nothing enters: what comes now comes too late.
             await self.network.listener.close()
             for task in tasks:
@@ -297,7 +299,7 @@ class Host:
         if self.recorder is not None:
             for instance in self.instances.values() if self.was_told_to_stop else ():
                 if instance.record is not None:
-                    instance.record.ended()
+                    instance.record.ended(over=False)
             self.recorder.close()
         self._halt()
 
@@ -368,6 +370,8 @@ class Host:
             self.enter(lambda: None)  # A pause is noticed at once.
             if self.now_ms() >= beat_at:
                 self.network.beat()
+                if self.recorder is not None:
+                    self.recorder.flush()  # What nobody has seen is not to wait for too long.
                 beat_at = self.now_ms() + beat_ms - rest_ms / 2
             # A busy node has not read yet what shows that others live.
             self._settle_input(self._look_around)
