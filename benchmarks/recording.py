@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from benchmarks.path import free_ports
 
 EXAMPLES = """examples:
-  python -m benchmarks.recording                                1, 10 and 100 elections, 8 slices of 2 s
+  python -m benchmarks.recording                                1, 10 and 100 elections
   python -m benchmarks.recording --elections 100 --slices 20
   python -m benchmarks.recording --source ../before/src         beside a version before records
   python -m benchmarks.recording --json"""
