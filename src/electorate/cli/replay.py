@@ -183,8 +183,13 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     if len(merged.trace.steps) > STEPS_MAX and not options.script:
         doubts.append(f"{len(merged.trace.steps):,} steps are many (--script plays them all)")
     if not doubts:
-        played = _played(options.runs[0], file, script_of(merged.trace))
-        return played._replace(trace=merged.trace, names=records.names, instance=merged.instance)
+        try:
+            played = _played(options.runs[0], file, script_of(merged.trace))
+        except ScriptError as error:
+            doubts.append(f"the simulator cannot play this: {error.problem}")
+        else:
+            played = played._replace(trace=merged.trace, names=records.names)
+            return played._replace(instance=merged.instance)
     if options.script:
         raise UsageError(f"no script can be made of this: {listed(doubts)}")
     records.notes.append(f"no claim is judged: {listed(doubts)}")
