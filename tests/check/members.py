@@ -27,8 +27,7 @@ from electorate.core import (
 from electorate.core.member import Strongest
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Add, Ended, Remove, StepDown
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start

@@ -39,8 +39,7 @@ from electorate.protocols.mandate.message import (
     Release,
     Remove,
 )
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Wait
+from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Roster, Wait
 
 IDS = (1, 2, 3, 4)
 ERA = 10**9

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.members.place import number
 from electorate.leadership.node import Election, Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace

@@ -10,8 +10,8 @@ import pytest
 
 from electorate.errors import LeadershipLost, NodeStopped, StoreError, TransferFailed
 from electorate.leadership import sync
+from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace

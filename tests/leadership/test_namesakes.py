@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from electorate.errors import IdTaken, NodeStopped, Removed
+from electorate.leadership.directory import Known, number
 from electorate.leadership.letter import decoder
-from electorate.leadership.members.acquaintance import Known
-from electorate.leadership.members.place import number
 from electorate.leadership.node import Node
 from electorate.leadership.offices import LETTER
 from electorate.leadership.term import Term

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from electorate.core import NodeId
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Engine, Leader
 from electorate.leadership.group.term import OnMerge
-from electorate.leadership.kind import Safety
-from electorate.leadership.members.register import RESERVED
+from electorate.leadership.register import RESERVED
 
 Condition = Callable[[Leader], bool]
 

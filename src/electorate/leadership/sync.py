@@ -19,10 +19,10 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.errors import TransferFailed
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Leader
 from electorate.leadership.group.term import GroupTerm, OnMerge
 from electorate.leadership.handle import Condition, ElectionHandle, NodeHandle
-from electorate.leadership.kind import Safety
 from electorate.leadership.term import Term
 from electorate.leadership.threaded import ThreadEngine
 from electorate.pace import Pace

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import NodeStopped
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Engine, Leader, host_config
-from electorate.leadership.kind import Safety
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import Seat
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from electorate.runtime.host import Host

@@ -5,8 +5,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import AnyState, Wait
+from electorate.protocols.mandate.state import AnyState, Roster, Wait
 
 
 class MandateRules(OverRules):
