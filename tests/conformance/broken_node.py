@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from electorate.core import CancelTimer, Event, NodeId, Stable, State, TimedOut, Turn, Viewed
 from electorate.leadership.office import PREFIX as OFFICE
 from electorate.leadership.office import Office
-from electorate.leadership.offices import Offices
 from electorate.runtime.commit import GroupCommit
-from electorate.runtime.frame import Frame, Hello, Letter
+from electorate.runtime.frame import Frame, Letter
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.link import Link
@@ -71,12 +70,13 @@ def a_node_that_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
 # Only elections know a member by another number than the network does.
 @NODES.noticed_by(rule.messages_are_genuine, "speech", only=("leadership",))
 def a_node_that_sometimes_takes_members_for_their_names(patch: pytest.MonkeyPatch) -> None:
-    whole, letters = Offices.sender, count()
+    whole, heard = Office.hear, count()
 
-    def sender(self: Offices, hello: Hello) -> NodeId | None:
-        return hello.node if next(letters) % 3 == 2 else whole(self, hello)
+    def hear(self: Office, sender: NodeId, *given: Any) -> None:
+        routes = host_of(self._instance).admission.routes or {}
+        whole(self, routes[sender] if next(heard) % 10 == 9 else sender, *given)
 
-    patch.setattr(Offices, "sender", sender)
+    patch.setattr(Office, "hear", hear)
 
 
 # Only instances of transactions are removed while their host goes on.

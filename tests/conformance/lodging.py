@@ -12,16 +12,15 @@ import msgspec
 
 from electorate.core import Machine, Message, NodeId, Stable, Timing, Turns
 from electorate.core.codec import Codec
+from electorate.leadership.directory import RECORD as DIRECTORY
+from electorate.leadership.directory import Acquaintance, Place, identity, number
+from electorate.leadership.directory import Record as Directory
 from electorate.leadership.engine import host_config
-from electorate.leadership.members.acquaintance import Acquaintance, identity
-from electorate.leadership.members.acquaintance import Record as Directory
-from electorate.leadership.members.directory import RECORD as DIRECTORY
-from electorate.leadership.members.place import Place, number
 from electorate.leadership.office import PREFIX as OFFICE
 from electorate.leadership.office import Office
 from electorate.leadership.offices import Offices
 from electorate.pace import Pace
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
 from electorate.runtime.link import Address
