@@ -29,7 +29,7 @@ EXAMPLES = """examples:
   python -m benchmarks.recording --source ../before/src         beside a version before records
   python -m benchmarks.recording --json"""
 
-SLICES, SLICE_S, TRANSACTIONS = 8, 2.0, 150
+SLICES, SLICE_S, TRANSACTIONS = 40, 1.0, 50
 READY_S = 60.0
 OFF, ON, OTHER = "off", "on", "other version"
 
@@ -46,6 +46,8 @@ class Row(NamedTuple):
     least: float
     most: float
     """The quartiles of that ratio."""
+    quiet: float
+    """The ratio of the quietest slices: what else runs on the machine only ever adds."""
     bytes: float
     """Written to the record per second or transaction, by all nodes."""
 
@@ -252,7 +254,14 @@ def _row(
     quarter = len(ratios) // 4
     least, most = ratios[quarter], ratios[-1 - quarter]
     cpu = 1000 * median(spent[variant.name]) / work
-    return Row(what, variant.name, cpu, median(ratios), least, most, size)
+    quiet = _quiet(spent[variant.name]) / _quiet(spent[OFF])
+    return Row(what, variant.name, cpu, median(ratios), least, most, quiet, size)
+
+
+def _quiet(spent: Sequence[float]) -> float:
+    """The mean of the quietest fifth."""
+    count = max(1, len(spent) // 5)
+    return sum(sorted(spent)[:count]) / count
 
 
 def main() -> int:
@@ -295,7 +304,8 @@ def _told(options: argparse.Namespace, rows: Iterable[Row]) -> list[Row]:
         unit = "tx" if row.what == "transactions" else "s"
         told = f"{row.what:14} {row.variant:14} {row.cpu:8.3f} ms CPU/{unit}"
         if row.variant != OFF:
-            told += f"   {row.ratio:.3f} of off (quartiles {row.least:.3f} to {row.most:.3f})"
+            told += f"   {row.ratio:.3f} of off (quartiles {row.least:.3f} to {row.most:.3f}), "
+            told += f"{row.quiet:.3f} in quiet slices"
         print(told + (f"   {row.bytes:,.0f} bytes/{unit}" if row.bytes else ""), flush=True)
     return rows
 

@@ -1,6 +1,5 @@
 """Something to write down: the turns of one machine, without a host."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from electorate.core import Event, NodeId, Turns, Viewed
@@ -57,10 +56,10 @@ class Diary:
         self.instance.took(event, self.state)
         self.events += 1
 
-    def live(self, events: int, then: Callable[[], None] | None = None) -> "Diary":
+    def live(self, events: int) -> "Diary":
         """Take so many events, each in a wake-up of its own."""
         for number in range(events):
             others = sorted(ALL - {self.node})
             self.take(Viewed(ALL - {others[number % 2]}))
-            (then or self.recorder.flush)()
+            self.recorder.flush()
         return self

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -51,8 +51,6 @@ from electorate.trace.setting import Setting
 PART_BYTES = 64 * 2**20
 PARTS_MAX = 16
 TAIL_BYTES = 64 * 1024
-GATHERED_MAX = 1000
-"""So much is gathered at most before it is written."""
 
 log = logging.getLogger("electorate.runtime")
 _encoder = msgspec.json.Encoder()
@@ -63,16 +61,8 @@ def record_file(folder: Path, name: str) -> Path:
     return folder / (quote(name, safe=" :@+,=") + SUFFIX)
 
 
-class Taken(NamedTuple):
-    """An event that was taken, not in a line yet: states do not change, so that can wait."""
-
-    instance: "InstanceRecorder"
-    number: int
-    at: float
-    event: Event
-    state: State
-    letterhead: Letterhead | None
-    source: str | None
+Taken = tuple["InstanceRecorder", int, float, Event, State, Letterhead | None, str | None]
+"""An event that was taken, not in a line yet: states do not change, so that can wait."""
 
 
 class Recorder:
@@ -94,7 +84,7 @@ class Recorder:
         self._part_bytes = part_bytes
         self._parts_max = parts_max
         self.gathered: list[Entry | Taken] = []
-        """What is not written yet; nobody adds to it once the record has failed."""
+        """What is not written yet."""
         self._host: Host | None = None
         self._instances: dict[int, InstanceRecorder] = {}
         self._number = 0
@@ -152,6 +142,9 @@ class Recorder:
         """Write what was gathered; call it before anything leaves the node that follows from it."""
         if not self.gathered:
             return
+        if self.failure:
+            self.gathered.clear()
+            return
         self._write_gathered()
         if self._size >= self._part_bytes and self._file is not None:
             try:
@@ -170,15 +163,7 @@ class Recorder:
 
     def write(self, entry: Entry) -> None:
         """Gather a line."""
-        if not self.failure:
-            self.gathered.append(entry)
-
-    def gather(self, taken: Taken) -> None:
-        """Gather an event that was taken."""
-        if not self.failure:
-            self.gathered.append(taken)
-            if len(self.gathered) >= GATHERED_MAX:
-                self._write_gathered()
+        self.gathered.append(entry)
 
     def enroll(self, instance: "InstanceRecorder") -> int:
         """The number of an instance that begins to live."""
@@ -198,7 +183,7 @@ class Recorder:
     def _write_gathered(self) -> None:
         # All at once: what is done once in a while is slow, and a loop over the same things is not.
         entries = [
-            each.instance.line_of(each) if type(each) is Taken else each for each in self.gathered
+            each[0].line_of(each) if isinstance(each, tuple) else each for each in self.gathered
         ]
         self.gathered.clear()
         self._write(_encoder.encode_lines(entries))
@@ -273,6 +258,7 @@ class InstanceRecorder:
         self, recorder: Recorder, name: str, sent: Callable[[], Mapping[NodeId, int]] | None
     ) -> None:
         self._recorder = recorder
+        self._gathered = recorder.gathered
         self._clock = recorder._clock
         self._name = name
         self._sent = sent
@@ -315,8 +301,8 @@ class InstanceRecorder:
         self._state = state
         if type(event) is Viewed:
             self._alive = event.alive
-        taken = Taken(self, self._number, self._clock(), event, state, letterhead, source)
-        self._recorder.gather(taken)
+        at = self._clock()
+        self._gathered.append((self, self._number, at, event, state, letterhead, source))
 
     def line_of(self, taken: Taken) -> Took:
         """The line of an event that was taken; to be called once for each, in their order."""
