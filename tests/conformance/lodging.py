@@ -22,8 +22,8 @@ from electorate.leadership.offices import Offices
 from electorate.pace import Pace
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.environment import Address
 from electorate.runtime.host import Host
-from electorate.runtime.link import Address
 from electorate.runtime.node import INSTANCE, Node, OneInstance
 from electorate.runtime.store import Store
 from electorate.trace import Connections, Setting

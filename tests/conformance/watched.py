@@ -72,9 +72,17 @@ class WatchedHost(Host):
         self._lodging = lodging
         self._read = 0.0
         super().__init__(*given)
-        self._save, self._send = self.store.save, self.network.send
-        self.store.save = self._watch_save  # type: ignore[method-assign]
+        self._send = self.network.send
         self.network.send = self._watch_send  # type: ignore[method-assign]
+
+    def begin(self) -> None:
+        super().begin()
+        self._next_life = self.store.begin_life
+        self.store.begin_life = self._watch_life  # type: ignore[method-assign]
+
+    def _watch_life(self) -> int:
+        self._watch.opened = now_ms()
+        return self._next_life()
 
     def add(self, instance: Instance) -> Instance:
         super().add(instance)
@@ -88,14 +96,14 @@ class WatchedHost(Host):
         self._read = super().now_ms()
         return self._read
 
-    def _watch_save(self, records: Mapping[str, bytes | None]) -> None:
+    def save(self, records: Mapping[str, bytes | None]) -> None:
         record = records.get(self._lodging.instance)
         if record is None:
-            self._save(records)
+            super().save(records)
             return
         self._watch.approach("save")
         time.sleep(self._watch.saving_s)
-        self._save(records)
+        super().save(records)
         self._watch.durable = self._lodging.kept(record)
 
     def _watch_send(self, to: NodeId, said: list[Said], counted: int = 0) -> None:
@@ -122,24 +130,25 @@ class WatchedRecord:
         self.ruled, self.halted, self.ended = record.ruled, record.halted, record.ended
 
     def booted(self, stable: Stable | None, state: State) -> None:
+        read = self._node._read  # Whoever writes it down looks at the clock, too.
         self._record.booted(stable, state)
         watch = self._watch
         if watch.life is not None:
             watch.life.crashed = True
         watch.life = watch.run.begin(watch.node, watch.opened)
-        self._took(state, None)
+        self._took(read, state, None)
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
+        read = self._node._read
         self._record.took(event, state, letterhead)
         assert self._watch.life is not None
-        self._took(state, self._watch.life.moments[-1].state)
+        self._took(read, state, self._watch.life.moments[-1].state)
 
-    def _took(self, state: State, before: ProbeState | None) -> None:
+    def _took(self, read: float, state: State, before: ProbeState | None) -> None:
         watch, wake = self._watch, self._node.commit.count
         watch.wake, watch.in_wake = wake, 1 + (watch.in_wake if wake == watch.wake else 0)
         assert self._watch.life is not None
         assert isinstance(state, ProbeState)
-        read = self._node._read
         self._watch.life.take(read, read, state, before)
 
 
@@ -186,16 +195,8 @@ class Nodes:
 
     def start(self, node: NodeId) -> None:
         """Start a node, for the first time or after a power cut."""
-        watch, lodging = self.watches[node], self.lodging
-        given = watch, lodging
-        host = lodging.host(node, partial(WatchedNode, *given), partial(WatchedHost, *given))
-        begin_life = host.store.begin_life
-
-        def begin() -> int:
-            watch.opened = now_ms()
-            return begin_life()
-
-        host.store.begin_life = begin  # type: ignore[method-assign]
+        given = self.watches[node], self.lodging
+        host = self.lodging.host(node, partial(WatchedNode, *given), partial(WatchedHost, *given))
         thread = self.threads[node] = HostThread(host)
         thread.start()
 

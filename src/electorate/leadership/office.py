@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from electorate.core import (
     Asked,
-    Foremost,
     Machine,
     Members,
     Message,
@@ -35,13 +34,14 @@ from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.state import Roster
+from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 PREFIX = "office "
-OfficeMandate = Mandate.over(Foremost)
+OfficeMandate = Mandate.over(StrongestAlive)
 TURNS_MAX = 2_000
 MACHINES_MAX = 200
 
@@ -287,7 +287,7 @@ class Office(Seat):
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""
         form = self._desk.form(self)
-        return described(machine, f"mandate-over-foremost/{form}", form)
+        return described(machine, f"mandate-over-strongest-alive/{form}", form)
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""

@@ -6,19 +6,20 @@ election.
 """
 
 import asyncio
-import uuid
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.commit.two_phase import TwoPhase
+from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.caretaker import Caretaker
@@ -43,7 +44,10 @@ from electorate.transactions.worker import Worker
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
 """For whom mail is: one transaction, or this node as a whole."""
 
-_messages = Codec(TwoPhase)
+Commitment = TwoPhase.over(ToldLeader)
+"""What decides a transaction. It is told the leader of the host's election."""
+
+_messages = Codec(Commitment)
 _steps = msgspec.msgpack.Decoder(Step)
 
 
@@ -66,7 +70,9 @@ class Clerk(Service):
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node knows nothing of, and why."""
         self.leader: NodeId | None = None
-        self.worker = None if resource is None else Worker(resource, pace.idle_ms)
+        self.worker = (
+            None if resource is None else Worker(resource, pace.idle_ms, lambda: self.host.now_ms())
+        )
         self.caretaker = Caretaker(self, self.worker)
         self.closing: list[Callable[[], None]] = []
         """What else is to be closed with it."""
@@ -74,7 +80,6 @@ class Clerk(Service):
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
         self.errands = Errands(self)
         self._reader = Reader(self)
-        self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -83,6 +88,7 @@ class Clerk(Service):
     def begin(self, host: Host) -> None:
         """Go on with every transaction that is in the log."""
         self.host = host
+        self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
         for tx, record in records(host.store).items():
             self._go_on(tx, record)
         self.caretaker.begin()
@@ -171,8 +177,10 @@ class Clerk(Service):
         """The machine for these nodes; transactions of the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
-            rules = self.pace.transaction_rules(parts.coordinator.node)
-            self._turns[key] = Turns(TwoPhase(Members.of(parts.ids), Timing(), rules))
+            node = parts.coordinator.node
+            lengths = self.pace.transaction_lengths
+            rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
+            self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
     # --- the desk of its deals ---

@@ -20,8 +20,8 @@ from electorate.errors import NodeStopped
 from electorate.pace import Pace
 from electorate.protocols.registry import REGISTRY
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.environment import Address
 from electorate.runtime.host import Host
-from electorate.runtime.link import Address
 from electorate.runtime.node import OneInstance
 from electorate.runtime.recorder import record_file
 from electorate.runtime.thread import HostThread

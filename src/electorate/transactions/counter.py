@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from electorate.core import Received, Stage
-from electorate.core.part import Abort, Commit
 from electorate.errors import ElectorateError
+from electorate.protocols.commit.state import Abort, Commit
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.status import Status, status_of, statuses
 

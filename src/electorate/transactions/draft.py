@@ -7,8 +7,9 @@ decides it; whatever fails before that ends it without a trace.
 import asyncio
 from typing import Any
 
-from electorate.core import Begin, NodeId, Stage
+from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, OutcomeUnknown, Refused
+from electorate.protocols.commit.state import Begin
 from electorate.transactions.clerk import Clerk
 from electorate.transactions.letter import Leave, Part, Parts, Work
 from electorate.transactions.resource import Answer

@@ -6,7 +6,6 @@ from typing import Protocol
 from electorate.core import NodeId
 from electorate.errors import Refused
 from electorate.pace import Pace
-from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Host
 from electorate.transactions.letter import Failed, Letter, Part, Work, Worked
@@ -35,7 +34,7 @@ class Errands:
         key, pace = (work.tx, to, work.number), self._sender.pace
         answer: asyncio.Future[tuple[Answer, Part]] = asyncio.get_running_loop().create_future()
         self._asked[key] = answer
-        deadline = now_ms() + pace.work_ms
+        deadline = self._sender.host.now_ms() + pace.work_ms
         suspect = False
         try:
             while not answer.done():
@@ -43,7 +42,7 @@ class Errands:
                 was_suspect, suspect = suspect, to not in self._sender.host.network.alive()
                 if suspect and was_suspect:
                     raise Refused("it cannot be reached")
-                left_ms = deadline - now_ms()
+                left_ms = deadline - self._sender.host.now_ms()
                 if left_ms <= 0:
                     raise Refused(f"no answer within {pace.work_timeout:g} s")
                 # The work or its answer may get lost; who has done it already only says so.

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from electorate.core import (
-    Anyone,
     Asked,
     Assumption,
     CancelTimer,
@@ -76,7 +75,6 @@ class Mandate(Over[Any]):
     state_type = MandateState
     stable_type = MandateStable
     rules_type = MandateRules
-    inner_kind = Anyone
     messages = MESSAGES
     requests = REQUESTS
     timers = tuple(Timer(wait, periodic=wait in (Wait.RENEW, Wait.SHOW)) for wait in Wait)
