@@ -41,7 +41,7 @@ def test_the_head_says_whose_it_is_and_what_of_an_application_is_in_it(tmp_path:
     assert (head["type"], head["format"], head["node"], head["incarnation"]) == ("host", 2, 1, 1)
     assert (head["cluster"], head["name"]) == ("the cluster", "one")
     assert head["names"] == {"1": "one", "2": "two", "3": "three"}
-    assert "no statements, rows or other payload" in str(head["contains"])
+    assert "no statements, values or rows of transactions" in str(head["contains"])
     assert head["authentication"] is None, "there is room for it"
     assert head["electorate"]
 

@@ -106,4 +106,4 @@ def test_no_statement_no_row_and_no_reason_is_in_a_record(tmp_path: Path) -> Non
         for secret in (statement, row, reason):
             assert secret not in text
         head = json.loads(text.splitlines()[0])
-        assert "no statements, rows or other payload of an application" in head["contains"]
+        assert "no statements, values or rows of transactions" in head["contains"]

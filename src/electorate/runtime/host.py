@@ -274,7 +274,7 @@ class Host:
         self.store = self.environment.open_store(self.config.data, self.me)
         self._opened.append(self.store.close)
         if self.config.record is not None:
-            self.recorder = Recorder(self.config.record, self.now_ms)
+            self.recorder = Recorder(self.config.record, self._now_ms)
             self._opened.append(self.recorder.close)
             self.commit.write_down = self.recorder.flush
         for service in self.services:

@@ -21,8 +21,8 @@ from electorate.core.codec import json_of
 
 FORMAT = 2
 CONTAINS = (
-    "events, messages and requests of the machines, and the names of nodes and instances; "
-    "no statements, rows or other payload of an application"
+    "events, messages and requests of the machines, and the names of nodes, elections and "
+    "transactions; no statements, values or rows of transactions, and no work of elections"
 )
 """What of an application's data is in a record."""
 
