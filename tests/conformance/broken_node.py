@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from electorate.core import CancelTimer, Event, NodeId, Stable, State, TimedOut, Turn, Viewed
 from electorate.leadership.office import PREFIX as OFFICE
 from electorate.leadership.office import Office
-from electorate.runtime.commit import GroupCommit
+from electorate.runtime.connection import Link
 from electorate.runtime.frame import Frame, Letter
-from electorate.runtime.host import Host
+from electorate.runtime.host import GroupCommit, Host
 from electorate.runtime.instance import Instance, Owner
-from electorate.runtime.link import Link
 from electorate.runtime.node import INSTANCE
 from electorate.runtime.recorder import InstanceRecorder
 from electorate.runtime.store import Store

@@ -12,7 +12,7 @@ from typing import Self
 import msgspec
 
 from electorate.core import NodeId, Received
-from electorate.runtime.clock import now_ms
+from electorate.runtime.tcp import now_ms
 from electorate.trace.merge import Occurrence, merged
 from electorate.trace.record import Booted, Line
 from tests.conformance.lodging import Lodging
