@@ -147,6 +147,8 @@ class Node(NodeHandle):
     """One member of a cluster. Its network lives in a thread of its own.
 
     With `join` it takes no part until a member has added it; `members` names some of those then.
+    With `record` it writes down in that folder everything that its elections go through;
+    `electorate replay` runs that again.
     """
 
     _engine: ThreadEngine
@@ -159,8 +161,9 @@ class Node(NodeHandle):
         *,
         pace: Pace | None = None,
         join: bool = False,
+        record: Path | str | None = None,
     ) -> None:
-        super().__init__(ThreadEngine(me, members, data_dir, pace, join=join))
+        super().__init__(ThreadEngine(me, members, data_dir, pace, join=join, record=record))
 
     def __enter__(self) -> Self:
         self._engine.start()
