@@ -28,7 +28,6 @@ from benchmarks.faults.evidence import (
 )
 from electorate import Term, sync
 from electorate.errors import ElectorateError, NodeStopped, Removed
-from electorate.runtime.tcp import now_ms
 
 WORK_S = 0.02
 TEAM_S = 0.1
@@ -128,7 +127,7 @@ def stretch() -> None:
     """The mutant of a term that goes by its own idea of time, and lasts a second too long."""
 
     def remaining(self: Term) -> float:
-        return max(0.0, (self._deadline_ms - now_ms()) / 1000 + STRETCH_S)
+        return max(0.0, (self._deadline_ms - self._clock()) / 1000 + STRETCH_S)
 
     Term.remaining = remaining  # type: ignore[method-assign]
 
