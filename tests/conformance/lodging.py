@@ -282,8 +282,8 @@ class ProbeClerk(Clerk):
     probe: Turns
     setting: Setting
 
-    def lives(self, alive: frozenset[NodeId]) -> None:
-        super().lives(alive)
+    def begin(self, host: Host) -> None:
+        super().begin(host)
         if PROBE not in self.deals:
             self._go_on(PROBE, Record(self.parts, b"", 0.0))
 

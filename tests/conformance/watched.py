@@ -76,6 +76,7 @@ class WatchedHost(Host):
         self.network.send = self._watch_send  # type: ignore[method-assign]
 
     def begin(self) -> None:
+        self._watch.opened = now_ms()
         super().begin()
         self._next_life = self.store.begin_life
         self.store.begin_life = self._watch_life  # type: ignore[method-assign]

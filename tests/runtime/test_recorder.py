@@ -12,7 +12,7 @@ import pytest
 from electorate.runtime.recorder import Recorder, record_file
 from electorate.trace.merge import Differs
 from electorate.trace.record import Booted, Held, RecordError, RecordFile, Took, older_parts
-from tests.runtime.diary import Diary, read
+from tests.runtime.diary import CLUSTER, Diary, read
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -70,6 +70,20 @@ def test_an_instance_that_outlives_a_life_of_its_host_goes_on_where_it_stood(
     assert [head["incarnation"] for head in heads] == [1, 2]
     assert "held" in [line["type"] for line in lines(diary.path)]
     assert len([o for o in read(diary.path) if isinstance(o.entry, Took)]) == diary.events
+
+
+def test_what_begins_before_the_first_life_of_a_host_is_in_it(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl")
+    turn = diary.turns.boot(1, None)
+    diary.instance.ruled(diary.turns.machine, CLUSTER)
+    diary.instance.booted(None, turn.state)
+    diary.recorder.flush()
+    assert diary.path.read_bytes() == b"", "nothing leaves a host that does not live yet"
+    diary.recorder.begin(1, 7, "one")
+    diary.state = turn.state
+    diary.live(3).recorder.close()
+    assert [line["type"] for line in lines(diary.path)][:3] == ["host", "ruled", "booted"]
+    assert {o.life for o in read(diary.path)} == {7}
 
 
 # --- when it is written ---

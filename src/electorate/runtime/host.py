@@ -260,7 +260,7 @@ class Host:
         """Mail for the life that is about to begin."""
         self._seen = self.network.everybody
         self._awake_at = 0.0
-        self._is_alive = self._is_ending = False
+        self._is_alive = self._has_lived = self._is_ending = False
         self._opened: list[Callable[[], None]] = []
         """How to close what was opened."""
         self._begun: list[Service] = []
@@ -440,7 +440,9 @@ class Host:
             await self._life_due.wait()
             self._life_due.clear()
             self.network.introduce(self.store.identity, self.store.begin_life())
-            self._sent.clear()
+            if self._has_lived:
+                self._sent.clear()
+            self._has_lived = True
             self._write_down_life()
             first = self.store.incarnation == 1
             await self.network.await_links(self.config.first_wait_ms if first else 0)

@@ -103,6 +103,7 @@ class Recorder:
         authentication: str | None = None,
     ) -> None:
         """A life of the host begins; instances that outlive the last one go on in it."""
+        is_first = self._host is None
         self._host = Host(
             FORMAT,
             self._now(),
@@ -115,6 +116,9 @@ class Recorder:
             authentication,
             part=self._part,
         )
+        if is_first:  # What has begun with the process, before it was known which life this is.
+            self.gathered.insert(0, self._host)
+            return
         instances = list(self._instances.values())
         self._instances.clear()
         self.write(self._host)
@@ -139,7 +143,7 @@ class Recorder:
 
     def flush(self) -> None:
         """Write what was gathered; call it before anything leaves the node that follows from it."""
-        if not self.gathered:
+        if not self.gathered or self._host is None:
             return
         if self.failure:
             self.gathered.clear()
