@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.faults.evidence import FENCE, POINTS, REFUSED, UNFENCED
 from electorate import Term, sync
+from electorate.leadership.term import Tenure
 from electorate.runtime.clock import now_ms
 
 WORK_S = 0.02
@@ -83,10 +84,10 @@ class Worker:
 def stretch() -> None:
     """The mutant of a term that goes by its own idea of time, and lasts a second too long."""
 
-    def remaining(self: Term) -> float:
+    def remaining(self: Tenure) -> float:
         return max(0.0, (self._deadline_ms - now_ms()) / 1000 + STRETCH_S)
 
-    Term.remaining = remaining  # type: ignore[method-assign]
+    Tenure.remaining = remaining  # type: ignore[method-assign]
 
 
 def end_with_parent() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import Removed
-from electorate.leadership.node import Node
 from tests.cli.run import runner
 from tests.leadership.cluster import PACE, Cluster, run, until
 from tests.runtime.cluster import free_addresses

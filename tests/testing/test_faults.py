@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import LeadershipLost
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, Database, idle, worker

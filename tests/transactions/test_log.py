@@ -12,8 +12,7 @@ from electorate.core.codec import Codec
 from electorate.errors import StoreError
 from electorate.protocols.two_phase import TwoPhase
 from electorate.runtime.store import Connection, Store
-from electorate.transactions.letter import Part, Parts
-from electorate.transactions.log import PREFIX, Record, records
+from electorate.transactions.letter import PREFIX, Part, Parts, Record, records
 from tests.runtime.disk import Volume, opener
 
 PARTS = Parts(Part(3, "c", 1), (Part(1, "a", 1), Part(2, "b", 4)))

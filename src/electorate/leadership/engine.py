@@ -15,7 +15,7 @@ from electorate.leadership.kind import Safety
 from electorate.leadership.members.place import Place, named, number, places
 from electorate.leadership.offices import Offices
 from electorate.leadership.seat import Seat, Seen
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.runtime.config import HostConfig
 
@@ -53,6 +53,11 @@ class Engine(ABC):
     async def end(self) -> None:
         """Stand nowhere any more, give work the time to end, and stop."""
 
+    @property
+    @abstractmethod
+    def running(self) -> bool:
+        """Whether it has begun, and has not ended."""
+
     @abstractmethod
     def expect_running(self) -> None:
         """Raise what has ended the node, if something has."""
@@ -81,13 +86,13 @@ class Engine(ABC):
         self.do(change)
         return heard
 
-    def wait(self, office: Seat) -> "Future[Term]":
+    def wait(self, office: Seat) -> "Future[Tenure]":
         """A term, once there is one. Whoever cancels that does not stand any more."""
-        future: Future[Term] = Future()
+        future: Future[Tenure] = Future()
         self.do(office.wait, future)
         return future
 
-    def give_up(self, office: Seat, future: "Future[Term]") -> None:
+    def give_up(self, office: Seat, future: "Future[Tenure]") -> None:
         """Nobody waits for that term any more; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):

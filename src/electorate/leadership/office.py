@@ -16,7 +16,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.leadership.seat import Seat, SeatDesk, Seen
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
 from electorate.protocols.mandate.roster import Roster
 from electorate.runtime.host import Host
@@ -132,7 +132,7 @@ class Office(Seat):
             self.reconsider()
             self._instance.look()
 
-    def _finished(self, term: Term) -> None:
+    def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
             if self._seen == (self._desk.me, term.token):
@@ -176,6 +176,6 @@ class Office(Seat):
             self.ask(StepDown())
             self.ask(Ended())
 
-    def _term(self, token: int, deadline_ms: float) -> Term:
+    def _term(self, token: int, deadline_ms: float) -> Tenure:
         desk = self._desk
-        return Term(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
+        return Tenure(self.name, token, self, deadline_ms, desk.now_ms, desk.members)

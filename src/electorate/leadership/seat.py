@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
 from electorate.core import Asked, NodeId, Request, Stable
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.runtime.instance import Instance, Owner
 
 
@@ -51,16 +51,16 @@ class Seat(Owner, ABC):
         self.name = name
         self.priority = 1
         self.paused = False
-        self.waiting: deque[Future[Term]] = deque()
+        self.waiting: deque[Future[Tenure]] = deque()
         self.watching: list[Callable[[Seen], None]] = []
         self.seen = Seen()
         """What anybody may know; this moment may have changed it, but has not been kept yet."""
-        self.term: Term | None = None
+        self.term: Tenure | None = None
         """The term whose work has not ended, also when it is over itself."""
         self.released = Seen()
         """The last term that was given up by another's own word."""
         self._seen = Seen()
-        self._promised: Future[Term] | None = None
+        self._promised: Future[Tenure] | None = None
         """Who is to have the present term once that is kept."""
         self._seat_desk = desk
 
@@ -78,7 +78,7 @@ class Seat(Owner, ABC):
         """Other nodes are suspect than before, or stand with other priorities."""
 
     @abstractmethod
-    def _finished(self, term: Term) -> None:
+    def _finished(self, term: Tenure) -> None:
         """The work of a term has ended."""
 
     @property
@@ -119,24 +119,24 @@ class Seat(Owner, ABC):
 
     # --- what the application wants ---
 
-    def wait(self, future: "Future[Term]") -> None:
+    def wait(self, future: "Future[Tenure]") -> None:
         """Somebody wants to lead."""
         self.waiting.append(future)
         self.stand()
 
-    def leave(self, future: "Future[Term]") -> None:
+    def leave(self, future: "Future[Tenure]") -> None:
         """Somebody does not want to lead any more."""
         if future in self.waiting:
             self.waiting.remove(future)
             self.stand()
 
-    def finished(self, term: Term) -> None:
+    def finished(self, term: Tenure) -> None:
         """The work of a term has ended; called in any thread."""
         self._seat_desk.enter(self._finished, term)
 
     # --- what follows from a turn ---
 
-    def _give(self, term: Term) -> None:
+    def _give(self, term: Tenure) -> None:
         """Give the term to whoever has waited longest."""
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
@@ -144,7 +144,7 @@ class Seat(Owner, ABC):
                 self.term, self._promised = term, future
                 self._seat_desk.then(self._hand, future, term)
 
-    def _hand(self, future: "Future[Term]", term: Term) -> None:
+    def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
         """What the term rests on is kept: no later life of this node uses its token again."""
         self._promised = None
         future.set_result(term)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
+from electorate.node import Node
 from electorate.pace import Pace
 from electorate.testing.chaos import FAULTS, disturb
 from electorate.testing.faults import Faults
@@ -139,7 +139,7 @@ class Cluster(Faults):
         for office in member.life.offices.all() if member.is_up else ():
             term = office.term if office.name == election else None
             if term is not None and term.remaining() > 0:
-                return term
+                return term.term
         return None
 
     def leaders(self, election: str) -> tuple[str, ...]:

@@ -41,9 +41,14 @@ class SimulatedEngine(Engine):
         await self.life.end()
         self.ended = True
 
+    @property
+    def running(self) -> bool:
+        """Whether it was neither stopped nor has crashed."""
+        return not self.ended and not self.life.process.dead
+
     def expect_running(self) -> None:
         """NodeStopped if it was stopped or has crashed."""
-        if self.ended or self.life.process.dead:
+        if not self.running:
             raise NodeStopped("the node has stopped")
 
     def do(self, act: Callable[..., None], *given: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from electorate.core.turn import TrustedTurns
 from electorate.leadership.members.place import number
-from electorate.leadership.node import Node
+from electorate.node import Node
 from electorate.pace import Pace
 from electorate.testing.clock import Clock
 from electorate.testing.engine import SimulatedEngine

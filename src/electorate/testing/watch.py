@@ -6,7 +6,7 @@ from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office
 from electorate.leadership.seat import Seat, Seen
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.testing.life import Life
 from electorate.testing.story import Story
 
@@ -29,8 +29,8 @@ class Watch:
         self._story = story
         self._lives = lives
         self._seen: dict[Seat, Seen] = {}
-        self._terms: dict[str, Term] = {}
-        self._group_terms: dict[tuple[str, NodeId], Term] = {}
+        self._terms: dict[str, Tenure] = {}
+        self._group_terms: dict[tuple[str, NodeId], Tenure] = {}
 
     def look(self, life: Life) -> None:
         """See what has changed at this node."""
@@ -57,7 +57,7 @@ class Watch:
             leader = life.offices.directory.name(now.leader)
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
-    def _judge(self, life: Life, office: Office, term: Term) -> None:
+    def _judge(self, life: Life, office: Office, term: Tenure) -> None:
         last = self._terms.setdefault(office.name, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
@@ -68,7 +68,7 @@ class Watch:
                 both = f"{life.process.name} and {other.process.name}"
                 raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
 
-    def _judge_group(self, life: Life, office: GroupOffice, term: Term) -> None:
+    def _judge_group(self, life: Life, office: GroupOffice, term: Tenure) -> None:
         """Each side of a partition may have its leader; no group has two."""
         name = life.process.name
         key = (office.name, life.offices.me)
@@ -85,5 +85,5 @@ class Watch:
                 raise TwoLeaders(f"{both} lead one group of {office.name} at once")
 
 
-def _is_certain(term: Term | None) -> bool:
+def _is_certain(term: Tenure | None) -> bool:
     return term is not None and term.remaining() > 0

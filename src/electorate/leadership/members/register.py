@@ -17,7 +17,7 @@ from electorate.leadership.letter import Letter
 from electorate.leadership.members.directory import Directory
 from electorate.leadership.members.place import Place
 from electorate.leadership.office import Office
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Add, Listed, Remove
 from electorate.protocols.mandate.roster import Roster
@@ -215,9 +215,9 @@ class Register:
         for node in self._bureau.others():
             self.show(node)
 
-    async def _elected(self, deadline_ms: float) -> Term:
+    async def _elected(self, deadline_ms: float) -> Tenure:
         """The next term of the register at this node."""
-        future: Future[Term] = Future()
+        future: Future[Tenure] = Future()
         self._bureau.enter_here(self._office.wait, future)
         try:
             while not future.done():
@@ -229,14 +229,14 @@ class Register:
             raise
         return future.result()
 
-    def _give_up(self, future: "Future[Term]") -> None:
+    def _give_up(self, future: "Future[Tenure]") -> None:
         """Nobody wants the register here any more: others must be able to have it."""
         if future.cancel():
             self._bureau.enter_here(self._office.leave, future)
         else:
             future.add_done_callback(_finish)
 
-    def _is_over(self, term: Term) -> bool:
+    def _is_over(self, term: Tenure) -> bool:
         """Whether nothing more can come of a term: it is lost, or its one change was another."""
         roster = self.roster
         is_used_up = roster.version[0] == term.token and not roster.is_pending
@@ -289,6 +289,6 @@ class Register:
         return f"{pending}too few of {members} answer in time"
 
 
-def _finish(future: "Future[Term]") -> None:
+def _finish(future: "Future[Tenure]") -> None:
     if future.exception() is None:
         future.result().finish()
