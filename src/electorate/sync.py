@@ -271,9 +271,13 @@ class Transaction:
         trace: TracebackType | None,
     ) -> None:
         end = self._transaction.__aexit__(kind, error, trace)
+        otherwise = f"transaction {self.name} is not decided, and goes on,"
         assert self._blocking is not None
         with self._blocking:
-            self._wait(end, f"transaction {self.name} is not decided, and goes on,")
+            try:
+                self._wait(end, otherwise)
+            finally:
+                self._blocking = None
 
     def _wait(self, awaitable: Awaitable[R], otherwise: str) -> R:
         """All of it waits in one loop, as long as it is in one thread."""

@@ -173,10 +173,10 @@ def _read(store: Kept, name: str) -> Record:
 
 # --- folders of an earlier version ---
 
-ELECTION = "election"
-"""Where nodes that had transactions alone kept what their one election saved; no other node does.
+ELECTION, MEMBERS = "election", "directory"
+"""Nodes that had transactions alone kept what their one election saved, and nothing of members.
 
-Their members were numbered as they were listed. The folder does not say how that list read, so what
+Those were numbered as they were listed. The folder does not say how that list read, so what
 is open there can only be finished by the version that has begun it.
 """
 
@@ -184,17 +184,18 @@ is open there can only be finished by the version that has begun it.
 def explained(error: Exception, folder: Path) -> str:
     """Why a folder cannot be used, and what to do if it is one of those."""
     kept = _kept(folder / FILE)
-    if ELECTION not in kept:
-        return str(error)
-    told = f"{folder} was written by an earlier version, for transactions alone"
     left = sorted(name.removeprefix(PREFIX) for name in kept if name.startswith(PREFIX))
-    if left:
-        return (
-            f"{told}, and {len(left)} are not over there ({', '.join(left[:3])}"
-            f"{', …' if len(left) > 3 else ''}): run that version until `electorate tx list` shows "
-            "none at any member, then start all members of this version in empty folders"
-        )
-    return f"{told}, and none is open there: start this version in an empty folder"
+    if ELECTION not in kept or MEMBERS in kept:
+        return str(error)
+    if not left:
+        told = "was not written by a Node: start it in an empty folder"
+        return f"{folder} {told} (no transaction is open in this one)"
+    some = ", ".join(left[:3]) + (", …" if len(left) > 3 else "")
+    return (
+        f"{folder} was written by an earlier version, and transactions are open in it ({some}): "
+        "run that version until `electorate tx list` shows none at any member, then start all "
+        "members of this version in empty folders"
+    )
 
 
 def _kept(file: Path) -> frozenset[str]:
