@@ -40,7 +40,13 @@ from electorate.transactions.letter import (
     records,
 )
 from electorate.transactions.reader import WIPED, Reader
-from electorate.transactions.recovery import RECOVERY, USUAL, Members, RecoveryElection
+from electorate.transactions.recovery import (
+    RECOVERY,
+    USUAL,
+    Members,
+    RecoveryElection,
+    expect_election,
+)
 from electorate.transactions.resource import Resource
 from electorate.transactions.transaction import Draft, Errands
 from electorate.transactions.worker import Worker
@@ -63,6 +69,7 @@ class TransactionHost(Service):
     worker: Worker | None = None
     guard: ResourceGuard
     errands: Errands
+    recovery: RecoveryElection
 
     def __init__(
         self,
@@ -78,7 +85,9 @@ class TransactionHost(Service):
         self.deals: dict[str, Deal] = {}
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node knows nothing of, and why."""
-        self.recovery = RecoveryElection(recovery, pace.transaction_timing, members, self._name_all)
+        if recovery != USUAL:
+            expect_election(recovery)
+        self._protocol = recovery
         self._database = database
         self._folder = folder
         self._watch = watch
@@ -110,6 +119,9 @@ class TransactionHost(Service):
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
         self._reader = Reader(self)
+        self.recovery = RecoveryElection(
+            self._protocol, self.pace.transaction_timing, self.members, self._name_all
+        )
         self._admin = AdminSocket(self, self._folder)
         self._opening = asyncio.ensure_future(self._admin.open())
         for tx, record in records(self.host.store).items():
@@ -138,7 +150,8 @@ class TransactionHost(Service):
     def halted(self) -> None:
         """The life of the host is over."""
         self._lives = False
-        self.recovery.halt()
+        if self.is_awake:
+            self.recovery.halt()
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: does it remember what it has promised?"""
@@ -160,7 +173,7 @@ class TransactionHost(Service):
     def decode(self, kind: str, body: bytes) -> Any:
         """A letter, or the message of a machine with those who take part."""
         if kind == RECOVERY:
-            return self.recovery.decode(body)
+            return self.recovery.decode(body) if self.is_awake else None
         if kind == LETTER:
             return decode(body)
         step = _steps.decode(body)

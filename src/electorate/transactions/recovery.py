@@ -186,6 +186,11 @@ class RecoveryElection(Owner):
         return self._setting.text()
 
 
+def expect_election(protocol: str) -> None:
+    """ValueError if there is no such election."""
+    _kind(protocol)
+
+
 def _kind(protocol: str) -> tuple[type[Machine[Any]], str]:
     """The machine of that name, and its form; loading all of them takes a while."""
     if protocol == USUAL:
