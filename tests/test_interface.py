@@ -30,7 +30,7 @@ from electorate import (
     Triple,
     sync,
 )
-from electorate.leadership.members.place import number
+from electorate.leadership.directory import number
 from electorate.runtime.store import Store
 from electorate.transactions.admin import ask
 from electorate.transactions.host import TransactionHost

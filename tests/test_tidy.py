@@ -1,21 +1,27 @@
 """Style as a unit test: what neither the formatter nor the linter can say about this repository."""
 
 import ast
+import importlib
+import inspect
 import io
+import pkgutil
 import re
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from electorate.core import Machine
+from electorate.protocols.registry import INSIDE, REGISTRY
 from electorate.runs import run_names
 
 SPREAD = re.MULTILINE | re.DOTALL
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "electorate"
-PROTOCOLS = PACKAGE / "protocols"
+SOURCES = ROOT / "src"
+PACKAGE = SOURCES / "electorate"
 
 FUNCTION_LINES_MAX = 60
 PURE_LAYERS = ("core", "protocols", "claims")
@@ -56,6 +62,35 @@ def test_every_protocol_names_its_source_and_its_needs() -> None:
             if not re.search(rf"^{word} \S", head(file), re.MULTILINE)
         ),
     )
+
+
+def test_every_machine_in_the_folder_of_protocols_has_a_name() -> None:
+    named = {base for each in REGISTRY.values() for base in each.machine.__mro__}
+    expect_none(
+        "Name these in the registry",
+        (
+            f"{each.__module__}: {each.__name__}"
+            for each in machines("protocols")
+            if each not in named and each not in INSIDE.values()
+        ),
+    )
+
+
+def test_core_has_no_machine_of_its_own() -> None:
+    expect_none(
+        "These are protocols, not the contract",
+        (f"{each.__module__}: {each.__name__}" for each in machines("core")),
+    )
+
+
+def machines(folder: str) -> Iterator[type[Machine[Any]]]:
+    """Every class in a folder that can be run, whatever it is put over."""
+    package = importlib.import_module(f"electorate.{folder}")
+    for found in pkgutil.walk_packages(package.__path__, f"electorate.{folder}."):
+        for each in vars(importlib.import_module(found.name)).values():
+            is_machine = isinstance(each, type) and issubclass(each, Machine)
+            if is_machine and each.__module__ == found.name and not inspect.isabstract(each):
+                yield each
 
 
 def test_every_protocol_has_golden_scripts() -> None:
@@ -105,6 +140,7 @@ def test_every_module_is_where_a_newcomer_looks_for_it() -> None:
     rooms = {
         found[1]: found[0] for found in re.finditer(r"^\*\*(\w+)\*\*.*?(?=^\*\*|\Z)", page, SPREAD)
     }
+    everywhere = {protocol(file) for file in protocols()}  # Every protocol has many files.
     expect_none(
         "Say in docs/architecture.md what these are for",
         (
@@ -112,15 +148,10 @@ def test_every_module_is_where_a_newcomer_looks_for_it() -> None:
             for file in modules()
             if file.stem not in ("__init__", "__main__")
             and file.parts[-2] != "electorate"
-            and not is_of_a_protocol(file)
+            and file.stem not in everywhere
             and not re.search(rf"`(?:\w+/)*{file.stem}`", rooms.get(room(file), ""))
         ),
     )
-
-
-def is_of_a_protocol(file: Path) -> bool:
-    """Whether it is one of the many files that every protocol has."""
-    return (PROTOCOLS / f"{file.stem}.py").exists() or (PROTOCOLS / file.stem).is_dir()
 
 
 def room(file: Path) -> str:
@@ -231,17 +262,16 @@ def pure_modules() -> list[Path]:
 
 
 def protocols() -> list[Path]:
-    """Every protocol: a file, or the machine of a folder."""
-    found = [file for file in modules() if file.parent == PROTOCOLS]
+    """Every protocol that has a name: the file of its machine."""
+    named = {each.machine.__module__.replace(".", "/") for each in REGISTRY.values()}
     return [
-        *(file for file in found if file.stem not in {"__init__", "registry"}),
-        *sorted(PROTOCOLS.glob("*/machine.py")),
+        file for file in modules() if file.relative_to(SOURCES).with_suffix("").as_posix() in named
     ]
 
 
 def protocol(file: Path) -> str:
     """The name that a protocol's golden folder and page have."""
-    return file.stem if file.parent == PROTOCOLS else file.parent.name
+    return file.parent.name if file.stem == "machine" else file.stem
 
 
 def repository_files() -> Iterator[Path]:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.election import Election, Observed
 from electorate.leadership.engine import Engine, Leader, host_config
-from electorate.leadership.kind import Safety
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import Seat
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
 from electorate.runtime.host import Host

@@ -8,10 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Self
 
-from electorate.core import NodeId, Span, Timing
+from electorate.core import Span, Timing
 from electorate.protocols.invitation import InvitationRules
 from electorate.protocols.mandate.rule import MandateRules
-from electorate.protocols.two_phase import TwoPhaseRules
 
 MAY_BE_ZERO = ("P", "preempt_delay", "settle_timeout")
 
@@ -159,15 +158,15 @@ class Pace:
         """The same for who finds out decisions: its election takes T for a bound, so it is wide."""
         return Timing(4 * self.T_ms + 2 * self.P_ms)
 
-    def transaction_rules(self, coordinator: NodeId) -> TwoPhaseRules:
-        """The timers of a transaction."""
-        return TwoPhaseRules(
-            coordinator=coordinator,
-            votes=Span(ticks=self.votes_ms),
-            patience=Span(ticks=self.patience_ms),
-            retry=Span(ticks=self.again_ms),
-            resend=Span(ticks=self.again_ms),
-        )
+    @property
+    def transaction_lengths(self) -> dict[str, Span]:
+        """The rules of a commit protocol that say how long its timers take."""
+        return {
+            "votes": Span(ticks=self.votes_ms),
+            "patience": Span(ticks=self.patience_ms),
+            "retry": Span(ticks=self.again_ms),
+            "resend": Span(ticks=self.again_ms),
+        }
 
     @property
     def alone_ms(self) -> int:

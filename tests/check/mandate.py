@@ -7,7 +7,6 @@ from electorate.claims import CLAIMS
 from electorate.cli.protocol import find
 from electorate.core import Machine, Timing
 from electorate.core.member import Strongest
-from electorate.protocols.mandate import Mandate
 from electorate.trace import Clock, Order, Setting, Start
 
 SHORT = "constants=any lease=2 granted=2 period=1 answer=1 retry=1 stagger=0 grace=1"
@@ -25,7 +24,7 @@ class Case(NamedTuple):
     nodes: int
     budget: Budget
     claims: str = "M1 M2 M3 M4"
-    inner: str = "anyone"
+    inner: str = "told-leader"
     clock: Clock = Clock.CLOCKS
     order: Order = Order.FIFO
     start: Start = Start.BOOT
@@ -51,7 +50,7 @@ class Case(NamedTuple):
 
 def kind_of(inner: str) -> type[Machine[Any]]:
     """The mandate over the election of that name."""
-    return Mandate if inner == "anyone" else find(f"mandate-over-{inner}").kind
+    return find(f"mandate-over-{inner}").kind
 
 
 def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> Verdict:
@@ -82,13 +81,13 @@ def applied(
     delay_min: int = 0,
     claims: str = "M1 M2 M3 M4 M5 M6 M7",
 ) -> Case:
-    """What applications run, over Foremost; everybody stands, and all are as good."""
+    """What applications run, over `StrongestAlive`; everybody stands, and all are as good."""
     return Case(
         f"rounds=2 {rules}",
         3,
         budget,
         claims,
-        "foremost",
+        "strongest-alive",
         Clock.BOUNDED,
         delay_min=delay_min,
         counter=8,

@@ -13,7 +13,6 @@ from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS, Claim
 from electorate.core import (
     Event,
-    Foremost,
     Machine,
     NodeId,
     Request,
@@ -27,8 +26,8 @@ from electorate.core import (
 from electorate.core.member import Strongest
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Add, Ended, Remove, StepDown
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
+from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
 from electorate.trace import Clock, Order, Setting, Start
@@ -170,7 +169,7 @@ class Lasting(NamedTuple):
         return f"{self.base} of {self.nodes} {self.strongest} {self.form} {faults}"
 
 
-class Begun(Mandate.over(Foremost)):  # type: ignore[misc]
+class Begun(Mandate.over(StrongestAlive)):  # type: ignore[misc]
     """Begins with a list that may be undecided, and is asked for some things only."""
 
     case: ClassVar[Lasting]

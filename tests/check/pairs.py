@@ -15,8 +15,7 @@ from electorate.core import (
     TimedOut,
 )
 from electorate.protocols.mandate.message import Ended, Transfer
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 from tests.check.told import ERA, Pair, PairStable, PairState
 
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from electorate.core import (
     Asked,
     Effect,
-    Foremost,
     Members,
     NodeId,
     Received,
@@ -39,8 +38,8 @@ from electorate.protocols.mandate.message import (
     Release,
     Remove,
 )
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Wait
+from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Roster, Wait
+from electorate.protocols.strongest_alive import StrongestAlive
 
 IDS = (1, 2, 3, 4)
 ERA = 10**9
@@ -48,7 +47,7 @@ FIRST = Roster(old=(1, 2, 3), new=(1, 2, 3))
 PENDING = Roster((7, 1), (1, 2, 3), (1, 2))
 SECOND = PENDING.decided()
 WITHOUT_ME = Roster((7, 1), (2, 3), (2, 3))
-OfficeMandate = Mandate.over(Foremost)
+OfficeMandate = Mandate.over(StrongestAlive)
 
 
 class Node:

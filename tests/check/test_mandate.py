@@ -1,8 +1,9 @@
 """Known verdicts of the mandate, with their numbers. A changed number must be explained.
 
-Over Anyone, which may name anybody at any time, so that what holds here holds over any election.
-Terms are as short as they can be: where messages take any time nothing else depends on T. Epochs
-and rounds grow without end and are cut at `counter`, so every verdict is up to so many of them.
+Over told leader, which may name anybody at any time, so that what holds here holds over any
+election. Terms are as short as they can be: where messages take any time nothing else depends on
+T. Epochs and rounds grow without end and are cut at `counter`, so every verdict is up to so many of
+them.
 """
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from electorate.check import Budget, Liveness, Result
 from electorate.core import Members, Timing
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.told_leader import ToldLeader
 from electorate.trace import Clock, Order
 from tests.check.mandate import BARE, SHORT, Case, applied, judged
 
@@ -46,7 +48,7 @@ LARGE = [
     (Case(f"{BARE} lease=4 granted=6", 3, Budget(asks=2), drift=0.25), 22_858_660),
     (Case(BARE, 2, Budget(asks=6), counter=3), 7_375_161),
     # Those who wait for another show it their list of members.
-    (Case(f"{BARE} base=3", 3, Budget(asks=1), inner="foremost"), 7_347_997),
+    (Case(f"{BARE} base=3", 3, Budget(asks=1), inner="strongest-alive"), 7_347_997),
     (Case(BARE, 3, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 3_390_313),
     (Case(SHORT, 2, Budget(asks=2), "M1 M2", clock=FREE, order=SET), 516_290),
 ]
@@ -99,11 +101,12 @@ def test_a_tick_less_for_the_grantor_and_two_are_in_office(
 )
 def test_lengths_that_cannot_work_are_refused(rule: str, drift: float, problem: str) -> None:
     members, timing = Members.of((1, 2, 3)), Timing(100, drift=drift)
-    Mandate(members, Timing(100, drift=0.05))
-    rules = Mandate.form("sound").with_texts(rule.split())
+    told = Mandate.over(ToldLeader)
+    told(members, Timing(100, drift=0.05))
+    rules = told.form("sound").with_texts(rule.split())
     with pytest.raises(ValueError, match=problem):
-        Mandate(members, timing, rules)
-    Mandate(members, timing, rules.with_texts(["constants=any"]))
+        told(members, timing, rules)
+    told(members, timing, rules.with_texts(["constants=any"]))
 
 
 BOUNDED = Clock.BOUNDED

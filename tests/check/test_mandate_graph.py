@@ -62,7 +62,7 @@ def expect_live(found: list[Verdict], graphs: int, worst: int) -> None:
 
 @pytest.mark.parametrize(
     ("inner", "nodes", "graphs", "worst"),
-    [("foremost", 3, 7, 4), ("foremost", 4, 54, 10), ("bully", 3, 7, 7)],
+    [("strongest-alive", 3, 7, 4), ("strongest-alive", 4, 54, 10), ("bully", 3, 7, 7)],
 )
 def test_somebody_comes_into_office_if_every_delay_is_t(
     inner: str, nodes: int, graphs: int, worst: int
@@ -70,19 +70,19 @@ def test_somebody_comes_into_office_if_every_delay_is_t(
     expect_live(verdicts(inner, nodes), graphs, worst)
 
 
-@pytest.mark.parametrize(("inner", "worst"), [("foremost", 4), ("bully", 7)])
+@pytest.mark.parametrize(("inner", "worst"), [("strongest-alive", 4), ("bully", 7)])
 def test_somebody_does_on_three_nodes_whatever_the_delays(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 3, delay_min=0), 7, worst)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("inner", "worst"), [("foremost", 13), ("bully", 17)])
+@pytest.mark.parametrize(("inner", "worst"), [("strongest-alive", 13), ("bully", 17)])
 def test_somebody_does_on_four_nodes_whatever_the_delays(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 4, delay_min=0), 54, worst)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("inner", "worst"), [("foremost", 17), ("bully", 20)])
+@pytest.mark.parametrize(("inner", "worst"), [("strongest-alive", 17), ("bully", 20)])
 def test_somebody_does_on_five_nodes_if_every_delay_is_t(inner: str, worst: int) -> None:
     expect_live(verdicts(inner, 5), 998, worst)
 
@@ -91,7 +91,7 @@ def test_somebody_does_on_five_nodes_if_every_delay_is_t(inner: str, worst: int)
 def test_without_silence_or_a_word_of_it_sixteen_graphs_of_four_have_no_office(
     silence: str,
 ) -> None:
-    found = verdicts("foremost", 4, f"rounds=2 silence={silence}")
+    found = verdicts("strongest-alive", 4, f"rounds=2 silence={silence}")
     assert sum(verdict.liveness is Liveness.STUCK for verdict in found) == 16
     assert sum(verdict.liveness is Liveness.LIVE for verdict in found) == 38
 
@@ -111,7 +111,7 @@ def test_members_change_whatever_links_there_are(
 ) -> None:
     """And what is begun is decided (M6)."""
     rules = f"rounds=2 base={base}"
-    found = verdicts("foremost", nodes, rules, budget=Budget(asks=asks), claims="M5 M6 M7")
+    found = verdicts("strongest-alive", nodes, rules, budget=Budget(asks=asks), claims="M5 M6 M7")
     # Where the first members do not reach each other nobody can be asked for a change.
     idle = [verdict for verdict in found if verdict.unspent]
     assert len(idle) == sum(not begins(network, base) for network in graphs_of(nodes))
@@ -138,7 +138,7 @@ def test_who_should_lead_but_reaches_no_majority_leaves_the_office_alone() -> No
         4,
         Budget(),
         "M5 M7",
-        "foremost",
+        "strongest-alive",
         Clock.BOUNDED,
         delay_min=1,
         counter=6,

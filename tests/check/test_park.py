@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Model, Result, Verdict, check
-from electorate.check.judge import ELECTED
 from electorate.check.model import Detector
+from electorate.check.part import ELECTED
 from electorate.claims import CLAIMS, Kind
 from electorate.core import Strongest, Timing
 from electorate.protocols.registry import REGISTRY
@@ -163,7 +163,7 @@ def test_how_long_views_must_agree_for_a_commit(
 def test_to_the_letter_nobody_is_ever_elected(nodes: int, budget: dict[str, int]) -> None:
     for claim in ("P1", "P2", "A2"):
         verdict = judged("park-literal", claim, nodes, **BOOT, **budget)
-        assert not verdict.sometimes[ELECTED]
+        assert not verdict.sometimes[ELECTED.text]
         is_goal = CLAIMS[claim].kind is Kind.GOAL
         nothing = "the search says nothing: not once did anybody lead"
         assert verdict.reason == (None if is_goal else nothing)
@@ -174,7 +174,7 @@ def test_to_the_letter_nobody_is_ever_elected(nodes: int, budget: dict[str, int]
 def test_to_the_letter_the_guard_and_the_name_have_to_be_put_right(rule: str) -> None:
     verdict = judged("park-literal", "P2", 2, **BOOT, rules=(rule,))
     assert verdict.liveness is Liveness.STUCK
-    assert not verdict.sometimes[ELECTED]
+    assert not verdict.sometimes[ELECTED.text]
 
 
 def test_with_the_name_and_the_guard_put_right_there_is_a_leader() -> None:

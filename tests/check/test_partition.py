@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from electorate.check import Bounds, Liveness, Result
-from electorate.check.judge import ELECTED
+from electorate.check.part import ELECTED
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.trace import Start
 from tests.check.network import PATH_3, judged
@@ -59,7 +59,7 @@ def test_on_a_path_bullies_agree_and_never_come_to_rest(name: str, moves: int) -
 def test_on_a_path_there_is_no_ring_and_nobody_is_ever_elected(name: str) -> None:
     verdict = judged(name, "A2", graph=PATH_3, rules=UNNUMBERED[name], **BOOT)
     assert verdict.liveness is Liveness.STUCK
-    assert not verdict.sometimes[ELECTED]
+    assert not verdict.sometimes[ELECTED.text]
 
 
 def test_on_a_path_park_is_safe_and_the_worst_time_grows_with_the_rounds() -> None:

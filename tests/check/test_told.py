@@ -9,7 +9,7 @@ import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Result
 from electorate.protocols.mandate.message import Add, Remove
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 from electorate.trace import Clock, Order
 from tests.check.members import Lasting, lasting
 from tests.check.pairs import HeirPair, LatePromise, LazyPair

@@ -37,8 +37,7 @@ from electorate.core import (
 from electorate.core.lift import Lift
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Adopt, Remove
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, MandateState, Phase, Promise
+from electorate.protocols.mandate.state import MandateStable, MandateState, Phase, Promise, Roster
 from electorate.trace import Clock, Order, Setting, Start
 from tests.check.mandate import BARE, Graph
 

@@ -2,7 +2,7 @@
 
 from electorate.claims import CLAIMS, Following, Row, Witness
 from electorate.core import Decision, Members, Stable, Stage, Standing, Status, Wants
-from electorate.core.part import TransactionStable
+from electorate.protocols.commit.state import TransactionStable
 
 WORKING, UNCERTAIN, COMMITTED, ABORTED = (
     Stage.WORKING,

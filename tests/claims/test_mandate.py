@@ -2,8 +2,7 @@
 
 from electorate.claims import CLAIMS, Following, Row, Witness
 from electorate.core import Members, NodeId, Stable, Standing, Status, Value
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 
 Absent = frozenset[tuple[NodeId, NodeId]]
 NONE: Absent = frozenset()

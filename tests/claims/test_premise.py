@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from electorate.claims import CLAIMS, Row
 from electorate.core import Members, Stable, Stage, Standing, Status
-from electorate.core.part import TransactionStable
+from electorate.protocols.commit.state import TransactionStable
 from tests.claims import test_commit as commit
 from tests.claims import test_consensus as consensus
 from tests.claims import test_mandate as mandate

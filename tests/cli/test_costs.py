@@ -210,7 +210,7 @@ def test_a_mandate_over_an_election_is_measured_together_with_it(electorate: Run
 
 
 def test_an_office_costs_a_round_per_period_and_is_filled_again(electorate: Run) -> None:
-    ran = electorate("costs", "mandate-over-foremost", "--nodes", "4", "--json")
+    ran = electorate("costs", "mandate-over-strongest-alive", "--nodes", "4", "--json")
     assert ran.code == 0
     rows = json.loads(ran.out)["rows"]
     kinds = [{name: row["measured"][name] for name in ("Claim", "Grant", "time")} for row in rows]

@@ -7,11 +7,10 @@ import pytest
 from electorate.cli.error import UsageError
 from electorate.cli.protocol import find
 from electorate.core import (
-    Anyone,
     Asked,
+    Assumption,
     Event,
     Members,
-    Name,
     NodeId,
     Over,
     OverRules,
@@ -25,6 +24,10 @@ from electorate.core import (
     Turns,
 )
 from electorate.protocols.bully import Bully
+from electorate.protocols.mandate import Mandate
+from electorate.protocols.strongest_alive import StrongestAlive
+from electorate.protocols.told_leader import Name, ToldLeader
+from electorate.trace import Setting
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
@@ -50,7 +53,6 @@ class Shell(Over[Any]):
     state_type = ShellState
     stable_type = ShellStable
     rules_type = ShellRules
-    inner_kind = Anyone
     forms = {"deep": ShellRules(depth=2)}
 
     def boot(self, me: NodeId, stable: Any) -> Result[Any]:
@@ -80,8 +82,8 @@ def test_two_that_are_made_alike_are_the_same() -> None:
     assert Shell.over(Bully) is not Shell.over(Bully, "printed")
 
 
-def test_anyone_follows_whom_it_is_told_to() -> None:
-    shell = Shell(Members.of([1, 2]), Timing(1))
+def test_told_leader_follows_whom_it_is_told_to() -> None:
+    shell = Shell.over(ToldLeader)(Members.of([1, 2]), Timing(1))
     turns = Turns(shell)
     state = turns.boot(1, None).state
     offers = turns.may_ask(turns.view(state))
@@ -89,6 +91,38 @@ def test_anyone_follows_whom_it_is_told_to() -> None:
     assert named == {1, 2}
     stranger = shell.lift.requests[0](Name(9))
     assert turns.view(turns.step(state, Asked(stranger)).state).status is Status.ELECTION
+
+
+def test_what_runs_over_nothing_cannot_be_built() -> None:
+    with pytest.raises(ValueError, match="it runs over another protocol, and nothing says over"):
+        Shell(Members.of([1, 2]), Timing(1))
+
+
+def test_a_command_says_how_to_name_what_it_runs_over() -> None:
+    setting = Setting(HERE, (1, 2))
+    with pytest.raises(UsageError, match=r"say over which, as in .*:Shell-over-bully"):
+        find(HERE).machine(setting)
+    assert find(f"{HERE}-over-bully").machine(setting)
+
+
+def test_what_a_protocol_is_named_over_alone_is_told_its_leader() -> None:
+    assert find("mandate").kind is find("mandate-over-told-leader").kind
+    assert find("mandate-over-bully").kind is Mandate.over(Bully)
+
+
+class Keeper(Shell):
+    """Promises more over what begins by itself."""
+
+    promises = ("A1",)
+    promises_over = ("A2",)
+    assumptions_over = (Assumption.NO_LOSS,)
+
+
+def test_more_is_promised_over_what_begins_by_itself() -> None:
+    assert Keeper.over(ToldLeader).promises == ("A1",)
+    assert Keeper.over(ToldLeader).assumptions == ()
+    assert Keeper.over(StrongestAlive).promises == ("A1", "A2")
+    assert Keeper.over(StrongestAlive).assumptions == (Assumption.NO_LOSS,)
 
 
 def test_a_name_says_what_runs_over_what() -> None:

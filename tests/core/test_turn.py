@@ -74,6 +74,8 @@ IN_VIEW: list[tuple[type[Machine[Any]], str]] = [
     (garbage.ViewsStranger, "view returned the leader 99, which is not a member"),
     (garbage.ViewsListGroup, "view returned the group [1], which is no tuple of numbers"),
     (garbage.ViewsUndeclaredTimer, "view names the timer 'lease', which is not declared"),
+    (garbage.ViewsNoChoice, "view returned Standing("),
+    (garbage.ViewsUntoldDecision, "view returned Decision("),
 ]
 
 IN_DECLARATIONS: list[tuple[type[Machine[Any]], str]] = [
@@ -85,6 +87,7 @@ IN_DECLARATIONS: list[tuple[type[Machine[Any]], str]] = [
     (undeclared.HasOtherRules, "rules is Rules(), not a SpecialRules"),
     (undeclared.ForgetsConstructor, "its constructor does not call that of Machine"),
     (undeclared.TellsInText, "tells is ('groups',), not a set of Topics"),
+    (undeclared.KeepsNoStage, "it tells of decisions, and its stable part has no field 'stage'"),
 ]
 
 
@@ -122,6 +125,16 @@ def test_a_breach_in_view_names_protocol_and_state(kind: type[Machine[Any]], pro
         turns.view(state)
     assert str(caught.value).startswith(f"{kind.__name__}: {problem}")
     assert f"(state {text_of(state)}, view)" in str(caught.value)
+
+
+def test_a_standing_is_of_the_kind_that_is_declared() -> None:
+    for kind, shown in (
+        (garbage.ViewsNoChoice, "Choice"),
+        (garbage.ViewsUntoldDecision, "Standing"),
+    ):
+        turns = turns_of(kind)
+        with pytest.raises(ProtocolError, match=f"which is not the {shown} that `tells` says"):
+            turns.view(turns.life(2, None, EVERYBODY)[-1].state)
 
 
 @pytest.mark.parametrize(("kind", "problem"), IN_DECLARATIONS, ids=names(IN_DECLARATIONS))

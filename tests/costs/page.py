@@ -18,7 +18,7 @@ def pages() -> dict[Path, str]:
     """Every page that has such a table, and what the table should be."""
     tables: dict[Path, list[Case]] = {}
     for kind, cases in CASES.items():
-        _, _, protocol, *_ = kind.__module__.split(".")
+        protocol = kind.__module__.removesuffix(".machine").rpartition(".")[2]
         tables.setdefault(PAGES / f"{protocol}.md", []).extend(cases)
     return {
         page: "".join(f"{line}\n" for line in table_of(cases)) for page, cases in tables.items()

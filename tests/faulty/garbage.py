@@ -4,6 +4,7 @@ from typing import Any
 
 from electorate.core import (
     CancelTimer,
+    Decision,
     Event,
     Machine,
     Message,
@@ -18,6 +19,7 @@ from electorate.core import (
     Status,
     T,
     Timer,
+    Topic,
 )
 
 
@@ -204,6 +206,15 @@ class ViewsUndeclaredTimer(Orderly):
 
     def view(self, s: State) -> Any:
         return Standing(Status.NORMAL, s.me, until="lease")
+
+
+class ViewsNoChoice(Orderly):
+    tells = frozenset({Topic.CHOICES})
+
+
+class ViewsUntoldDecision(Orderly):
+    def view(self, s: State) -> Any:
+        return Decision(Status.ELECTION)
 
 
 class AsksList(Orderly):

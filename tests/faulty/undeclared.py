@@ -14,6 +14,7 @@ from electorate.core import (
     State,
     Status,
     Timer,
+    Topic,
 )
 
 
@@ -45,6 +46,10 @@ class GrowsInText(Quiet):
 
 class TellsInText(Quiet):
     tells = ("groups",)  # type: ignore[assignment]
+
+
+class KeepsNoStage(Quiet):
+    tells = frozenset({Topic.DECISIONS})
 
 
 class ForgetsComma(Quiet):

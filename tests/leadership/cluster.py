@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from electorate import Election, Node
+from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.members.place import number
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from tests.runtime.cluster import free_addresses

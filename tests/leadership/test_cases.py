@@ -10,8 +10,8 @@ import pytest
 
 from electorate import Node, sync
 from electorate.errors import LeadershipLost, NodeStopped, StoreError, TransferFailed
+from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.members.place import number
 from electorate.leadership.term import Tenure, Term
 from electorate.pace import Pace
 from tests.leadership.cluster import PACE, Cluster, run, running, until

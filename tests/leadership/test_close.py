@@ -19,8 +19,8 @@ import pytest
 from benchmarks.engine import ROOT
 from electorate import Pace
 from electorate.cli.fleet import free_ports
+from electorate.leadership.directory import number
 from electorate.leadership.engine import Engine
-from electorate.leadership.members.place import number
 from tests.leadership.cluster import run, running, until
 from tests.runtime.process import on_linux
 

@@ -7,11 +7,8 @@ import pytest
 
 from electorate.core import NodeId
 from electorate.errors import StoreError
-from electorate.leadership.members.acquaintance import Acquaintance, Known
-from electorate.leadership.members.directory import Directory
-from electorate.leadership.members.door import Door
-from electorate.leadership.members.place import Place, number
-from electorate.protocols.mandate.roster import Roster
+from electorate.leadership.directory import Acquaintance, Directory, Door, Known, Place, number
+from electorate.protocols.mandate.state import Roster
 from electorate.runtime.frame import Hello
 from electorate.runtime.link import Address
 from electorate.runtime.store import Store

@@ -13,9 +13,8 @@ import pytest
 
 from electorate import Node
 from electorate.errors import IdTaken, NodeStopped, Removed
+from electorate.leadership.directory import Known, number
 from electorate.leadership.letter import decoder
-from electorate.leadership.members.acquaintance import Known
-from electorate.leadership.members.place import number
 from electorate.leadership.offices import LETTER
 from electorate.leadership.term import Term
 from electorate.pace import Pace

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from electorate import Node
-from electorate.leadership.members.place import Place, number, places
+from electorate.leadership.directory import Place, number, places
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,9 @@ STAR = ((1, 2), (2, 3), (2, 4))
 
 @pytest.mark.parametrize(("rule", "moves"), [("silence=never", 8), ("silence=untold", 14)])
 def test_without_silence_and_a_word_of_it_a_star_has_no_office(rule: str, moves: int) -> None:
-    star = Case("rounds=2", 4, Budget(), "M5", "foremost", Clock.BOUNDED, counter=4, graph=STAR)
+    star = Case(
+        "rounds=2", 4, Budget(), "M5", "strongest-alive", Clock.BOUNDED, counter=4, graph=STAR
+    )
     assert judged(star).liveness is Liveness.LIVE
     mutant = judged(star._replace(rules=f"rounds=2 {rule}"))
     assert mutant.liveness is Liveness.STUCK
@@ -98,7 +100,9 @@ RING = ((1, 3), (1, 4), (2, 3), (2, 4))
 
 def rivals(rules: str, T: int = 1) -> Case:
     given = f"rounds=2 constants=any {rules}"
-    return Case(given, 4, Budget(), "M5", "foremost", Clock.BOUNDED, T=T, counter=4, graph=RING)
+    return Case(
+        given, 4, Budget(), "M5", "strongest-alive", Clock.BOUNDED, T=T, counter=4, graph=RING
+    )
 
 
 def goes_round(case: Case) -> bool:
@@ -135,7 +139,7 @@ def test_lots_in_place_of_a_stagger_let_them_collide_for_ever() -> None:
 
 def holder(rules: str, T: int = 1, P: int = 0, drift: float = 0.0) -> Case:
     given = f"rounds=4 constants=any period=2T+2P lease=7T+6P {rules}"
-    inside, clock = "foremost", Clock.BOUNDED
+    inside, clock = "strongest-alive", Clock.BOUNDED
     return Case(given, 2, Budget(), "M5", inside, clock, T=T, P=P, drift=drift, counter=4)
 
 

@@ -11,8 +11,7 @@ from electorate.claims import Claim, Kind, Row, Witness
 from electorate.claims.mandate import holders
 from electorate.core import NodeId
 from electorate.core import Result as Turn
-from electorate.protocols.mandate import candidate, change
-from electorate.protocols.mandate.inside import Electing
+from electorate.protocols.mandate import Mandate, candidate, change
 from electorate.protocols.mandate.message import Add, Remove
 from electorate.protocols.mandate.rule import Terms
 from electorate.protocols.mandate.state import AnyState
@@ -119,7 +118,7 @@ def test_who_has_begun_a_change_that_nobody_takes_up_never_follows(
 
 def test_who_shows_nobody_its_list_leaves_the_office_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """It leaves the office to one that does not know that it was added."""
-    monkeypatch.setattr(Electing, "_awaited", lambda machine, s: None)
+    monkeypatch.setattr(Mandate, "_awaited", lambda machine, s: None)
     expect_stuck(Lasting(3, 4, CRASH, "highest"), "M5", 34)
 
 

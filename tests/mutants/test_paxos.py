@@ -7,7 +7,7 @@ and a second leader is named; the same rows hold with the sound rules (tests/ver
 import pytest
 
 from electorate.check import Result
-from electorate.protocols.paxos import Paxos
+from electorate.protocols.registry import REGISTRY
 from tests.check.asked import asked
 
 LATE = "--from boot --timing unbounded --firings 0 --rule inner.first=1 --claim K1"
@@ -48,4 +48,5 @@ def test_the_rules_themselves_do_not() -> None:
 
 def test_every_rule_has_a_mutant() -> None:
     broken = {rule.partition("=")[0] for rule, _, _ in [*KILLED, *LONG]}
-    assert set(Paxos.form("sound").texts()) - broken == set(NO_REPAIRS)
+    rules = REGISTRY["paxos"].machine.form("sound")
+    assert set(rules.texts()) - broken == set(NO_REPAIRS)

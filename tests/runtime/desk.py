@@ -69,8 +69,7 @@ class Desk:
     def send(self, instance: Instance, to: NodeId, message: Message) -> None:
         self.acts.append(f"send {to} {getattr(message, 'text', '')}")
 
-    def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
-        self.wakes_at = deadline_ms
+    def schedule(self, instance: Instance) -> None: ...
 
     def ruled(self, machine: Machine[Any], cluster: str) -> None: ...
 

@@ -113,7 +113,7 @@ class Desk:
         assert isinstance(message, Say)
         self.sent.append(int(message.text))
 
-    def schedule(self, instance: Instance, deadline_ms: float | None) -> None: ...
+    def schedule(self, instance: Instance) -> None: ...
 
     def jitter(self, up_to: int) -> float:
         return 0.0

@@ -2,15 +2,15 @@
 
 import asyncio
 import logging
+import math
 from typing import Any
 
 import pytest
 from msgspec import Raw
 
-from electorate.runtime.chunks import ChunkedWork
 from electorate.runtime.frame import Said
 from electorate.runtime.host import SAID_MAX, letters
-from electorate.runtime.timers import AGAIN_MS, AT_ONCE, Lateness, TimerQueue
+from electorate.runtime.timers import AGAIN_MS, AT_ONCE, ChunkedWork, Lateness, TimerQueue
 from electorate.testing import Cluster
 from tests.leadership.cluster import run
 
@@ -22,6 +22,7 @@ class Sleeper:
 
     def __init__(self, *, is_urgent: bool = False) -> None:
         self.is_urgent = is_urgent
+        self.due_ms = self.queued_ms = math.inf
         self.woken: list[float] = []
 
 
@@ -38,7 +39,9 @@ class Bedroom:
         act()
 
     def set(self, sleeper: Sleeper, deadline_ms: float | None) -> None:
-        self.timers.set(sleeper, deadline_ms)  # type: ignore[arg-type]
+        sleeper.due_ms = math.inf if deadline_ms is None else deadline_ms
+        if sleeper.due_ms < sleeper.queued_ms:
+            self.timers.put(sleeper)  # type: ignore[arg-type]
 
     async def at(self, now: float) -> None:
         """Let it be that late, and everything happen that happens then."""

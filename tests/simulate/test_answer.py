@@ -2,7 +2,8 @@
 
 import pytest
 
-from electorate.core import Applied, Begin, Decision, Stage, Vote
+from electorate.core import Decision, Stage
+from electorate.protocols.commit.state import Applied, Begin, Vote
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate import Cluster, IllegalStep, settle, started
 from electorate.simulate.bench import Bench, Subject

@@ -10,7 +10,7 @@ from typing import Any
 from electorate import sync
 from electorate.core import Stage
 from electorate.errors import Aborted, OutcomeUnknown
-from electorate.leadership.members.place import number
+from electorate.leadership.directory import number
 from electorate.pace import Pace
 from electorate.transactions.host import TransactionHost
 from electorate.transactions.resource import Resource

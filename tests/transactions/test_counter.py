@@ -12,7 +12,7 @@ import pytest
 
 from electorate import sync
 from electorate.core import Stage
-from electorate.leadership.members.place import number
+from electorate.leadership.directory import number
 from electorate.transactions.config import Config, arguments
 from tests.cli.run import Ran, runner
 from tests.runtime.cluster import free_addresses, wait_until

@@ -10,13 +10,13 @@ import pytest
 from electorate.core import Members, Stage, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import StoreError
-from electorate.protocols.two_phase import TwoPhase
 from electorate.runtime.store import Connection, Store
+from electorate.transactions.host import Commitment
 from electorate.transactions.letter import PREFIX, Part, Parts, Record, records
 from tests.runtime.disk import Volume, opener
 
 PARTS = Parts(Part(3, "c", 1), (Part(1, "a", 1), Part(2, "b", 4)))
-MACHINE = TwoPhase(Members.of([1, 2, 3]), Timing())
+MACHINE = Commitment(Members.of([1, 2, 3]), Timing())
 
 
 def record(stage: Stage) -> Record:

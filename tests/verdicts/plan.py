@@ -296,7 +296,7 @@ def pages() -> dict[str, Page]:
 
 def page_of(protocol: str) -> str:
     """The page that a protocol is on."""
-    return REGISTRY[protocol].machine.__module__.split(".")[2]
+    return REGISTRY[protocol].machine.__module__.removesuffix(".machine").rpartition(".")[2]
 
 
 def protocols(page: str | None = None) -> list[str]:

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 from electorate.check.column import Columns, ModelError, Row
 from electorate.check.declared import trial_of
 from electorate.check.model import Budget, Model
-from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool, Pulse
+from electorate.check.part import (
+    Channel,
+    ChannelCard,
+    Item,
+    Local,
+    LocalCard,
+    Pool,
+    Pulse,
+    achievement_of,
+)
 from electorate.check.renaming import NUMBERS_MAX, Renaming
 from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
@@ -46,6 +55,7 @@ class Board(Columns):
         self.turns = turns
         self.cuts: Counter[str] = Counter()
         self.turning = Turning(turns, model)
+        self.achievement = achievement_of(turns.machine)
         setting = model.setting
         age_max = setting.delay_max if setting.prompt else None
         age_min = setting.delay_min if setting.prompt else 0
@@ -100,7 +110,8 @@ class Board(Columns):
         if value.state is None:
             return LocalCard(value, None, self.model.bounded)
         standing = self.turns.view(value.state)
-        return LocalCard(value, standing, self.model.bounded, self.turns.must_ask(standing))
+        owes = self.turns.must_ask(standing)
+        return LocalCard(value, standing, self.model.bounded, owes, self.achievement)
 
     def revived(self, row: Row, place: int) -> Row:
         """The row in which a node is about to boot again: its detector and connections are new."""

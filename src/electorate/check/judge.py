@@ -5,19 +5,15 @@ from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
 from electorate.check.model import BUDGETS
+from electorate.check.part import ELECTED
 from electorate.check.world import Move, World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
-from electorate.core import Status, Topic
+from electorate.core import Status
 from electorate.trace import Start
 
 SAYS_NOTHING = "the search says nothing"
 """How the reason begins for which a claim that was broken nowhere is not said to hold."""
 
-ELECTED = "a leader was elected"
-DECIDED = "a transaction was decided"
-CHOSEN = "a value was decided on"
-ACHIEVEMENTS = {Topic.DECISIONS: DECIDED, Topic.CHOICES: CHOSEN}
-"""What a machine is for, besides an election."""
 OVERLAPPED = "two elections overlapped"
 BOTH_LED = "two nodes led at once"
 TORN = "a crash hit in the middle of a broadcast"
@@ -76,9 +72,9 @@ class Judge:
         self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
         self._known: dict[tuple[int, ...], Judgement] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
-        told = ACHIEVEMENTS.keys() & world.machine.tells
-        self.achievement = ACHIEVEMENTS[min(told)] if told else ELECTED
-        self._overlap = BOTH_LED if told else OVERLAPPED
+        self._for = world.achievement
+        self.achievement = self._for.text
+        self._overlap = OVERLAPPED if self._for is ELECTED else BOTH_LED
         self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
         self.spent: set[str] = set()
         """The budgets of which some run spent something."""
@@ -149,10 +145,9 @@ class Judge:
         self.reacted |= move.kind in REACTIONS
         if not self.sometimes[self.achievement]:
             cards = self._world.locals.cards
-            ids = self._world.ids
-            for place, node in enumerate(ids):
+            for place in range(len(self._world.ids)):
                 old, new = cards[before[place]], cards[after[place]]
-                if new.achieves(node) and not old.achieves(node):
+                if new.achieves and not old.achieves:
                     self.sometimes[self.achievement] = True
 
     def go_on_from(self, first: "Judge") -> None:
@@ -166,13 +161,8 @@ class Judge:
             return "no node ever had anything to do (--from boot, or other faults)"
         if self._spendable() and not self.spent:
             return "none of the faults that a run may spend could happen"
-        if self.achievement == DECIDED and not self.sometimes[DECIDED]:
-            return "not once was a transaction decided"
-        if self.achievement == CHOSEN and not self.sometimes[CHOSEN]:
-            return "not once had anybody decided"
-        if self.achievement == ELECTED and not self._led:
-            return "not once did anybody lead"
-        return None
+        achieved = self._led if self._for is ELECTED else self.sometimes[self.achievement]
+        return None if achieved else self._for.never
 
     def empty(self) -> dict[str, str]:
         """The claims of whose premise no row showed anything, and what none showed."""

@@ -6,17 +6,17 @@ pool. What an expansion wants to know about a part is worked out once, on its ca
 
 from collections.abc import Callable, Hashable
 from enum import IntEnum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from electorate.core import (
-    Choice,
-    Decision,
+    Machine,
     Message,
     NodeId,
     Request,
     Stable,
     Standing,
     State,
+    Topic,
     text_of,
 )
 from electorate.trace import Order, Storage
@@ -87,6 +87,38 @@ class Local(NamedTuple):
         return self._replace(timers=timers, pulse=pulse)
 
 
+class Achievement(NamedTuple):
+    """What a protocol is for, by what its machine declares to tell of."""
+
+    text: str
+    never: str
+    """What is said of a search in which nobody came so far."""
+    is_reached: Callable[[Any, NodeId], bool]
+    """Whether a node with this standing has come so far."""
+
+
+ELECTED = Achievement(
+    "a leader was elected", "not once did anybody lead", lambda view, node: view.leader == node
+)
+ACHIEVEMENTS = {
+    Topic.DECISIONS: Achievement(
+        "a transaction was decided",
+        "not once was a transaction decided",
+        lambda view, _: view.state.is_final,
+    ),
+    Topic.CHOICES: Achievement(
+        "a value was decided on",
+        "not once had anybody decided",
+        lambda view, _: view.decided is not None,
+    ),
+}
+
+
+def achievement_of(machine: Machine[Any]) -> Achievement:
+    """What this machine is for: it elects, unless it says that it decides."""
+    return next((ACHIEVEMENTS[each] for each in ACHIEVEMENTS if each in machine.tells), ELECTED)
+
+
 class LocalCard:
     """What an expansion asks of a node."""
 
@@ -96,6 +128,7 @@ class LocalCard:
         standing: Standing | None,
         bounded: bool,
         owes: tuple[Request, ...] = (),
+        achievement: Achievement = ELECTED,
     ) -> None:
         self.value = value
         self.owes = owes
@@ -115,15 +148,11 @@ class LocalCard:
             if self.standing is not standing and standing.until in self.ready:
                 # An office that has run out ends before anything else happens to its holder.
                 self.expired = standing.until
+        self.achieves = value.state is not None and achievement.is_reached(
+            self.standing, value.state.me
+        )
+        """Whether it is where its protocol leads to."""
         self.aged: int | None = None
-
-    def achieves(self, node: NodeId) -> bool:
-        """Whether it is where its protocol leads to: it leads or, with a transaction, decides."""
-        if isinstance(self.standing, Decision):
-            return self.standing.state.is_final
-        if isinstance(self.standing, Choice):
-            return self.standing.decided is not None
-        return self.standing is not None and self.standing.leader == node
 
 
 class Item(NamedTuple):

@@ -17,7 +17,7 @@ from electorate.check.model import Budget, Model
 from electorate.check.progress import LimitReached
 from electorate.check.search import Search
 from electorate.check.world import Move, World
-from electorate.core import Decision, Machine, NodeId, Stage, Standing, Status, Topic, text_of
+from electorate.core import Machine, NodeId, Stage, Status, Topic, text_of
 from electorate.trace import Setting, Start
 
 
@@ -63,7 +63,11 @@ def add_edges(edges: Edges, machine: Machine[Any], model: Model, states_max: int
                 old, new = (world.locals.cards[each[place]].standing for each in (row, after))
                 if old is None or new is None:
                     continue
-                edge = Edge(role_of(old), state_of(old, node), state_of(new, node))
+                edge = Edge(
+                    role_of(machine, old),
+                    state_of(machine, old, node),
+                    state_of(machine, new, node),
+                )
                 if edge.before != edge.after:
                     edges.setdefault(edge, set()).add(_cause(world, row, move))
     return complete and not world.cuts
@@ -81,16 +85,16 @@ def edges_of(
     return edges, complete
 
 
-def role_of(view: Standing) -> Role:
+def role_of(machine: Machine[Any], view: Any) -> Role:
     """Who shows such a standing."""
-    if not isinstance(view, Decision):
+    if Topic.DECISIONS not in machine.tells:
         return Role.NODE
     return Role.COORDINATOR if view.coordinates else Role.VOTER
 
 
-def state_of(view: Standing, node: NodeId) -> str:
+def state_of(machine: Machine[Any], view: Any, node: NodeId) -> str:
     """The state that a node shows, in one word."""
-    if isinstance(view, Decision):
+    if Topic.DECISIONS in machine.tells:
         return str(view.state)
     if view.status is not Status.NORMAL:
         return str(view.status)
@@ -100,7 +104,7 @@ def state_of(view: Standing, node: NodeId) -> str:
 def first_states(machine: Machine[Any]) -> dict[Role, str]:
     """What nodes show when they have just been started for the first time."""
     views = {node: machine.view(machine.boot(node, None)[0]) for node in machine.members.ids}
-    return {role_of(view): state_of(view, node) for node, view in views.items()}
+    return {role_of(machine, view): state_of(machine, view, node) for node, view in views.items()}
 
 
 def mermaid_of(edges: Edges, role: Role, first: str) -> str:

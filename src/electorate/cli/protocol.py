@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
-from electorate.core import Foremost, Machine, NodeId, Over, Rules, Topic
-from electorate.protocols.registry import REGISTRY
+from electorate.core import Machine, NodeId, Over, Rules, Topic
+from electorate.protocols.registry import INSIDE, REGISTRY
 from electorate.trace import Setting, Storage
 from electorate.trace.graph import NODES_MAX, Links, graph_of
 from electorate.trace.source import SourceError, failure, loaded
@@ -21,8 +21,6 @@ GROUP = "electorate.protocols"
 NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
 OVER = "-over-"
 """As in `mandate-over-bully`."""
-INSIDE: dict[str, type[Machine[Any]]] = {"foremost": Foremost}
-"""Elections that are good for nothing but to be run over, as in `mandate-over-foremost`."""
 
 
 class Protocol(NamedTuple):
@@ -82,6 +80,11 @@ class Protocol(NamedTuple):
 
     def machine(self, setting: Setting) -> Machine[Any]:
         """The machine for a setting."""
+        if issubclass(self.kind, Over) and self.kind.inner_kind is None:
+            raise UsageError(
+                f"{self.name} runs over another protocol: say over which, as in "
+                f"{self.name}{OVER}bully"
+            )
         self.rules(list(setting.rules))
         try:
             return setting.machine(self.kind, self.form)

@@ -12,8 +12,11 @@ from msgspec import Struct
 from electorate.core.codec import Codec
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.machine import Machine, Timer, Topic
-from electorate.core.standing import Standing, Status
+from electorate.core.standing import Choice, Decision, Standing, Status
 from electorate.core.value import Message, NodeId, Request, Stable, State
+
+SHOWN: dict[Topic, type[Standing]] = {Topic.DECISIONS: Decision, Topic.CHOICES: Choice}
+"""What a machine shows that tells of such a thing."""
 
 
 class Breach(Exception):
@@ -28,6 +31,7 @@ class Contract:
         self._verify_declarations()
         self._members = frozenset(machine.members.ids)
         self._timers = frozenset(timer.name for timer in machine.timers)
+        self._shown = next((SHOWN[each] for each in SHOWN if each in machine.tells), Standing)
         self._growing = {name: attrgetter(name) for name in machine.growing}
         try:
             self._hears = {node: machine.hears(node) for node in machine.members.ids}
@@ -64,6 +68,9 @@ class Contract:
                 raise Breach(f"view returned the token {token!r}, which is no whole number")
             case Standing(until=until) if until is not None and not self._is_timer(until):
                 raise Breach(f"view names the timer {until!r}, which is not declared")
+            case Standing() if _shown(result) is not self._shown:
+                kind = self._shown.__name__
+                raise Breach(f"view returned {result!r}, which is not the {kind} that `tells` says")
             case Standing():
                 return result
         raise Breach(f"view returned {result!r} instead of a Standing")
@@ -97,6 +104,9 @@ class Contract:
             raise Breach(f"begins_by has {strangers!r}, which are not declared as requests")
         if not all(isinstance(topic, Topic) for topic in machine.tells):
             raise Breach(f"tells is {machine.tells!r}, not a set of Topics")
+        keeps = _plain(machine.stable_type).__struct_fields__
+        if Topic.DECISIONS in machine.tells and "stage" not in keeps:
+            raise Breach("it tells of decisions, and its stable part has no field 'stage'")
         timers = machine.timers
         if not (isinstance(timers, tuple) and all(isinstance(t, Timer) for t in timers)):
             raise Breach(f"timers is {timers!r}, not a tuple of Timers")
@@ -191,6 +201,11 @@ def hashable(value: Any) -> Hashable:
 
 def _are_durations(*numbers: object) -> bool:
     return all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _shown(standing: Standing) -> type[Standing]:
+    """What kind of standing this is, of those that `tells` can declare."""
+    return next((kind for kind in SHOWN.values() if isinstance(standing, kind)), Standing)
 
 
 def _is_row(group: object) -> bool:

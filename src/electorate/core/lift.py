@@ -22,7 +22,7 @@ import msgspec
 
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
-from electorate.core.machine import Machine, Result, Timer
+from electorate.core.machine import Machine, Result, Timer, Topic
 from electorate.core.standing import Standing
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
@@ -42,6 +42,8 @@ class Lift:
         self.messages = _wrapped(f"{name}.message", Message, "message", inner.messages)
         self.requests = _wrapped(f"{name}.request", Request, "request", inner.requests)
         self.timers = tuple(Timer(self._outside(t.name), t.periodic) for t in inner.timers)
+        self.tells = inner.tells - {Topic.DECISIONS, Topic.CHOICES}
+        """What a standing above tells of as well: not whether the inner one is of another type."""
 
     def declare(self, outer: Machine[Any]) -> None:
         """Add what the inner machine declares to what the outer one does, in its constructor."""

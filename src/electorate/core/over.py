@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from electorate.core.anyone import Anyone, AnyoneRules
 from electorate.core.lift import Lift
 from electorate.core.machine import Assumption, Machine, S
 from electorate.core.member import Members
@@ -22,7 +21,7 @@ from electorate.core.timing import Timing
 class OverRules(Rules):
     """The rules of a machine over another one, and the inner machine's."""
 
-    inner: Rules = AnyoneRules()
+    inner: Rules = Rules()
 
 
 class Over(Machine[S]):
@@ -31,15 +30,20 @@ class Over(Machine[S]):
     Its state has the fields `inner` and `stable.inner`, as `Lift` wants them.
     """
 
-    inner_kind: ClassVar[type[Machine[Any]]] = Anyone
+    inner_kind: ClassVar[type[Machine[Any]] | None] = None
+    """The machine inside; None in a class that can be built only by `over`."""
+    outer_kind: ClassVar[type["Over[Any]"]]
+    """The class that `over` made this one from."""
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
-    """What it promises besides, over any machine but the one that it is declared over."""
+    """What it promises besides, over a machine that begins by itself (one without `begins_by`)."""
     assumptions_over: ClassVar[tuple[Assumption, ...]] = ()
     """What it has to assume for that."""
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
+        if self.inner_kind is None:
+            raise ValueError("it runs over another protocol, and nothing says over which")
         self.lift = Lift(self.inner_kind(self.inside(members), timing, self.rules.inner))
         self.lift.declare(self)
 
@@ -57,7 +61,7 @@ class Over(Machine[S]):
     @classmethod
     def over(cls, inner: type[Machine[Any]], form: str = "sound") -> "type[Over[S]]":
         """This machine over another inner one, in the named form of that one."""
-        return _over(cls, inner, form)
+        return _over(vars(cls).get("outer_kind", cls), inner, form)
 
 
 @cache
@@ -73,15 +77,17 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
     forms: Mapping[str, Any] = {
         name: rules_type(**_own(rules)) for name, rules in outer.forms.items()
     }
+    begins = not inner.begins_by
     made: type[Over[Any]] = new_class(
         f"{outer.__name__}Over{inner.__name__}",
         (outer,),
         exec_body=lambda body: body.update(
             inner_kind=inner,
+            outer_kind=outer,
             rules_type=rules_type,
             forms=forms,
-            promises=(*outer.promises, *outer.promises_over),
-            assumptions=(*outer.assumptions, *outer.assumptions_over),
+            promises=(*outer.promises, *(outer.promises_over if begins else ())),
+            assumptions=(*outer.assumptions, *(outer.assumptions_over if begins else ())),
             strongest=inner.strongest,
             __module__=outer.__module__,
         ),

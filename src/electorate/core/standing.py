@@ -1,6 +1,11 @@
-"""What an application may see of its node: a Standing for elections."""
+"""What `view` returns: a Standing for elections, a Decision for commits, a Choice for consensus.
+
+A machine declares with `tells` that its standings are Decisions or Choices. Claims, the checker and
+whoever tells a run go by these values alone, whichever protocol shows them.
+"""
 
 from enum import StrEnum
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -26,6 +31,11 @@ class Standing(Value):
     token: int | None = None
     """The number of the leader's term, for what must refuse all but the newest; None without."""
 
+    @classmethod
+    def above(cls, below: "Standing", **more: Any) -> Self:
+        """What a machine shows over an election: the standing in that election, and more."""
+        return cls(below.status, below.leader, below.group, below.until, below.token, **more)
+
     def expired(self, armed: frozenset[str]) -> "Standing":
         """The standing to go by, given the timers that are armed and have not run out.
 
@@ -34,3 +44,58 @@ class Standing(Value):
         if self.until is None or self.until in armed:
             return self
         return replace(self, status=Status.ELECTION, leader=None, until=None, token=None)
+
+
+class Stage(StrEnum):
+    """How far a node has come with a transaction."""
+
+    WORKING = "working"  # has not voted; the coordinator: has not begun
+    UNCERTAIN = "uncertain"  # has voted yes and awaits the decision; the coordinator: has begun
+    COMMITTABLE = "committable"  # knows that all have voted yes
+    ABORTABLE = "abortable"  # has agreed to abort
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has decided."""
+        return self in (Stage.COMMITTED, Stage.ABORTED)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it must neither commit nor abort of its own accord."""
+        return not self.is_final and self is not Stage.WORKING
+
+
+class Wants(StrEnum):
+    """What the application is to do now."""
+
+    PREPARE = "prepare"  # make the work safe, and vote
+    COMMIT = "commit"  # make the work visible
+    ABORT = "abort"  # undo the work
+    NOTHING = "nothing"
+
+
+class Decision(Standing):
+    """What a node knows of its transaction; its standing is that of the election underneath.
+
+    The driver looks at `wants`, has the application do it, and says so by one of the requests that
+    the machine is owed. The machine's `stable` has the stage that is in the log as its field
+    `stage`: claims judge a node that is down by it.
+    """
+
+    state: Stage = Stage.WORKING
+    wants: Wants = Wants.NOTHING
+    coordinates: bool = False
+    """Whether this is the original coordinator, which takes no part itself."""
+    over: bool = False
+    """Everybody has applied the decision: nobody will ask for it any more."""
+
+
+class Choice(Standing):
+    """What a node has decided in a consensus; its standing is that of the election underneath."""
+
+    proposes: int = 0
+    """The value that this node would have everybody decide on."""
+    decided: int | None = None
+    """The value that it has decided on, for ever; None before."""

@@ -1,6 +1,6 @@
 """What a decision on a leader's last bit costs besides the election: nothing.
 
-The election inside is Anyone, which sends nothing: what a real one sends is all that is sent.
+The election inside is told leader, which sends nothing: what a real one sends is all that is sent.
 """
 
 from electorate.costs.case import Case

@@ -1,7 +1,8 @@
 """What an office costs: to come into it, to stay, to hand it over, and to leave.
 
 The formulas are those of this project's own design, told in docs/protocols/mandate.md. The election
-inside is Anyone, which sends nothing: what a real one sends comes on top, and is measured with it.
+inside is told leader, which sends nothing: what a real one sends comes on top, and is measured with
+it.
 """
 
 from electorate.costs.case import Case

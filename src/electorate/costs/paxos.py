@@ -1,8 +1,8 @@
 """What a decision by Paxos costs, N being all who vote.
 
 L. Lamport, "Paxos Made Simple", 2001, sections 2.2 and 2.3: a question and a promise, a value and
-an acceptance, and the decision told to all by the one who leads. The election inside is Anyone,
-which sends nothing: what a real one sends comes on top, and is measured with it.
+an acceptance, and the decision told to all by the one who leads. The election inside is told
+leader, which sends nothing: what a real one sends comes on top, and is measured with it.
 """
 
 from electorate.costs.case import Case

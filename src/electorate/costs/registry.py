@@ -29,6 +29,9 @@ from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.commit.three_phase import ThreePhase
+from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
@@ -37,10 +40,8 @@ from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
-from electorate.protocols.three_phase import ThreePhase
-from electorate.protocols.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.token_mutex import TokenMutex
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.told_leader import ToldLeader
 from electorate.trace import Start
 
 CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
@@ -96,7 +97,7 @@ def cases_of(kind: type[Machine[Any]]) -> tuple[Case, ...]:
     if declared is not None:
         return tuple(_read(kind, each) for each in declared)
     for parent, cases in OVER.items():
-        if issubclass(kind, parent) and kind.inner_kind is not parent.inner_kind:
+        if issubclass(kind, parent) and kind.inner_kind is not ToldLeader:
             return cases
     return next((CASES[parent] for parent in kind.__mro__ if parent in CASES), GENERIC)
 

@@ -1,14 +1,51 @@
-"""Who stands where, and with which priority: what nodes tell each other about that."""
+"""Who stands where, with which priority and how safely: what nodes tell each other about that."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from electorate.core import NodeId
 from electorate.leadership.letter import Letter, Standing
-from electorate.leadership.members.membership import Membership
 from electorate.leadership.office import Office
+from electorate.leadership.register import Membership
 from electorate.pace import Pace
+
+Safety = Literal["quorum", "group"]
+"""One leader, which a majority has granted; or one in each group of nodes that reach each other."""
+
+WORDS: dict[Safety, str] = {"quorum": "by quorum", "group": "in groups"}
+
+log = logging.getLogger("electorate")
+
+
+class Kinds:
+    """Of which kind the elections are that the application of this node has named."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Safety] = {}
+        self._odd: set[tuple[str, str]] = set()
+
+    def name(self, election: str, safety: Safety) -> None:
+        """The application names an election; ValueError if it is of another kind already."""
+        if safety not in get_args(Safety):
+            raise ValueError(f'safety is "quorum" or "group", not {safety!r}')
+        known = self._named.setdefault(election, safety)
+        if known != safety:
+            raise ValueError(
+                f"{election} was named with safety={known!r} at this node, not {safety!r}"
+            )
+
+    def hear(self, node: str, elections: Iterable[str], safety: Safety) -> None:
+        """Another node has elections of that kind; say once what does not fit."""
+        for election in elections:
+            known = self._named.get(election, safety)
+            if known != safety and (node, election) not in self._odd:
+                self._odd.add((node, election))
+                log.error(
+                    "%s elects %s %s, and this node %s: neither takes part in the other's election",
+                    *(node, election, WORDS[safety], WORDS[known]),
+                )
 
 
 class Hall(Protocol):

@@ -8,10 +8,10 @@ from typing import Self
 
 from electorate.core import NodeId
 from electorate.errors import TransferFailed
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Engine, Leader
-from electorate.leadership.kind import Safety
-from electorate.leadership.members.register import RESERVED
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import Seat
+from electorate.leadership.register import RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 
 Condition = Callable[[Leader], bool]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
-from electorate.leadership.kind import Safety
-from electorate.leadership.members.place import Place, named, number, places
+from electorate.leadership.candidacy import Safety
+from electorate.leadership.directory import Place, named, number, places
+from electorate.leadership.office import Seat, Seen
 from electorate.leadership.offices import Offices
-from electorate.leadership.seat import Seat, Seen
 from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.runtime.config import HostConfig

@@ -3,7 +3,7 @@
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.members.acquaintance import Known
+from electorate.leadership.directory import Known
 
 
 class Standing(msgspec.Struct, frozen=True, tag=True):

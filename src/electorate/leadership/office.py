@@ -1,13 +1,26 @@
-"""One election at one node: the machine of its mandate, and the term that the application holds."""
+"""One election at one node: a machine that takes its turns, and the term that the application has.
 
-from typing import Any, Protocol
+`Seat` is what elections of every kind have in common; what is to be done when the machine has taken
+a turn, each kind says for itself. `Office` is the kind that a majority grants.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from electorate.core import (
     Asked,
     Machine,
+    Members,
     Message,
     NodeId,
     Received,
+    Request,
     Stable,
     Standing,
     Status,
@@ -15,16 +28,192 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import Codec
-from electorate.leadership.seat import Seat, SeatDesk, Seen
+from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.term import Tenure
+from electorate.pace import Pace
+from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
+from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.runtime.host import Host
-from electorate.runtime.instance import Instance
+from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 PREFIX = "office "
+OfficeMandate = Mandate.over(StrongestAlive)
+TURNS_MAX = 2_000
+MACHINES_MAX = 200
+
+
+class Machines:
+    """The machines of all offices of a node, one for each set of members and priorities."""
+
+    def __init__(self, pace: Pace) -> None:
+        self.kind_of_turns: Callable[[Machine[Any], int], Turns]
+        self.kind_of_turns = partial(SampledTurns, sample=Sample())
+        self.codec = Codec(_machine(pace, "application", (1,), (0,)))
+        self._pace = pace
+
+    @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
+    def of(self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]) -> Turns:
+        """The machine of that form, for members of these priorities."""
+        return self.kind_of_turns(_machine(self._pace, form, ids, priorities), TURNS_MAX)
+
+
+def _machine(
+    pace: Pace, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]
+) -> Machine[Any]:
+    members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
+    rules = replace(OfficeMandate.form(form), **pace.lengths)
+    return OfficeMandate(members, pace.timing, rules)
+
+
+class Seen(NamedTuple):
+    """Who leads, as one node knows it; nobody while the office is vacant."""
+
+    leader: NodeId | None = None
+    token: int | None = None
+
+
+class SeatDesk(Protocol):
+    """What every election needs of its node."""
+
+    @property
+    def me(self) -> NodeId:
+        """This node."""
+
+    @property
+    def alive(self) -> frozenset[NodeId]:
+        """Who is not suspect."""
+
+    def now_ms(self) -> float:
+        """The node's clock."""
+
+    def then(self, effect: Callable[..., object], *given: Any) -> None:
+        """Do this once everything is kept that was promised before."""
+
+    def enter(self, act: Callable[..., None], *given: Any) -> None:
+        """Have something done in the node's thread, from any other."""
+
+
+class Seat(Owner, ABC):
+    """Owns the instance of one election, and gives terms to whoever waits for one."""
+
+    _instance: Instance
+
+    def __init__(self, name: str, desk: SeatDesk) -> None:
+        self.name = name
+        self.priority = 1
+        self.paused = False
+        self.waiting: deque[Future[Tenure]] = deque()
+        self.watching: list[Callable[[Seen], None]] = []
+        self.seen = Seen()
+        """What anybody may know; this moment may have changed it, but has not been kept yet."""
+        self.term: Tenure | None = None
+        """The term whose work has not ended, also when it is over itself."""
+        self.released = Seen()
+        """The last term that was given up by another's own word."""
+        self._seen = Seen()
+        self._promised: Future[Tenure] | None = None
+        """Who is to have the present term once that is kept."""
+        self._seat_desk = desk
+
+    @property
+    @abstractmethod
+    def stands_with(self) -> int:
+        """The priority with which this node stands; 0 if it does not."""
+
+    @abstractmethod
+    def stand(self) -> None:
+        """See whether this node stands now as it did before."""
+
+    @abstractmethod
+    def reconsider(self) -> None:
+        """Other nodes are suspect than before, or stand with other priorities."""
+
+    @abstractmethod
+    def _finished(self, term: Tenure) -> None:
+        """The work of a term has ended."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this node is in office."""
+        return self.seen.leader == self._seat_desk.me
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it has not begun yet, or is over."""
+        return self._instance.state is None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whoever is in office has no time to wait."""
+        return self.is_held
+
+    def boot(self, stable: Stable | None) -> None:
+        """Begin, with what the last life has promised."""
+        self._instance.boot(stable, self._seat_desk.alive)
+
+    def ask(self, request: Request) -> None:
+        """The application's word."""
+        self._instance.take(Asked(request))
+
+    def halt(self, error: Exception) -> None:
+        """The node has ended: there is no office any more."""
+        self._instance.halt()
+        if self.term is not None:
+            self.term.end()
+        if self._promised is not None:
+            self._promised.set_exception(error)
+        while self.waiting:
+            future = self.waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        self._show(Seen())
+
+    # --- what the application wants ---
+
+    def wait(self, future: "Future[Tenure]") -> None:
+        """Somebody wants to lead."""
+        self.waiting.append(future)
+        self.stand()
+
+    def leave(self, future: "Future[Tenure]") -> None:
+        """Somebody does not want to lead any more."""
+        if future in self.waiting:
+            self.waiting.remove(future)
+            self.stand()
+
+    def finished(self, term: Tenure) -> None:
+        """The work of a term has ended; called in any thread."""
+        self._seat_desk.enter(self._finished, term)
+
+    # --- what follows from a turn ---
+
+    def _give(self, term: Tenure) -> None:
+        """Give the term to whoever has waited longest."""
+        while self.waiting and self.term is None:
+            future = self.waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                self.term, self._promised = term, future
+                self._seat_desk.then(self._hand, future, term)
+
+    def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
+        """What the term rests on is kept: no later life of this node uses its token again."""
+        self._promised = None
+        future.set_result(term)
+
+    def _tell(self, seen: Seen) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self._seat_desk.then(self._show, seen)
+
+    def _show(self, seen: Seen) -> None:
+        if seen != self.seen:
+            self.seen = seen
+            for tell in list(self.watching):
+                tell(seen)
 
 
 class Desk(SeatDesk, Protocol):
@@ -45,8 +234,11 @@ class Desk(SeatDesk, Protocol):
     def turns(self, office: "Office") -> Turns:
         """The machine, by the priorities that are known at the moment."""
 
-    def list_for(self, office: "Office") -> Roster | None:
-        """The members to go by; None if it is this office that makes the list."""
+    listed: Roster | None
+    """The members to go by; None until the office that makes the list has told it."""
+
+    def lists(self, roster: Roster | None) -> None:
+        """The office that makes the list has this one."""
 
     def stands(self, office: "Office", *, is_new: bool) -> None:
         """Tell the others with which priority this node stands now."""
@@ -60,6 +252,7 @@ class Office(Seat):
         self._desk = desk
         self._stood = 0
         self._list: Roster | None = None
+        self._makes_list = desk.form(self) == "register"
         self._instance = desk.host.add(
             Instance(PREFIX + name, desk.turns(self), desk.me, desk.host, self)
         )
@@ -94,7 +287,7 @@ class Office(Seat):
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""
         form = self._desk.form(self)
-        return described(machine, f"mandate-over-foremost/{form}", form)
+        return described(machine, f"mandate-over-strongest-alive/{form}", form)
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""
@@ -110,8 +303,10 @@ class Office(Seat):
 
     def before(self) -> None:
         """Before anything else: nothing may be done any more under a list that was replaced."""
-        told = self._desk.list_for(self)
-        if told is not None and told is not self._list and self._instance.state is not None:
+        told = self._desk.listed
+        if told is None or told is self._list or self._makes_list:
+            return
+        if self._instance.state is not None:
             self._list = told
             if self.term is not None:
                 self.term.members = self._desk.members
@@ -144,6 +339,8 @@ class Office(Seat):
 
     def after(self) -> None:
         """See whether this node has come into office, stays there, or is out of it."""
+        if self._makes_list:
+            self._desk.lists(self.roster)
         standing = self._instance.standing
         seen = self._seen
         if standing is None or (standing.leader, standing.token) != seen:

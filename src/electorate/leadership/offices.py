@@ -1,6 +1,7 @@
 """All elections of one node: they share its connections, its detector of failures and its store."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -10,32 +11,33 @@ from msgspec.structs import replace
 
 from electorate.core import NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
-from electorate.leadership.candidacy import Candidacies
+from electorate.leadership.candidacy import Candidacies, Kinds, Safety
+from electorate.leadership.directory import Directory, Door, Known, Place
 from electorate.leadership.group.desk import Groups
-from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.letter import Letter, Order, Ranks, Standing, decoder
-from electorate.leadership.machines import Machines
-from electorate.leadership.members.acquaintance import Known
-from electorate.leadership.members.directory import Directory
-from electorate.leadership.members.door import Door
-from electorate.leadership.members.membership import Membership
-from electorate.leadership.members.place import Place
-from electorate.leadership.members.register import REGISTER, Register
-from electorate.leadership.office import PREFIX, Office
-from electorate.leadership.pledge import Pledge
-from electorate.leadership.reminder import Reminder
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import PREFIX, Machines, Office, Seat
+from electorate.leadership.register import REGISTER, Membership, Register
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import MandateStable, Promise
-from electorate.runtime.chunks import ChunkedWork
+from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
+from electorate.runtime.store import Store
+from electorate.runtime.timers import ChunkedWork
 
 OFFICE, GROUP, LETTER = "office", "group", "elections"
 """For whom mail is: an election by quorum, one in groups, or this node as a whole."""
+PACE = "pace"
+"""Under which the store has how long promises bind."""
+REMIND_S = 1.0
+SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"
+BEHIND = (
+    "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
+    "more of the processor, or a slower pace (a larger T and P at all nodes)"
+)
+
+log = logging.getLogger("electorate")
 
 
 class Offices(Service, Admission):
@@ -67,7 +69,9 @@ class Offices(Service, Admission):
         self.machines = Machines(pace)
         self._kinds = Kinds()
         self._candidacies = Candidacies(self)
-        self._reminder = Reminder(self)
+        self._reminding: asyncio.Task[None] | None = None
+        self.listed: Roster | None = None
+        """The list of members, once the register has told it."""
         self._reached: frozenset[NodeId] = frozenset()
         """The lines on which somebody is."""
 
@@ -80,10 +84,11 @@ class Offices(Service, Admission):
         self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
         self._reconsidering = ChunkedWork(host.enter, self._reconsider)
         self.directory.begin(host.store, host.network)
+        self.speakers, self.routes = self.directory.lines.speakers, self.directory.lines.routes
         self._door.begin(host.network)
         self.me = self.directory.number
         self.alive = frozenset({self.me})
-        self._pledge = Pledge(self.directory.me.name, self.pace, host.store, self.now_ms())
+        self._wait = WaitAfterRestart(self.directory.me.name, self.pace, host.store, self.now_ms())
         for name in host.store.names():
             if name.startswith(PREFIX):
                 self.office(name.removeprefix(PREFIX))
@@ -93,7 +98,7 @@ class Offices(Service, Admission):
         self._reached = alive
         self.alive = self._members_reached()
         self._candidacies.announce(ask=True)
-        wait_ms = self._pledge.until_ms - self.now_ms()
+        wait_ms = self._wait.until_ms - self.now_ms()
         if self.lived.is_set():
             self.reconsider(self.offices)
             self.groups.viewed()
@@ -105,9 +110,9 @@ class Offices(Service, Admission):
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
-            self._pledge.renew()
+            self._wait.renew()
             self.lived.set()
-            self._reminder.begin(self.host.lateness)
+            self._reminding = asyncio.ensure_future(self._remind_every_second())
             self._booting.over([REGISTER, *self.offices])
             self.membership.enrol()
             self.groups.lives()
@@ -175,15 +180,6 @@ class Offices(Service, Admission):
         """As which member this node is known."""
         return self.me
 
-    def sender(self, hello: Hello) -> NodeId | None:
-        """The member that speaks; None if another one has been put in its place just now."""
-        node: NodeId = hello.member
-        return node if self.directory.lines.speaker(hello.node) == node else None
-
-    def line(self, node: NodeId) -> NodeId | None:
-        """Where a member is to be reached; None if another one has its name by now."""
-        return self.directory.lines.of(node)
-
     def decode(self, kind: str, body: bytes) -> Any:
         """A message of a machine, or a letter."""
         if kind == OFFICE:
@@ -196,7 +192,7 @@ class Offices(Service, Admission):
             self._read(mail.sender, mail.message)
         elif kind == GROUP:
             self.groups.receive(mail)
-        elif not self._is_of_no_account(mail.sender, mail.message):
+        elif not (isinstance(mail.message, Listed | Decree) and self._is_newcomer(mail.sender)):
             self.office(mail.name).hear(mail.sender, mail.message, mail.head)
 
     def _read(self, node: NodeId, letter: Letter) -> None:
@@ -213,16 +209,15 @@ class Offices(Service, Admission):
             case Known():
                 self._learn(letter)
 
-    def _is_of_no_account(self, node: NodeId, message: object) -> bool:
-        """Whether a node speaks of members that is itself only about to become one."""
-        if not isinstance(message, Listed | Decree):
-            return False
+    def _is_newcomer(self, node: NodeId) -> bool:
+        """Whether it is only about to become a member: what it says of members does not count."""
         is_newcomer = node in self.directory.lines.newcomers.values()
         return is_newcomer and node not in self.register.roster.everybody
 
     async def end(self) -> None:
         """Nothing is led here any more."""
-        self._reminder.end()
+        if self._reminding is not None:
+            self._reminding.cancel()
         for office in self.all():
             office.halt(NodeStopped("the node has stopped"))
 
@@ -328,9 +323,14 @@ class Offices(Service, Admission):
         """What people call a node."""
         return self.directory.name(node)
 
-    def list_for(self, office: Office) -> Roster | None:
-        """The members to go by; None if it is this office that makes the list."""
-        return None if office.name == REGISTER else self.register.roster
+    def sender(self, hello: Hello) -> NodeId | None:
+        """The member that speaks; None if another one has been put in its place just now."""
+        node: NodeId = hello.member
+        return node if self.directory.lines.speaker(hello.node) == node else None
+
+    def lists(self, roster: Roster | None) -> None:
+        """The register has this list."""
+        self.listed = roster
 
     def keeps(self, office: Seat) -> None:
         """Something is about to be kept that others rely on."""
@@ -364,7 +364,37 @@ class Offices(Service, Admission):
         """Bring a letter on its way at the end of this moment, or drop it."""
         self.host.tell(LETTER, to, msgspec.msgpack.encode(letter))
 
-    def announce(self) -> None:
-        """Say where this node stands, in elections of either kind."""
+    async def _remind_every_second(self) -> None:
+        while True:
+            await asyncio.sleep(REMIND_S)
+            self.host.enter(self._remind)
+
+    def _remind(self) -> None:
+        """Say again what may have been lost, and see how this node itself is doing."""
         self._candidacies.announce()
         self.groups.announce()
+        seats, late_ms = self.all(), self.host.lateness.look()
+        if late_ms is not None:
+            log.warning(BEHIND, self.directory.me.name, late_ms, len(seats))
+        for seat in seats:
+            if seat.term is not None:  # Its work may have no end.
+                seat.term.abandon_after(self.pace.grace_ms)
+        self.membership.look()
+
+
+class WaitAfterRestart:
+    """A node that made promises at a slower pace takes part once those have run out."""
+
+    def __init__(self, me: str, pace: Pace, store: Store, now_ms: float) -> None:
+        self._granted_ms = pace.granted_ms
+        self._store = store
+        stored = store.load(PACE)
+        before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
+        is_longer = before_ms > pace.granted_ms
+        self.until_ms = now_ms + before_ms if is_longer else now_ms
+        if is_longer:
+            log.warning(SLOWER, me, before_ms)
+
+    def renew(self) -> None:
+        """From now on promises are made at the present pace."""
+        self._store.save({PACE: msgspec.msgpack.encode(self._granted_ms)})

@@ -15,6 +15,7 @@ from electorate.core import (
     Assumption,
     Choice,
     Event,
+    Members,
     NodeId,
     Over,
     Received,
@@ -24,14 +25,20 @@ from electorate.core import (
     Standing,
     State,
     Status,
+    Timing,
     Topic,
 )
-from electorate.core.choice import choice_of, last_bit
-from electorate.core.member import Members
-from electorate.core.timing import Timing
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
+
+
+def proposal_of(node: NodeId) -> int:
+    """The value that a node proposes, and that is decided if it is elected: the last bit of its id.
+
+    So would whoever wants to get a consensus out of an election have it.
+    """
+    return node % 2
 
 
 class ConsensusStable(Stable, Generic[Kept]):
@@ -68,7 +75,7 @@ class Consensus(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.tells |= self.lift.inner.tells
+        self.tells |= self.lift.tells
         self.begins_by = self.lift.requests if self.lift.inner.begins_by else ()
 
     def boot(self, me: NodeId, stable: Any) -> Result[Any]:
@@ -84,7 +91,7 @@ class Consensus(Over[Any]):
         return self._decide(after), effects
 
     def view(self, s: Any) -> Choice:
-        return choice_of(self.lift.view(s), s.me, s.stable.decided)
+        return Choice.above(self.lift.view(s), proposes=proposal_of(s.me), decided=s.stable.decided)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return self.lift.may_ask(view)
@@ -99,4 +106,4 @@ class Consensus(Over[Any]):
             return s
         if below.status is not Status.NORMAL:
             return s
-        return replace(s, stable=replace(s.stable, decided=last_bit(below.leader)))
+        return replace(s, stable=replace(s.stable, decided=proposal_of(below.leader)))

@@ -18,6 +18,7 @@ from electorate.core import (
     Choice,
     Effect,
     Event,
+    Members,
     Message,
     NodeId,
     Ordinal,
@@ -37,12 +38,10 @@ from electorate.core import (
     T,
     TimedOut,
     Timer,
+    Timing,
     Topic,
     Value,
 )
-from electorate.core.choice import choice_of, last_bit
-from electorate.core.member import Members
-from electorate.core.timing import Timing
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
@@ -177,7 +176,7 @@ class Paxos(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.tells |= self.lift.inner.tells
+        self.tells |= self.lift.tells
         self.begins_by = self.lift.requests if self.lift.inner.begins_by else ()
         majority = len(members.ids) // 2 + 1
         self.enough = majority if self.rules.quorum == "majority" else max(1, majority - 1)
@@ -228,7 +227,7 @@ class Paxos(Over[Any]):
         return self._lead(after, self._leads(s), effects)
 
     def view(self, s: Any) -> Choice:
-        return choice_of(self.lift.view(s), s.me, s.stable.decided)
+        return Choice.above(self.lift.view(s), proposes=proposal_of(s.me), decided=s.stable.decided)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         return self.lift.may_ask(view)
@@ -313,7 +312,7 @@ class Paxos(Over[Any]):
         if len(s.heard) < self.enough:
             return s, [*effects, self._set(s)]
         takes_over = s.latest is not None and self.rules.value != "own"
-        value = s.latest.value if takes_over else last_bit(s.me)
+        value = s.latest.value if takes_over else proposal_of(s.me)
         asked = replace(s, value=value, latest=None, heard=frozenset())
         if not s.stable.promised.is_after(s.ballot):
             asked = replace(self._voted(asked, s.ballot, value), heard=frozenset({s.me}))
@@ -343,3 +342,8 @@ class Paxos(Over[Any]):
     def _set(self, s: Any) -> SetTimer:
         span = self.rules.patience if s.ballot is None else self.rules.retry
         return SetTimer(Wait.RETRY, span.of(self.timing))
+
+
+def proposal_of(node: NodeId) -> int:
+    """The value that a node would have everybody decide on: the last bit of its id."""
+    return node % 2

@@ -1,4 +1,7 @@
-"""Every protocol that comes with electorate, by name, written out."""
+"""Every protocol that comes with electorate, by name, written out.
+
+What runs over another protocol is named here over `ToldLeader`, which stands for any election.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,6 +10,9 @@ from electorate.protocols.bully import Bully
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.bully_textbook import BullyTextbook
 from electorate.protocols.chang_roberts import ChangRoberts
+from electorate.protocols.commit.three_phase import ThreePhase
+from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
 from electorate.protocols.mandate import Mandate
@@ -15,10 +21,9 @@ from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
 from electorate.protocols.ring_attribute import RingAttribute
 from electorate.protocols.ring_list import RingList
-from electorate.protocols.three_phase import ThreePhase
-from electorate.protocols.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.protocols.token_mutex import TokenMutex
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.told_leader import ToldLeader
 
 
 class Entry(NamedTuple):
@@ -49,12 +54,18 @@ REGISTRY: dict[str, Entry] = {
     "bully-textbook-to-the-letter": Entry(BullyTextbook, form="letter"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
-    "two-phase": Entry(TwoPhase),
-    "three-phase": Entry(ThreePhase),
-    "three-phase-as-printed": Entry(ThreePhase, form="printed"),
-    "three-phase-ballots": Entry(ThreePhaseBallots),
-    "mandate": Entry(Mandate),
-    "consensus": Entry(Consensus),
-    "paxos": Entry(Paxos),
+    "two-phase": Entry(TwoPhase.over(ToldLeader)),
+    "three-phase": Entry(ThreePhase.over(ToldLeader)),
+    "three-phase-as-printed": Entry(ThreePhase.over(ToldLeader), form="printed"),
+    "three-phase-ballots": Entry(ThreePhaseBallots.over(ToldLeader)),
+    "mandate": Entry(Mandate.over(ToldLeader)),
+    "consensus": Entry(Consensus.over(ToldLeader)),
+    "paxos": Entry(Paxos.over(ToldLeader)),
     "token-mutex": Entry(TokenMutex),
 }
+
+INSIDE: dict[str, type[Machine[Any]]] = {
+    "strongest-alive": StrongestAlive,
+    "told-leader": ToldLeader,
+}
+"""Elections that are good for nothing but to be run over, as in `mandate-over-strongest-alive`."""

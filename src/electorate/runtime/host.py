@@ -97,6 +97,10 @@ class Admission:
 
     own: NodeId | None = None
     """As whom instances know this very node; None if by its id."""
+    routes: dict[NodeId, NodeId] | None = None
+    """Where the network has each node that instances know; None if they know nodes as it does."""
+    speakers: dict[NodeId, NodeId] | None = None
+    """The same the other way round: as whom instances know who is connected there."""
 
     def objection(self, hello: Hello) -> str:
         """Why another node is not to be let in; empty if it is."""
@@ -108,14 +112,6 @@ class Admission:
 
     def refused(self, news: bytes) -> None:
         """A node refused us and said why."""
-
-    def sender(self, hello: Hello) -> NodeId | None:
-        """As whom instances know a node; None if it is not to be heard any more."""
-        return hello.node
-
-    def line(self, node: NodeId) -> NodeId | None:
-        """Where the network has such a node; None if it has not."""
-        return node
 
 
 class Host:
@@ -220,7 +216,7 @@ class Host:
             self._encoded = message, body
         channel = instance.name, to
         self._sent[channel] += 1
-        line = self.admission.line(to)
+        line = self._route(to)
         if line is None:
             return
         if instance.owner.looks_inside:
@@ -230,24 +226,29 @@ class Host:
 
     def say(self, instance: Instance, to: NodeId, message: Message) -> None:
         """Send a message in the name of an instance that is none of its machine's."""
-        line = self.admission.line(to)
+        line = self._route(to)
         if line is not None:
             body = instance.owner.wrapped(Codec.encode(message))
             self.commit.say(line, Said(instance.name, 0, msgspec.Raw(body)))
 
     def tell(self, kind: str, to: NodeId, body: bytes) -> None:
         """Send what is no machine's message to the service of that kind at another node."""
-        line = self.admission.line(to)
+        line = self._route(to)
         if line is not None:
             self.commit.say(line, Said(kind, 0, msgspec.Raw(body)))
 
     def once_said(self, to: NodeId, effect: Callable[..., object], *given: Any) -> None:
         """Do this when what there is to say to that node has been said."""
-        self.commit.once_said(self.admission.line(to), effect, *given)
+        self.commit.once_said(self._route(to), effect, *given)
 
-    def schedule(self, instance: Instance, deadline_ms: float | None) -> None:
-        """Wake the instance then."""
-        self.timers.set(instance, deadline_ms)
+    def _route(self, to: NodeId) -> NodeId | None:
+        """Where the network has that node; None if another one has its name by now."""
+        routes = self.admission.routes
+        return to if routes is None else routes.get(to)
+
+    def schedule(self, instance: Instance) -> None:
+        """Wake the instance when it is due, which is earlier than it was queued for."""
+        self.timers.put(instance)
 
     def _post(self, to: NodeId, said: list[Said]) -> None:
         for letter in (said,) if len(said) == 1 else letters(said):
@@ -479,9 +480,11 @@ class Host:
         self.timers.read_ms = self._awake_at
         if not self.network.listener.hears(hello.node):
             return  # A pause that was noticed just now has broken the connection that this came on.
-        sender = self.admission.sender(hello)
-        if sender is None:
-            return  # Another one has been put in its place just now.
+        sender, speakers = hello.node, self.admission.speakers
+        if speakers is not None:
+            sender = hello.member
+            if speakers.get(hello.node) != sender:
+                return  # Another one has been put in its place just now.
         for said, message in read:
             kind, _, name = said.to.partition(" ")
             mail = Mail(hello, sender, name, message, Letterhead(hello.incarnation, said.number))

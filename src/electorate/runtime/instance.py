@@ -5,6 +5,7 @@ effect of the turn; effects go out in order; a timer fires at most once per sett
 never after cancel or re-set; an office that has run out ends before anything else.
 """
 
+import math
 from collections import deque
 from typing import Any, NamedTuple, Protocol
 
@@ -47,8 +48,8 @@ class Port(Protocol):
     def send(self, instance: "Instance", to: NodeId, message: Message) -> None:
         """Send a message once what was kept is durable; it may be lost."""
 
-    def schedule(self, instance: "Instance", deadline_ms: float | None) -> None:
-        """Wake the instance then."""
+    def schedule(self, instance: "Instance") -> None:
+        """Wake the instance when it is due, which is earlier than it was queued for."""
 
 
 class Writer(Protocol):
@@ -135,6 +136,8 @@ class Instance:
         """Who writes down what it goes through, if anybody does."""
         self.changes = 0
         """Grows with every turn that has changed the state or a timer, or had an effect."""
+        self.due_ms = self.queued_ms = math.inf
+        """When to wake it, and when the host would look at it: see `timers.Sleeper`."""
         self._turns = turns
         self._port = port
         self._view: Standing | None = None
@@ -166,7 +169,7 @@ class Instance:
         self.state = self._view_of = self._view = None
         self._armed.clear()
         self._said.clear()
-        self._port.schedule(self, None)
+        self.due_ms = math.inf
 
     def take(self, event: Event, letterhead: Letterhead | None = None) -> None:
         """Take one event to its end, after an office that has run out by now."""
@@ -257,10 +260,12 @@ class Instance:
 
     def reschedule(self) -> None:
         """Wake up when the first timer runs out, or when the owner wants it."""
-        deadline, wakes = self.next_deadline_ms, self.owner.wakes_ms
-        if wakes is not None and (deadline is None or wakes < deadline):
-            deadline = wakes
-        self._port.schedule(self, None if self.state is None else deadline)
+        due_ms, wakes_ms = self.next_deadline_ms, self.owner.wakes_ms
+        if due_ms is None or (wakes_ms is not None and wakes_ms < due_ms):
+            due_ms = wakes_ms
+        self.due_ms = math.inf if due_ms is None or self.state is None else due_ms
+        if self.due_ms < self.queued_ms:
+            self._port.schedule(self)
 
     def _settle(self) -> None:
         """Before anything else happens: hear oneself out, then end an office that has run out.

@@ -349,7 +349,7 @@ def described(machine: Machine[Any], protocol: str, form: str = "sound") -> str:
     """A machine as the `cluster` line that builds it again.
 
     `protocol` is the name under which commands find its class in that form, such as
-    `mandate-over-foremost/register`.
+    `mandate-over-strongest-alive/register`.
     """
     setting = Setting.of(machine, protocol, form)
     again = Setting.parse(setting.text()).machine(type(machine), form)

@@ -1,11 +1,16 @@
-"""The timers of all instances of a host, as one timer of its loop."""
+"""The timers of all instances of a host, as one timer of its loop; and work for many of them.
+
+A host that hears nobody while it is busy with a thousand elections has stood still, as far as it
+and the others can tell: connections break over it, and everything begins anew. So both take a few
+instances at a time.
+"""
 
 import asyncio
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 AT_ONCE = 100
 """Instances that are taken up in one wake-up: some milliseconds on a machine that has time."""
@@ -23,6 +28,12 @@ LATE_TIMES = 3
 
 class Sleeper(Protocol):
     """Who is woken."""
+
+    due_ms: float
+    """When to wake it, and no earlier; infinite if never."""
+    queued_ms: float
+    """When the queue looks at it next; infinite if it is not in the queue. Timers are set anew
+    before they run out, most of the time: then nobody has to be told that `due_ms` is later."""
 
     @property
     def is_urgent(self) -> bool:
@@ -70,25 +81,15 @@ class TimerQueue:
         self._patience_ms = patience_ms
         self._lateness = lateness
         self._queue: list[tuple[float, int, Sleeper]] = []
-        self._due: dict[Sleeper, float] = {}
-        """When each sleeper is to be woken, by the latest word on that."""
-        self._queued: dict[Sleeper, float] = {}
-        """When the queue has it first. Timers are set anew before they run out, most of the time:
-        a sleeper whose time has moved on stays where it is until then."""
         self._numbers = count()
         self._handle: asyncio.TimerHandle | None = None
         self._is_waking = False
         self._wakes_ms = 0.0
 
-    def set(self, sleeper: Sleeper, deadline_ms: float | None) -> None:
-        """Wake it then, and no earlier; never, if that is None."""
-        if deadline_ms is None:
-            self._due.pop(sleeper, None)
-            return
-        self._due[sleeper] = deadline_ms
-        if deadline_ms < self._queued.get(sleeper, math.inf):
-            self._put(sleeper, deadline_ms)
-            self._wait()
+    def put(self, sleeper: Sleeper) -> None:
+        """It is due before the queue would have looked at it."""
+        self._put(sleeper, sleeper.due_ms)
+        self._wait()
 
     def end(self) -> None:
         """Wake nobody any more."""
@@ -124,18 +125,18 @@ class TimerQueue:
         woken = 0
         while self._queue and self._queue[0][0] <= now and woken < AT_ONCE:
             deadline, _, sleeper = heapq.heappop(self._queue)
-            if self._queued.get(sleeper) == deadline:
-                del self._queued[sleeper]
+            if sleeper.queued_ms == deadline:
+                sleeper.queued_ms = math.inf
                 woken += self._let(sleeper, now)
         self._wait()
 
     def _let(self, sleeper: Sleeper, now: float) -> bool:
         """Wake a sleeper if it is time for it, or see to it later."""
-        due_ms = self._due.get(sleeper, math.inf)
+        due_ms = sleeper.due_ms
         if due_ms <= now and self._must_wait(sleeper, now - due_ms):
             self._put(sleeper, now + AGAIN_MS)
         elif due_ms <= now:
-            del self._due[sleeper]
+            sleeper.due_ms = math.inf
             self._lateness.note(now - due_ms)
             sleeper.wake()
             return True
@@ -153,5 +154,31 @@ class TimerQueue:
         return is_reading and late_ms < self._patience_ms and not sleeper.is_urgent
 
     def _put(self, sleeper: Sleeper, deadline_ms: float) -> None:
-        self._queued[sleeper] = deadline_ms
+        sleeper.queued_ms = deadline_ms
         heapq.heappush(self._queue, (deadline_ms, next(self._numbers), sleeper))
+
+
+Each = TypeVar("Each")
+
+
+class ChunkedWork(Generic[Each]):
+    """Does one thing for every one of many; the node does other things in between."""
+
+    def __init__(self, enter: Callable[..., None], act: Callable[[Each], object]) -> None:
+        self._enter = enter
+        self._act = act
+        self._left: dict[Each, None] = {}
+
+    def over(self, items: Iterable[Each]) -> None:
+        """Begin with the first few at once. Whose turn is still to come gets no second one."""
+        is_under_way = bool(self._left)
+        self._left.update(dict.fromkeys(items))
+        if not is_under_way:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        for each in list(self._left)[:AT_ONCE]:
+            del self._left[each]
+            self._act(each)
+        if self._left:
+            asyncio.get_running_loop().call_soon(self._enter, self._go_on)

@@ -6,9 +6,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from electorate.errors import NodeStopped
+from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Engine
-from electorate.leadership.kind import Safety
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import Seat
 from electorate.pace import Pace
 from electorate.testing.life import Life
 

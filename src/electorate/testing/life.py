@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from electorate.core import NodeId
 from electorate.errors import Removed
+from electorate.leadership.directory import Place
 from electorate.leadership.engine import host_config
-from electorate.leadership.members.place import Place
 from electorate.leadership.offices import Offices
 from electorate.runtime.detector import HeartbeatDetector
 from electorate.runtime.frame import Hello, Said
@@ -164,8 +164,8 @@ class Life(Host):
             self._detector.heard(node, self.now_ms())
             if node not in self._seen:
                 self._look_around()
-        sender = self.offices.sender(frame.hello)
-        if frame.said is None or sender is None:
+        sender = frame.hello.member
+        if frame.said is None or self.offices.directory.lines.speaker(node) != sender:
             return
         self.timers.read_ms = self.now_ms()
         for said in frame.said:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from electorate.core.turn import TrustedTurns
-from electorate.leadership.members.place import number
+from electorate.leadership.directory import number
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.testing.clock import Clock

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 
 from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
-from electorate.leadership.office import Office
-from electorate.leadership.seat import Seat, Seen
+from electorate.leadership.office import Office, Seat, Seen
 from electorate.leadership.term import Tenure
 from electorate.testing.life import Life
 from electorate.testing.story import Story

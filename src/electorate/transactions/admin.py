@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import msgspec
 
 from electorate.core import Decision, Received, Stage, Wants
-from electorate.core.part import Abort, Commit
 from electorate.errors import ElectorateError
+from electorate.protocols.commit.state import Abort, Commit
 from electorate.transactions.deal import Deal
 from electorate.transactions.letter import Part
 from electorate.transactions.recovery import Members

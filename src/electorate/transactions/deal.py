@@ -16,25 +16,23 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import (
-    Applied,
     Asked,
     Decision,
     Event,
     Machine,
     Message,
-    Name,
     NodeId,
     Request,
     Stable,
     Stage,
     Turns,
-    Vote,
     Wants,
 )
 from electorate.core.codec import Codec
-from electorate.core.part import Done, Forget, Prepare, word_of
 from electorate.errors import Damaged
 from electorate.pace import Pace
+from electorate.protocols.commit.state import Applied, Done, Forget, Prepare, Vote, word_of
+from electorate.protocols.told_leader import Name
 from electorate.runtime.clock import now_ms
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from electorate.core import Members as Ranking
 from electorate.core import Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.commit.two_phase import TwoPhase
+from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.admin import AdminSocket
@@ -57,7 +59,10 @@ TRANSACTION, LETTER = PREFIX.strip(), "transactions"
 Watch = Callable[[str, str], None]
 """Told the name of a transaction, and what was just done for it."""
 
-_messages = Codec(TwoPhase)
+Commitment = TwoPhase.over(ToldLeader)
+"""What decides a transaction. It is told the leader of the recovery election."""
+
+_messages = Codec(Commitment)
 _steps = msgspec.msgpack.Decoder(Step)
 
 
@@ -250,8 +255,10 @@ class TransactionHost(Service):
         """The machine for these nodes; transactions of the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
-            rules = self.pace.transaction_rules(parts.coordinator.node)
-            self._turns[key] = Turns(TwoPhase(Ranking.of(parts.ids), Timing(), rules))
+            node = parts.coordinator.node
+            lengths = self.pace.transaction_lengths
+            rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
+            self._turns[key] = Turns(Commitment(Ranking.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
     # --- the desk of its deals ---

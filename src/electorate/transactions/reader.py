@@ -7,8 +7,8 @@ by hand: they are noticed here, and reported as damage. Nobody guesses.
 from typing import Protocol
 
 from electorate.core import Message, NodeId, Received, Stage
-from electorate.core.part import Abort, Commit, Done, Forget, Help, Prepare
-from electorate.protocols.two_phase import Poll
+from electorate.protocols.commit.state import Abort, Commit, Done, Forget, Help, Prepare
+from electorate.protocols.commit.two_phase import Poll
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Mail
 from electorate.transactions.deal import Deal

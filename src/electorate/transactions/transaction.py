@@ -14,9 +14,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from electorate.core import Begin, NodeId, Stage
+from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
 from electorate.pace import Pace
+from electorate.protocols.commit.state import Begin
 from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal

@@ -220,9 +220,8 @@ class Listing:
             self._add(place, budget=budget, cut=CUT_KINDS.index(coded.cut))
             return
         before, after = world.locals.cards[local], world.locals.cards[coded.local]
-        me = world.ids[place]
         facts = shows
-        if after.achieves(me) and not before.achieves(me):
+        if after.achieves and not before.achieves:
             facts |= ACHIEVED_FACT
         changes: dict[str, Any] = {"column": column, "code": code, "revives": revives}
         self._add(

@@ -10,11 +10,10 @@ import msgspec
 from electorate.core import Members, Message, NodeId, Turns
 from electorate.core.codec import Codec
 from electorate.errors import StoreError
+from electorate.leadership.directory import Directory
 from electorate.leadership.group.office import PREFIX, GroupOffice
 from electorate.leadership.letter import Letter, Ranks
-from electorate.leadership.machines import Machines
-from electorate.leadership.members.directory import Directory
-from electorate.leadership.seat import Seat
+from electorate.leadership.office import Machines, Seat
 from electorate.pace import Pace
 from electorate.protocols.invitation import Group, Invitation
 from electorate.runtime.host import Host, Mail

@@ -5,6 +5,7 @@ who does the work, in which order, and with whom of the others it has to be reco
 """
 
 import math
+from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -12,8 +13,7 @@ import msgspec
 
 from electorate.core import Machine, Message, NodeId, Received, Stable, State, Turns
 from electorate.core.codec import Codec
-from electorate.leadership.group.newcomer import Newcomers
-from electorate.leadership.seat import Seat, SeatDesk, Seen
+from electorate.leadership.office import Seat, SeatDesk, Seen
 from electorate.leadership.term import GroupTenure, Tenure
 from electorate.protocols.invitation import (
     RESTING,
@@ -32,6 +32,36 @@ from electorate.trace.record import Letterhead
 PREFIX = "group "
 ANEW = Begin(0)
 """Form the group anew. Tasks are the machine's; here there is only one, for ever."""
+
+
+class Newcomers:
+    """Who has come into a group from another: with those the application has to be reconciled."""
+
+    def __init__(self) -> None:
+        self.owed: dict[NodeId, NodeId] = {}
+        """Whom the application has not been reconciled with yet, and who had led them."""
+        self._former: Group = (0, 0)
+        self._came: dict[NodeId, Group] = {}
+
+    def invite(self, former: Group) -> None:
+        """A new group is being formed by a node that was in that one."""
+        self._former = former
+        self._came = {}
+
+    def come(self, node: NodeId, group: Group) -> None:
+        """A node has accepted that was in that group."""
+        self._came[node] = group
+
+    def join(self, followers: Iterable[NodeId]) -> None:
+        """The group is complete. What was not settled in the last one is still owed."""
+        came = {node: self._came[node] for node in sorted(followers)}
+        owed = {node: leader for node, leader in self.owed.items() if node in came}
+        new = {node: group[0] for node, group in came.items() if group != self._former}
+        self.owed = {**owed, **new}
+
+    def settle(self) -> None:
+        """Nothing is owed any more."""
+        self.owed = {}
 
 
 class GroupDesk(SeatDesk, Protocol):

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send
 from electorate.protocols.mandate import change
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Listed, Poll, Release
-from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
 from electorate.protocols.mandate.state import (
     ASKING,
@@ -18,6 +17,7 @@ from electorate.protocols.mandate.state import (
     AnyState,
     Phase,
     Promise,
+    Roster,
     Wait,
 )
 from electorate.protocols.mandate.voter import AT_REST, bind

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from electorate.core import Effect, NodeId, Result, Send
 from electorate.protocols.mandate.message import Listed, Poll
-from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
-from electorate.protocols.mandate.state import OWN, AnyState, Phase
+from electorate.protocols.mandate.state import OWN, AnyState, Phase, Roster
 
 
 def add(terms: Terms, s: AnyState, j: NodeId) -> Result[AnyState]:

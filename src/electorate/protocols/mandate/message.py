@@ -1,7 +1,7 @@
 """What nodes say to each other about mandates, and what an application may ask for."""
 
 from electorate.core import Message, NodeId, Request
-from electorate.protocols.mandate.roster import Roster
+from electorate.protocols.mandate.state import Roster
 
 
 class Poll(Message):

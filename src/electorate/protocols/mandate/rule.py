@@ -5,8 +5,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.roster import Roster
-from electorate.protocols.mandate.state import AnyState, Wait
+from electorate.protocols.mandate.state import AnyState, Roster, Wait
 
 
 class MandateRules(OverRules):
@@ -97,9 +96,9 @@ Where messages may take any time nothing else depends on T. An office is not to 
 """
 
 APPLICATION = MandateRules(witness="zero", named="priority", base=1, changes="told", era=10**9)
-"""What the nodes of applications run, over Foremost. Who does not stand has priority 0; of those
-who do, the one of the highest priority is named, and whoever holds the office keeps it. The members
-are those of another office, the register of the node."""
+"""What the nodes of applications run, over `StrongestAlive`. Who does not stand has priority 0;
+of those who do, the one of the highest priority is named, and whoever holds the office keeps it.
+The members are those of another office, the register of the node."""
 
 REGISTER = replace(APPLICATION, changes="own", per_term=1, settle=APPLICATION.granted, era=0)
 """The office whose holder changes the members of all others, once in a term. It waits first until

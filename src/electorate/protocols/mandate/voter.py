@@ -18,9 +18,8 @@ from electorate.protocols.mandate.message import (
     Release,
     Wish,
 )
-from electorate.protocols.mandate.roster import Roster
 from electorate.protocols.mandate.rule import Terms
-from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Wait
+from electorate.protocols.mandate.state import OWN, AnyState, Phase, Promise, Roster, Wait
 
 
 def answer_poll(s: AnyState, j: NodeId) -> Send:

@@ -7,7 +7,7 @@ number counts.
 Needs: a disk that keeps its word; to go on without the coordinator, a majority that can reach each
 other and agrees on who leads: run three_phase_ballots/two_leaders.
 
-What all commit protocols share is in core/transaction.py.
+What all commit protocols share is in transaction.py beside this file.
 """
 
 from typing import Any, Generic, Literal
@@ -26,7 +26,7 @@ from electorate.core import (
     Stage,
     TimedOut,
 )
-from electorate.core.part import (
+from electorate.protocols.commit.state import (
     Abort,
     Commit,
     Done,
@@ -43,7 +43,7 @@ from electorate.core.part import (
     Yes,
     word_of,
 )
-from electorate.core.transaction import Transaction, at
+from electorate.protocols.commit.transaction import Transaction, at
 
 FIRST = 1
 """The coordinator's own ballot, for which everybody has voted to begin with."""

@@ -14,14 +14,33 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core.decision import Applied, Begin, Decision, Stage, Vote, Wants
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
-from electorate.core.event import Asked, Event, Received, TimedOut
-from electorate.core.machine import Result, Timer, Topic
-from electorate.core.member import Members
-from electorate.core.over import Over
-from electorate.core.part import (
+from electorate.core import (
+    Asked,
+    CancelTimer,
+    Decision,
+    Effect,
+    Event,
+    Members,
+    NodeId,
+    Over,
+    Received,
+    Request,
+    Result,
+    Send,
+    SetTimer,
+    Span,
+    Stage,
+    Standing,
+    TimedOut,
+    Timer,
+    Timing,
+    Topic,
+    Wants,
+)
+from electorate.protocols.commit.state import (
     Abort,
+    Applied,
+    Begin,
     Commit,
     Done,
     Forget,
@@ -31,13 +50,11 @@ from electorate.core.part import (
     TransactionRules,
     TransactionStable,
     TransactionState,
+    Vote,
     Wait,
     Yes,
     word_of,
 )
-from electorate.core.standing import Standing
-from electorate.core.timing import Span, Timing
-from electorate.core.value import NodeId, Request
 
 
 class Transaction(Over[Any]):
@@ -64,7 +81,7 @@ class Transaction(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.tells |= self.lift.inner.tells
+        self.tells |= self.lift.tells
         self.coordinator: NodeId = self.rules.coordinator or members.ids[-1]
         if self.coordinator not in members.ids:
             raise ValueError(f"the coordinator {self.coordinator} is not a member")
@@ -120,13 +137,8 @@ class Transaction(Over[Any]):
         return self._elect(s, event)
 
     def view(self, s: Any) -> Decision:
-        below = self.lift.view(s)
-        return Decision(
-            below.status,
-            below.leader,
-            below.group,
-            below.until,
-            below.token,
+        return Decision.above(
+            self.lift.view(s),
             state=s.stage,
             wants=self._wants(s),
             coordinates=s.me == self.coordinator,

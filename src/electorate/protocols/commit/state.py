@@ -1,15 +1,19 @@
-"""One node's part in a transaction: what it says, what it waits for, and what it keeps.
+"""What a node of a commit protocol says, is told by its application, waits for, and keeps.
 
-Messages, timers, rules and state that all commit protocols share; transaction.py has the machine.
+Messages, requests, timers, rules and state that all commit protocols share; transaction.py has the
+machine. What a node shows is a Decision (core/standing.py). The driver looks at its `wants`, has
+the application do it, and says so: `Vote` once it has prepared or refused, `Applied` once it has
+committed or undone. A vote is asked for only after the work is prepared, so that what was promised
+survives a crash: the application prepares first, then the machine's `stable` is saved, then the
+others hear of it. After a crash the machine wants again what it cannot know to be done; doing it
+twice must be the same as doing it once. What was prepared and has no vote in the machine's `stable`
+is to be undone.
 """
 
 from enum import StrEnum
 from typing import Generic, Literal, TypeVar
 
-from electorate.core.decision import Stage
-from electorate.core.over import OverRules
-from electorate.core.timing import Span, T
-from electorate.core.value import Message, NodeId, Stable, State
+from electorate.core import Message, NodeId, OverRules, Request, Span, Stable, Stage, State, T
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
@@ -45,6 +49,20 @@ class Forget(Message):
 
 class Help(Message):
     """I am in doubt and hear nothing: find out the decision."""
+
+
+class Begin(Request):
+    """To the coordinator: decide this transaction."""
+
+
+class Vote(Request):
+    """The work is prepared, whatever happens now (yes); or it is not going to be (no)."""
+
+    yes: bool
+
+
+class Applied(Request):
+    """What was decided is done."""
 
 
 class Wait(StrEnum):

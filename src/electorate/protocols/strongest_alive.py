@@ -1,4 +1,4 @@
-"""Foremost: follow the strongest of the nodes that are not suspect. It never says a word.
+"""Strongest alive: follow the strongest of the nodes that are not suspect. It never says a word.
 
 All agree as soon as all suspect the same nodes; until then any number may lead. So it is no
 election to rely on, but a good one to put a mandate on: it costs nothing, and names a new leader
@@ -7,32 +7,39 @@ in the very moment in which the old one is missed.
 
 from msgspec.structs import replace
 
-from electorate.core.event import Event, Viewed
-from electorate.core.machine import Machine, Result
-from electorate.core.standing import Standing, Status
-from electorate.core.value import NodeId, Stable, State
+from electorate.core import (
+    Event,
+    Machine,
+    NodeId,
+    Result,
+    Stable,
+    Standing,
+    State,
+    Status,
+    Viewed,
+)
 
 
-class ForemostState(State):
+class StrongestAliveState(State):
     """Whom this node follows."""
 
     leader: NodeId | None = None
 
 
-class Foremost(Machine[ForemostState]):
+class StrongestAlive(Machine[StrongestAliveState]):
     """An election without a message: every node looks for itself."""
 
-    state_type = ForemostState
+    state_type = StrongestAliveState
     uses_views = True
 
-    def boot(self, me: NodeId, stable: Stable | None) -> Result[ForemostState]:
-        return ForemostState(me, Stable()), []
+    def boot(self, me: NodeId, stable: Stable | None) -> Result[StrongestAliveState]:
+        return StrongestAliveState(me, Stable()), []
 
-    def step(self, s: ForemostState, event: Event) -> Result[ForemostState]:
+    def step(self, s: StrongestAliveState, event: Event) -> Result[StrongestAliveState]:
         match event:
             case Viewed(alive):
                 return replace(s, leader=self.members.strongest_of(alive)), []
         return s, []
 
-    def view(self, s: ForemostState) -> Standing:
+    def view(self, s: StrongestAliveState) -> Standing:
         return Standing(Status.ELECTION if s.leader is None else Status.NORMAL, s.leader)

@@ -5,40 +5,40 @@ from typing import Any
 import pytest
 
 from electorate.core import (
-    Applied,
     Asked,
-    Begin,
     Decision,
     Effect,
     Event,
     Members,
-    Name,
     Received,
     Send,
     Stage,
     TimedOut,
     Timing,
     Turns,
-    Vote,
     Wants,
 )
-from electorate.core.part import (
+from electorate.protocols.commit.state import (
     Abort,
+    Applied,
+    Begin,
     Commit,
     Done,
     Forget,
     Help,
     No,
     Prepare,
+    Vote,
     Wait,
     Yes,
 )
-from electorate.core.transaction import Transaction
-from electorate.protocols.three_phase import ThreePhase
-from electorate.protocols.three_phase_ballots import ThreePhaseBallots
-from electorate.protocols.two_phase import TwoPhase
+from electorate.protocols.commit.three_phase import ThreePhase
+from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
+from electorate.protocols.commit.transaction import Transaction
+from electorate.protocols.commit.two_phase import TwoPhase
+from electorate.protocols.told_leader import Name, ToldLeader
 
-KINDS = [TwoPhase, ThreePhase, ThreePhaseBallots]
+KINDS = [kind.over(ToldLeader) for kind in (TwoPhase, ThreePhase, ThreePhaseBallots)]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 MEMBERS = Members.of([1, 2, 3])
 

@@ -6,7 +6,7 @@ nobody for both, after D. Skeen, "A Quorum-Based Commit Protocol", 1982.
 Needs: a disk that keeps its word; to go on without the coordinator, a majority that can reach each
 other and has not been divided before: run three_phase/divided_majority.
 
-What all commit protocols share is in core/transaction.py.
+What all commit protocols share is in transaction.py beside this file.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from electorate.core import (
     Stage,
     TimedOut,
 )
-from electorate.core.part import (
+from electorate.protocols.commit.state import (
     Abort,
     Commit,
     Done,
@@ -42,7 +42,7 @@ from electorate.core.part import (
     Yes,
     word_of,
 )
-from electorate.core.transaction import Transaction, at
+from electorate.protocols.commit.transaction import Transaction, at
 
 
 class PreCommit(Message):

@@ -6,7 +6,7 @@ Needs: a disk that keeps its word. Whoever has voted yes waits for as long as no
 elected node can reach knows the decision: run two_phase/coordinator_crashes.
 
 What the coordinator and the participants have in common with other commit protocols, and what
-the application has to do, is in core/transaction.py and core/decision.py.
+the application has to do, is in transaction.py and state.py beside this file.
 """
 
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from electorate.core import (
     Stage,
     T,
 )
-from electorate.core.part import (
+from electorate.protocols.commit.state import (
     Abort,
     Commit,
     Done,
@@ -36,7 +36,7 @@ from electorate.core.part import (
     TransactionRules,
     Yes,
 )
-from electorate.core.transaction import Transaction
+from electorate.protocols.commit.transaction import Transaction
 
 
 class Poll(Message):

@@ -1,1 +1,0 @@
-"""Who the members are, where they are, and how that changes."""

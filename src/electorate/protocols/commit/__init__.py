@@ -1,0 +1,1 @@
+"""Atomic commitment: what all commit protocols share, and the protocols themselves."""
