@@ -63,12 +63,11 @@ class Node:
         recovery: str = USUAL,
         watch: Watch | None = None,
     ) -> None:
-        engine = ThreadEngine(me, members, Path(data_dir), pace, join=join, record=record)
-        engine.transactions = TransactionHost(
-            engine.offices, engine.pace, engine.folder, database, recovery, watch
+        engine = ThreadEngine(
+            *(me, members, Path(data_dir), pace, database, recovery, watch),
+            join=join,
+            record=record,
         )
-        engine.offices.refusing = engine.transactions.refused
-        engine.database = database
         self._engine: Engine = engine
         self._caller: ThreadEngine | None = engine
 
@@ -167,99 +166,82 @@ class Node:
 class ThreadEngine(Engine):
     """A node on the network, in a thread of its own: a blocked application costs it no office."""
 
-    transactions: TransactionHost
-    database: Resource | None = None
-
     def __init__(
         self,
         me: str,
         members: Iterable[str],
         folder: Path,
         pace: Pace | None,
+        database: Resource | None,
+        recovery: str,
+        watch: Watch | None,
         *,
-        join: bool = False,
-        record: Path | str | None = None,
+        join: bool,
+        record: Path | str | None,
     ) -> None:
         super().__init__(me, members, pace, join=join)
-        self.folder = folder
+        offices = self.offices
+        self.transactions = TransactionHost(offices, self.pace, folder, database, recovery, watch)
+        offices.refusing = self.transactions.refused
+        self._folder = folder
+        self._database = database
         file = None if record is None else record_file(Path(record), self.me.name)
-        self._config = host_config(self.me.id, self.places, self.pace, folder, file)
-        self._thread: HostThread | None = None
-        self._launched = threading.Event()
-        """Set when its thread runs, or never will."""
+        config = host_config(self.me.id, self.places, self.pace, folder, file)
+        self._thread = HostThread(Host(config, [offices, self.transactions], offices))
+        self._thread.on_end = self._ended
+        offices.call = self._thread.call
+        self._was_entered = False
         self._waits: set[Future[Any]] = set()
         self._observers: list[Callable[[Leader], None]] = []
 
     async def begin(self) -> None:
         """Start, and wait until the others were reached or proved unreachable."""
-        starting = asyncio.ensure_future(asyncio.to_thread(self._start))
-        try:
-            await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Who has not entered does not leave: nobody else will stop it.
-            await asyncio.to_thread(self._abandon)
-            await asyncio.gather(starting, return_exceptions=True)
-            raise
+        if self._was_entered:
+            raise RuntimeError(f"{self.me.name} was entered before: make another Node")
+        self._was_entered = True
+        if self._database is not None:
+            await asyncio.to_thread(self._database.open)
+        await self._thread.begin(self._start)
 
     async def end(self) -> None:
         """Stand nowhere any more, give work the time to end, and stop."""
-        if self._thread is not None:
-            await asyncio.to_thread(self._stop, self._thread)
+        if self._thread.has_begun:
+            await asyncio.to_thread(self._stop)
 
     def _start(self) -> None:
-        if self._thread is not None:
-            raise RuntimeError(f"{self.me.name} was entered before: make another Node")
-        if self.database is not None:
-            self.database.open()
         try:
-            host = Host(self._config, [self.offices, self.transactions], self.offices)
-            self._run(HostThread(host))
-        except StoreError as error:
-            raise StoreError(explained(error, self.folder)) from error
-        finally:
-            self._launched.set()
-            # Who never came to use it does not close it either.
-            if self.database is not None and not self.transactions.is_awake:
-                self.database.close()
-
-    def _run(self, thread: HostThread) -> None:
-        thread.on_end = self._ended
-        self.offices.call = thread.call
-        self._thread = thread
-        thread.start()
-        self._launched.set()
-        try:
-            thread.submit(self.offices.lived.wait()).result()
-            thread.submit(self.transactions.opened()).result()
+            self._thread.start()
+            self._thread.submit(self.offices.lived.wait()).result()
+            self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
-            thread.ended.wait()  # What has ended it is said below.
+            self._thread.ended.wait()  # What has ended it is said below.
+        except StoreError as error:
+            raise StoreError(explained(error, self._folder)) from error
+        finally:
+            # Who never came to use it does not close it either.
+            if self._database is not None and not self.transactions.is_awake:
+                self._database.close()
         self.expect_running()
 
-    def _abandon(self) -> None:
-        """Nobody waits for the start any more, wherever that has come to."""
-        self._launched.wait()
-        if self._thread is not None:
-            self._thread.stop()
-
-    def _stop(self, thread: HostThread) -> None:
+    def _stop(self) -> None:
         try:
             with suppress(NodeStopped):
                 self.pause(True)
-                self._await_end_of_work(thread)
+                self._await_end_of_work()
         finally:
-            thread.stop()
-        if thread.error is not None:
-            raise thread.error
+            self._thread.stop()
+        if self._thread.error is not None:
+            raise self._thread.error
         self.offices.membership.expect_member()
 
     @property
     def running(self) -> bool:
         """Whether it has begun, and has not ended."""
-        return self._thread is not None and not self._thread.ended.is_set()
+        return self._thread.has_begun and not self._thread.ended.is_set()
 
     def expect_running(self) -> None:
         """Raise what has ended the node, if something has."""
-        if self._thread is not None and self._thread.ended.is_set():
+        if self._thread.ended.is_set():
             raise self._thread.error or NodeStopped("the node has stopped")
 
     def do(self, act: Callable[..., None], *given: object) -> None:
@@ -267,12 +249,11 @@ class ThreadEngine(Engine):
         self._expect_begun()
         self.offices.enter(act, *given)
 
-    def _expect_begun(self) -> HostThread:
-        if self._thread is None or not self._thread.has_begun:
+    def _expect_begun(self) -> None:
+        if not self._thread.has_begun:
             raise NodeStopped(f"{self.me.name} is not started: use it inside of `with`")
         if self._thread.ended.is_set():
             raise self._stopped()
-        return self._thread
 
     def office(self, name: str, safety: Safety) -> Seat:
         """The election of that name; ValueError if it is of another kind."""
@@ -313,7 +294,7 @@ class ThreadEngine(Engine):
 
     def submit(self, act: Callable[[], Coroutine[Any, Any, R]]) -> "Future[R]":
         """Have something awaited in the node's loop; NodeStopped if it has ended."""
-        thread = self._expect_begun()
+        self._expect_begun()
         asked: Future[R] = Future()
 
         async def carry_out() -> None:
@@ -326,7 +307,7 @@ class ThreadEngine(Engine):
                 with suppress(InvalidStateError):
                     asked.set_result(came)
 
-        errand = thread.submit(carry_out())
+        errand = self._thread.submit(carry_out())
         self._expect(asked)
         asked.add_done_callback(lambda _: errand.cancel() if asked.cancelled() else None)
         return asked
@@ -334,11 +315,11 @@ class ThreadEngine(Engine):
     async def call(self, act: Coroutine[Any, Any, R]) -> R:
         """What comes of something that is awaited in the node's loop."""
         try:
-            thread = self._expect_begun()
+            self._expect_begun()
         except NodeStopped:
             act.close()
             raise
-        return await asyncio.wrap_future(thread.submit(act))
+        return await asyncio.wrap_future(self._thread.submit(act))
 
     def _expect(self, future: "Future[Any]") -> None:
         """Have it fail with NodeStopped if the node ends before."""
@@ -354,7 +335,7 @@ class ThreadEngine(Engine):
 
     def _stopped(self) -> NodeStopped:
         """That there is no node any more, and why."""
-        why = None if self._thread is None else self._thread.error
+        why = self._thread.error
         error = NodeStopped(
             "the node has stopped" if why is None else f"the node has stopped: {why}"
         )
@@ -368,7 +349,7 @@ class ThreadEngine(Engine):
             with suppress(InvalidStateError):
                 future.set_exception(error)
 
-    def _await_end_of_work(self, thread: HostThread) -> None:
+    def _await_end_of_work(self) -> None:
         """Wait until no work is left and the others have been told, but not for ever."""
         ended = threading.Event()
         deadline = self.offices.now_ms() + self.pace.grace_ms
@@ -377,10 +358,10 @@ class ThreadEngine(Engine):
             if not self.is_busy:
                 ended.set()
 
-        while self.offices.now_ms() < deadline and not thread.ended.is_set():
+        while self.offices.now_ms() < deadline and not self._thread.ended.is_set():
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
                 with suppress(NodeStopped, NotYet):
-                    thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
+                    self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
                 return

@@ -82,9 +82,18 @@ class WatchedNode(Node):
         self._watch = watch
         self._read = 0.0
         super().__init__(*given)
-        self._save, self._send = self.store.save, self.network.send
-        self.store.save = self._watch_save  # type: ignore[method-assign]
+        self._send = self.network.send
         self.network.send = self._watch_send  # type: ignore[method-assign]
+
+    def begin(self) -> None:
+        super().begin()
+        self._save, self._next_life = self.store.save, self.store.begin_life
+        self.store.save = self._watch_save  # type: ignore[method-assign]
+        self.store.begin_life = self._watch_life  # type: ignore[method-assign]
+
+    def _watch_life(self) -> int:
+        self._watch.opened = now_ms()
+        return self._next_life()
 
     def add(self, instance: Instance) -> Instance:
         super().add(instance)
@@ -205,13 +214,6 @@ class Nodes:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(thread_module, "Node", lambda *given: WatchedNode(watch, *given))
             thread = NodeThread(config, self.run.turns.machine, lambda standing: None)
-        begin_life = thread.node.store.begin_life
-
-        def begin() -> int:
-            watch.opened = now_ms()
-            return begin_life()
-
-        thread.node.store.begin_life = begin  # type: ignore[method-assign]
         self.threads[node] = thread
         thread.start()
 

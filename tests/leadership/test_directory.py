@@ -9,8 +9,8 @@ from electorate.core import NodeId
 from electorate.errors import StoreError
 from electorate.leadership.directory import Acquaintance, Directory, Door, Known, Place, number
 from electorate.protocols.mandate.state import Roster
+from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
-from electorate.runtime.link import Address
 from electorate.runtime.store import Store
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")

@@ -5,8 +5,8 @@ import socket
 from types import TracebackType
 from typing import Self
 
+from electorate.runtime.environment import Address
 from electorate.runtime.frame import HEADER, Frame, Hello, pack, unpack
-from electorate.runtime.link import Address
 
 PATIENCE_S = 5.0
 

@@ -10,7 +10,7 @@ from typing import Any
 from electorate.core import Machine, Standing, Timing
 from electorate.protocols.bully import Bully
 from electorate.runtime.config import NodeConfig
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 

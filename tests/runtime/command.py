@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 
 PATIENCE_S = 20.0
 

@@ -4,9 +4,12 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
-from electorate.runtime.frame import Frame, Hello, Welcome, pack, read_frame
-from electorate.runtime.link import Address, Link
+from electorate.runtime.environment import Address
+from electorate.runtime.frame import Frame, FrameReader, Hello, Welcome, pack
+from electorate.runtime.link import Link
+from electorate.runtime.tcp import real
 from tests.runtime.cluster import free_addresses
 
 HELLO = Hello("c", node=1, to=2, store="s", incarnation=1, process="p", sent=0)
@@ -42,16 +45,17 @@ class Host:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         call: list[Frame] = []
+        frames = FrameReader(partial(reader.read, 4096))
         self.calls.append(call)
         self._writers.append(writer)
         try:
-            call.append(await read_frame(reader, 5.0))
+            call.append(await frames.next(5.0))
             if self.answer is not None:
                 writer.write(self.answer if isinstance(self.answer, bytes) else pack(self.answer))
             if self.deaf:
                 await asyncio.sleep(60)
             while True:
-                call.append(await read_frame(reader, 5.0))
+                call.append(await frames.next(5.0))
         except (EOFError, OSError):
             writer.close()
 
@@ -63,7 +67,7 @@ class Caretaker:
         self.broken: list[Exception] = []
         self.times: list[float] = []
         self.connections = 0
-        self.link = Link(2, address, fresh_ms, 300.0, self._connected, self._broke)
+        self.link = Link(real(), 2, address, fresh_ms, 300.0, self._connected, self._broke)
 
     def _connected(self, node: int) -> None:
         self.connections += 1

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import tracemalloc
+from functools import partial
 
 import pytest
 from msgspec import Raw, msgpack
@@ -14,13 +15,13 @@ from electorate.runtime.frame import (
     BadFrame,
     Beat,
     Frame,
+    FrameReader,
     Hello,
     Letter,
     Refusal,
     Said,
     Welcome,
     pack,
-    read_frame,
     unpack,
 )
 from tests.runtime.mangle import mangled
@@ -41,7 +42,7 @@ def read(data: bytes, complete_s: float = 1.0) -> Frame:
         reader = asyncio.StreamReader()
         reader.feed_data(data)
         reader.feed_eof()
-        return await read_frame(reader, complete_s)
+        return await FrameReader(reader.read).next(complete_s)
 
     return asyncio.run(run())
 
@@ -85,7 +86,7 @@ def test_a_frame_that_is_begun_and_not_completed_is_too_slow() -> None:
     async def run() -> None:
         reader = asyncio.StreamReader()
         reader.feed_data(pack(FRAMES[0])[:7])
-        await read_frame(reader, 0.05)
+        await FrameReader(partial(reader.read, 100)).next(0.05)
 
     with pytest.raises(BadFrame, match="frame too slow"):
         asyncio.run(run())

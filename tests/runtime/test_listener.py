@@ -6,12 +6,14 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from msgspec import Raw
 
-from electorate.runtime.frame import Beat, Frame, Hello, Letter, Said, Welcome, pack, read_frame
+from electorate.runtime.frame import Beat, Frame, FrameReader, Hello, Letter, Said, Welcome, pack
 from electorate.runtime.listener import Listener
+from electorate.runtime.tcp import real
 from tests.runtime.caller import hello
 from tests.runtime.cluster import free_addresses
 from tests.runtime.host import until
@@ -31,7 +33,7 @@ class House:
         self.address = free_addresses(1)[0]
         self._calls: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self.listener = Listener(
-            1, "c", frozenset({2, 3}), self._hello, self._frame, self._broken, 400.0
+            real(), 1, "c", frozenset({2, 3}), self._hello, self._frame, self._broken, 400.0
         )
 
     def _broken(self, node: int, is_end: bool) -> None:
@@ -61,6 +63,10 @@ class House:
             writer.close()
 
 
+async def first_frame(reader: asyncio.StreamReader) -> Frame:
+    return await FrameReader(partial(reader.read, 4096)).next(1.0)
+
+
 def test_letters_of_one_connection_are_handed_on_in_their_order() -> None:
     async def run() -> None:
         house = House()
@@ -82,7 +88,7 @@ def test_nothing_of_an_old_connection_is_handed_on_after_a_new_one_is_welcome() 
         await house.listener.start(house.address)
         await house.call(1, LETTERS)
         reader, _ = await house.call(2, LETTERS)
-        frame: Frame = await read_frame(reader, 1.0)
+        frame: Frame = await first_frame(reader)
         assert frame == Welcome()
         await until(lambda: (2, 250) in house.heard)
         await house.close()
@@ -100,7 +106,7 @@ def test_what_a_connection_still_holds_when_all_are_broken_is_never_handed_on() 
         await house.listener.start(house.address)
         house.on_letter = lambda: house.listener.reset() if len(house.heard) == 11 else None
         reader, _ = await house.call(1, LETTERS)
-        assert await read_frame(reader, 1.0) == Welcome()
+        assert await first_frame(reader) == Welcome()
         await until(lambda: len(house.heard) >= 11)
         await asyncio.sleep(0.05)
         assert len(house.heard) == 11
@@ -120,7 +126,7 @@ def test_a_node_that_has_been_silent_for_long_makes_room_for_a_second_process() 
         await until(lambda: house.listener.hears(2))
         await until(lambda: not house.listener.hears(2))
         reader, _ = await house.call(2, process="another")
-        assert await read_frame(reader, 1.0) == Welcome()
+        assert await first_frame(reader) == Welcome()
         await house.close()
 
     asyncio.run(run())

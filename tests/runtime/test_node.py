@@ -10,7 +10,7 @@ import pytest
 
 from electorate.core import Assumption
 from electorate.errors import IdTaken, StoreError
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 from electorate.runtime.node import Node
 from electorate.runtime.thread import NodeThread
 from tests.runtime.cluster import Cluster, free_addresses, running, wait_until

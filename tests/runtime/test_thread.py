@@ -9,6 +9,7 @@ import pytest
 
 from electorate.core import Standing, Status
 from electorate.errors import NodeStopped
+from electorate.runtime.store import Store
 from electorate.runtime.thread import NodeThread
 from tests.runtime.cluster import Cluster, running, wait_until
 
@@ -66,7 +67,7 @@ def test_an_address_that_is_taken_shows_as_an_error_and_lets_go_of_the_store(
         assert second.ended.wait(5)
         assert "cannot listen on 127.0.0.1" in str(second.error)
         second.stop()
-        NodeThread(config, cluster.machine, lambda _: None).stop()
+        Store(config.data, 1).close()
 
 
 def test_an_application_that_fails_to_listen_stops_the_node_with_its_own_error(
@@ -177,4 +178,4 @@ def test_a_start_that_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None
     with pytest.raises(TimeoutError):
         asyncio.run(scene())
     assert thread.ended.is_set()
-    NodeThread(cluster.config(1), cluster.machine, lambda _: None).stop()
+    Store(cluster.config(1).data, 1).close()

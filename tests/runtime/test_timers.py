@@ -166,7 +166,8 @@ def test_a_thousand_elections_are_led_and_stay_so_and_cost_no_save(
         await asyncio.sleep(3)
         assert len(terms) == len(set(terms)) == elections
         for member in cluster._members.values():
-            monkeypatch.setattr(member.store, "save", lambda records: saves.append(len(records)))
+            store = member.engine.host.store
+            monkeypatch.setattr(store, "save", lambda records: saves.append(len(records)))
         await asyncio.sleep(1)
 
     with caplog.at_level(logging.WARNING):

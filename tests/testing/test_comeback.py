@@ -164,7 +164,7 @@ async def test_a_member_that_is_started_as_if_to_join_ends_when_it_is_removed(
     await asyncio.sleep(3)
     await cluster.node("a").remove_member("d")
     await asyncio.sleep(8)
-    assert cluster._member("d").life.was_removed
+    assert cluster._member("d").was_removed
 
 
 async def test_who_lost_its_memory_and_was_not_told_to_join_does_not_pass_for_the_old_one(

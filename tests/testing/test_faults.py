@@ -1,6 +1,7 @@
 """What may befall a simulated cluster, by call or by seed, and what comes of it."""
 
 import asyncio
+import random
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from electorate import Node
 from electorate.errors import LeadershipLost
 from electorate.leadership.term import Term
+from electorate.runtime.host import Host
+from electorate.simulate.fault import Crash, Pause, Recover
 from electorate.testing import Cluster
+from electorate.testing.chaos import FAULTS, draw_plan
 from tests.testing.worker import ELECTION, Database, idle, worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,3 +199,78 @@ async def test_the_worker_survives_chaos(electorate_cluster: Cluster) -> None:
     await cluster.calm()
     assert database.in_order
     assert database.rows
+
+
+async def test_delays_may_follow_a_model_of_the_simulator(electorate_cluster: Cluster) -> None:
+    cluster, terms = electorate_cluster, list[Term]()
+    cluster.start(idle, terms)
+    await cluster.leader(ELECTION)
+    cluster.delay("pareto:0.1T,1.5")
+    await cluster.calm()
+    assert terms[-1].remaining() > 0
+    assert any(line.endswith("delays are pareto:0.1T,1.5") for line in cluster.story)
+    with pytest.raises(ValueError, match="'sometimes' is not a delay model"):
+        cluster.delay("sometimes")
+    with pytest.raises(ValueError, match="from 20 up to 10 ms is none"):
+        cluster.delay(20, 10)
+
+
+async def test_a_node_that_stood_still_notices_it_as_one_does_that_is_deployed(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster = electorate_cluster
+    cluster.start(idle)
+    first = await cluster.leader(ELECTION)
+    cluster.pause(first)
+    await asyncio.sleep(2)
+    cluster.unpause(first)
+    await cluster.calm()
+    host = cluster._member(first).engine.host
+    assert type(host) is Host
+    assert host.counters["pauses noticed"] == 1
+    assert host.counters["lives ended: stood still"] == 1
+    assert host.store.incarnation == 2
+
+
+async def test_a_node_connects_again_after_a_cut_and_after_a_crash_of_another(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster = electorate_cluster
+
+    def reach() -> list[int]:
+        hosts = [cluster._member(name).engine.host for name in cluster.names]
+        return [sum(link.connected for link in host.network.links.values()) for host in hosts]
+
+    await asyncio.sleep(1)
+    assert reach() == [2, 2, 2]
+    cluster.partition({"a"})
+    await asyncio.sleep(2)
+    assert reach() == [0, 1, 1]
+    cluster.heal()
+    await asyncio.sleep(1.5)
+    assert reach() == [2, 2, 2]
+    cluster.crash("c")
+    await asyncio.sleep(2)
+    assert reach()[:2] == [1, 1]
+    cluster.restart("c")
+    await asyncio.sleep(1.5)
+    assert reach() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
+def test_chaos_hurts_a_minority_at_once_and_mends_it(count: int) -> None:
+    nodes = tuple(range(1, count + 1))
+    for seed in range(20):
+        plan = draw_plan(random.Random(seed), nodes, 60.0, FAULTS)
+        assert plan == draw_plan(random.Random(seed), nodes, 60.0, FAULTS)
+        back = {(fault.node, fault.at) for fault in plan if isinstance(fault, Recover)}
+        hurt: set[tuple[int, int, int]] = set()
+        for fault in plan:
+            if isinstance(fault, Crash):
+                until = min(at for node, at in back if node == fault.node and at >= fault.at)
+                hurt.add((fault.node, fault.at, until))
+            elif isinstance(fault, Pause):
+                hurt.add((fault.node, fault.at, fault.until))
+        for _, at, _ in hurt:
+            assert sum(begun <= at < end for _, begun, end in hurt) <= max(1, (count - 1) // 2)
+        assert hurt

@@ -100,14 +100,14 @@ def run(options: argparse.Namespace) -> int:
     if not options.tethered:
         protocol.warn(machine)
     reporter = _Reporter(options.id)
+    thread = NodeThread(config, machine, reporter.changed)
+    _end_on_signals(reporter)
     try:
-        thread = NodeThread(config, machine, reporter.changed)
+        thread.start()
     except (StoreError, OSError) as error:
         raise UsageError(f"node {options.id}: {error}") from None
     if thread.node.store.first_start:
         print(f"electorate: node {options.id} starts with an empty store", file=sys.stderr)
-    _end_on_signals(reporter)
-    thread.start()
     if options.tethered:
         threading.Thread(target=_obey, args=(thread, reporter), daemon=True).start()
     try:

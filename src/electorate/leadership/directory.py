@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from electorate.core import NodeId
 from electorate.errors import ClusterMismatch, StoreError
 from electorate.protocols.mandate.state import Roster
+from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
-from electorate.runtime.link import Address
 from electorate.runtime.store import Store
 
 RECORD = "directory"

@@ -20,7 +20,6 @@ from electorate.leadership.register import REGISTER, Membership, Register
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
 from electorate.protocols.mandate.state import MandateStable, Promise, Roster
-from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
 from electorate.runtime.store import Store
@@ -45,6 +44,8 @@ class Offices(Service, Admission):
 
     kinds = (OFFICE, GROUP, LETTER)
     host: Host
+    now_ms: Callable[[], float]
+    """The clock of its host."""
 
     def __init__(
         self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
@@ -64,7 +65,6 @@ class Offices(Service, Admission):
         """The members that are not suspect."""
         self.paused = False
         self.lived = asyncio.Event()
-        self.now_ms: Callable[[], float] = now_ms
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from electorate.core import Assumption, Machine, NodeId
-from electorate.runtime.link import Address
+from electorate.runtime.environment import Address
 from electorate.trace import Setting
 
 STALL_MS = 100.0

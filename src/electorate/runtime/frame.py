@@ -6,6 +6,7 @@ cannot be read strictly closes the connection it came on.
 
 import asyncio
 import struct
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import msgspec
@@ -92,6 +93,7 @@ class Letter(msgspec.Struct, frozen=True, tag=True):
 Frame = Hello | Welcome | Refusal | Beat | Letter
 
 _decoder = msgspec.msgpack.Decoder(Frame)
+_LETTER = msgspec.msgpack.encode("type") + msgspec.msgpack.encode("Letter")
 
 
 class BadFrame(Exception):
@@ -104,6 +106,11 @@ def pack(frame: Frame) -> bytes:
     return HEADER.pack(VERSION, len(body)) + body
 
 
+def is_letter(packed: bytes) -> bool:
+    """Whether this frame is a letter, by its first bytes alone."""
+    return packed.startswith(_LETTER, HEADER.size + 1)
+
+
 def unpack(body: bytes) -> Frame:
     """The frame in these bytes, without their header."""
     try:
@@ -113,20 +120,44 @@ def unpack(body: bytes) -> Frame:
     return frame
 
 
-async def read_frame(
-    reader: asyncio.StreamReader, complete_s: float, bytes_max: int = FRAME_MAX
-) -> Frame:
-    """The next frame; once it has begun it must be complete within `complete_s` seconds."""
-    try:
-        first = await reader.readexactly(1)
-        if first[0] != VERSION:
+class FrameReader:
+    """Cuts what comes on a connection into frames."""
+
+    def __init__(self, read: Callable[[], Awaitable[bytes]]) -> None:
+        self._read = read
+        """The next bytes of the connection; none at its end."""
+        self._buffer = b""
+
+    async def next(self, complete_s: float, bytes_max: int = FRAME_MAX) -> Frame:
+        """The next frame; once it has begun it must be complete within `complete_s` seconds."""
+        if not self._buffer:
+            self._buffer = await self._read()
+        frame = self._cut(bytes_max)
+        if frame is not None:
+            return frame
+        try:
+            async with asyncio.timeout(complete_s):
+                while frame is None:
+                    more = await self._read()
+                    self._buffer = self._buffer + more if more else more
+                    frame = self._cut(bytes_max)
+        except TimeoutError:
+            raise BadFrame("frame too slow") from None
+        return frame
+
+    def _cut(self, bytes_max: int) -> Frame | None:
+        """The frame that the buffer begins with, if all of it is there."""
+        buffer = self._buffer
+        if not buffer:
+            raise EOFError("closed by the other side")
+        if buffer[0] != VERSION:
             raise BadFrame("another version of electorate")
-        async with asyncio.timeout(complete_s):
-            _, length = HEADER.unpack(first + await reader.readexactly(HEADER.size - 1))
-            if length > bytes_max:
-                raise BadFrame("frame too long")
-            return unpack(await reader.readexactly(length))
-    except TimeoutError:
-        raise BadFrame("frame too slow") from None
-    except asyncio.IncompleteReadError:
-        raise EOFError("closed by the other side") from None
+        if len(buffer) < HEADER.size:
+            return None
+        end = HEADER.size + HEADER.unpack_from(buffer)[1]
+        if end - HEADER.size > bytes_max:
+            raise BadFrame("frame too long")
+        if len(buffer) < end:
+            return None
+        self._buffer = buffer[end:]
+        return unpack(buffer[HEADER.size : end])

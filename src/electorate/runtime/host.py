@@ -8,9 +8,8 @@ stood still, and when a life begins and ends. What is hosted are services: the o
 
 import asyncio
 import logging
-import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,14 +18,15 @@ import msgspec
 from electorate.core import Assumption, Message, NodeId, Stable, Viewed
 from electorate.core.codec import Codec
 from electorate.errors import StoreError
-from electorate.runtime.clock import now_ms
 from electorate.runtime.commit import GroupCommit
 from electorate.runtime.config import HostConfig
+from electorate.runtime.environment import Environment
 from electorate.runtime.frame import FRAME_MAX, BadFrame, Hello, Letter, Said
 from electorate.runtime.instance import Instance
 from electorate.runtime.network import Network
 from electorate.runtime.recorder import Recorder
 from electorate.runtime.store import Store
+from electorate.runtime.tcp import real
 from electorate.runtime.timers import INPUT_ROUNDS, Lateness, TimerQueue
 from electorate.trace.record import Letterhead
 
@@ -115,32 +115,39 @@ class Admission:
 
 
 class Host:
-    """Runs its services on the network until it is stopped."""
+    """Runs its services on the network until it is stopped. Before it begins, it opens nothing."""
+
+    store: Store
+    """What it keeps; there is none before it has begun."""
 
     def __init__(
         self,
         config: HostConfig,
         services: Iterable[Service],
         admission: Admission | None = None,
-        network: Network | None = None,
-        store: Store | None = None,
+        environment: Environment | None = None,
     ) -> None:
         self.config = config
         self.me = config.me
         self.counters: Counter[str] = Counter()
         self.services = tuple(services)
         self.admission = admission or Admission()
-        self.network = network or Network(config, config.cluster, self)
-        self.store = store or Store(config.data, config.me)
-        self.recorder = self._recorder()
+        self.environment = environment or real()
+        self.network = Network(config, self.environment, self)
+        self.recorder: Recorder | None = None
         """Who writes down what all instances go through, if anybody does."""
         self.instances: dict[str, Instance] = {}
         self.lateness = Lateness(config.late_ms)
-        self.chance = random.Random()
-        self.commit = GroupCommit(self.store, self._post)
-        if self.recorder is not None:
-            self.commit.write_down = self.recorder.flush
+        self.error: Exception | None = None
+        """What has ended it, if nobody has told it to stop."""
+        self.was_told_to_stop = False
+        """Whether it has ended, or is about to, because somebody wanted that."""
+        self.on_wake_up: Callable[[], None] | None = None
+        """Called after every wake-up, when everything has been kept, said and done."""
+        self.commit = GroupCommit(self, self._post)
         self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
+        self._now_ms = self.environment.now_ms
+        self._chance = self.environment.chance("timers")
         self._kinds = {kind: service for service in self.services for kind in service.kinds}
         self._bound: dict[str, Codec] = {}
         """Instances that begin and end with the lives of this host, and how theirs is read."""
@@ -151,27 +158,21 @@ class Host:
         self._early: list[tuple[float, Service, str, Mail]] = []
         """Mail for the life that is about to begin."""
         self._seen = self.network.everybody
-        self._awake_at = self.now_ms()
+        self._awake_at = 0.0
         self._is_alive = False
-        self.was_told_to_stop = False
-        """Whether it has ended, or is about to, because somebody wanted that."""
-
-    def _recorder(self) -> Recorder | None:
-        try:
-            return None if self.config.record is None else Recorder(self.config.record, now_ms)
-        except OSError:
-            self.store.close()
-            raise
+        self._opened: list[Callable[[], None]] = []
+        """How to close what was opened."""
+        self._begun: list[Service] = []
 
     # --- instances and what they need: the port of `Instance` ---
 
     def now_ms(self) -> float:
         """The clock of this host."""
-        return now_ms()
+        return self._now_ms()
 
     def jitter(self, up_to: int) -> float:
         """A random part of this."""
-        return self.chance.uniform(0, up_to)
+        return self._chance.uniform(0, up_to)
 
     def add(self, instance: Instance) -> Instance:
         """Host this instance; whoever adds it boots it."""
@@ -202,6 +203,10 @@ class Host:
     def keep(self, name: str, record: bytes | None) -> None:
         """Have it on disk before anything comes of this wake-up."""
         self.commit.keep(name, record)
+
+    def save(self, records: Mapping[str, bytes | None]) -> None:
+        """Make what was kept in one wake-up durable, before returning."""
+        self.store.save(records)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once everything is kept that was promised before."""
@@ -257,20 +262,35 @@ class Host:
 
     # --- its life ---
 
-    async def run(self, stopping: asyncio.Event) -> None:
-        """Listen, connect, boot, and go on until told to stop; errors that matter end it."""
+    def begin(self) -> None:
+        """Open what is kept here, and have the services begin; `run` does it unless it is done."""
         self._loop = asyncio.get_running_loop()
         self._failed: asyncio.Future[None] = self._loop.create_future()
         self._life_due = asyncio.Event()
         self._life_due.set()
         self._awake_at = self.now_ms()
         self.network.trust()
-        tasks: list[asyncio.Future[Any]] = [self._failed]
+        self.store = self.environment.open_store(self.config.data, self.me)
+        self._opened.append(self.store.close)
+        if self.config.record is not None:
+            self.recorder = Recorder(self.config.record, self.now_ms)
+            self._opened.append(self.recorder.close)
+            self.commit.write_down = self.recorder.flush
+        for service in self.services:
+            self._begun.append(service)
+            self.commit.run(service.begin, self)
+
+    async def run(
+        self, stopping: asyncio.Event, on_begun: Callable[[], None] = lambda: None
+    ) -> None:
+        """Listen, connect, boot, and go on until told to stop; errors that matter end it."""
+        tasks: list[asyncio.Future[Any]] = []
         try:
-            for service in self.services:
-                self.commit.run(service.begin, self)
-            if self.me in self.config.addresses:
-                await self.network.listener.start(self.config.addresses[self.me])
+            if not self._opened:
+                self.begin()
+            on_begun()
+            tasks.append(self._failed)
+            await self._listen()
             runs = [stopping.wait(), self._beat(), self._live(), self.network.run()]
             tasks += map(asyncio.ensure_future, runs)
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -280,26 +300,39 @@ class Host:
                 self.network.say_goodbye()
             # From here on nothing is taken any more: the record says that this life is over.
             self.was_told_to_stop = True
-            self._failed.cancel()
+        except Exception as error:
+            self.error = error
+            raise
         finally:
             self._failed.cancel()  # From here on nothing enters: what comes now comes too late.
             await self.network.listener.close()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for service in self.services:
+            for service in self._begun:
                 await service.end()
             self.close()
 
+    async def _listen(self) -> None:
+        """Let the others connect, if there is an address at which they may."""
+        if self.me in self.config.addresses:
+            await self.network.listener.start(self.config.addresses[self.me])
+        else:
+            log.warning(
+                "node %s has no address: it can speak to others, and nobody can answer it",
+                self.config.called(self.me),
+            )
+
     def close(self) -> None:
-        """Let go of everything; a host that never ran needs it too."""
+        """Let go of everything that was opened."""
         self.timers.end()
-        self.store.close()
-        if self.recorder is not None:
-            for instance in self.instances.values() if self.was_told_to_stop else ():
+        if self.recorder is not None and self.was_told_to_stop:
+            for instance in self.instances.values():
                 if instance.record is not None:
                     instance.record.ended()
-            self.recorder.close()
+        for close in self._opened:
+            close()
+        self._opened.clear()
         self._halt()
 
     async def _live(self) -> None:
@@ -398,7 +431,10 @@ class Host:
         except Exception as error:
             # A store that fails or a machine that breaks its contract: stop, do not guess.
             if not self._failed.done():
+                self.error = error
                 self._failed.set_exception(error)
+        if self.on_wake_up is not None:
+            self.on_wake_up()
 
     def _notice_pause(self) -> None:
         """See whether this process stood still for so long that others may have given it up."""

@@ -5,23 +5,16 @@ forgotten when a new one opens.
 """
 
 import asyncio
-import random
-import socket
-import struct
 from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import suppress
 
 from electorate.core import NodeId
-from electorate.runtime.clock import now_ms
-from electorate.runtime.frame import BadFrame, Frame, Hello, Refusal, Welcome, pack, read_frame
+from electorate.runtime.environment import Address, Environment, Stream
+from electorate.runtime.frame import BadFrame, Frame, FrameReader, Hello, Refusal, Welcome, pack
 
 BACKOFF_FIRST_S = 0.02
-BACKOFF_MAX_S = 1.0
-RESET = struct.pack("ii", 1, 0)
-"""Linger for no time at all: closing resets the connection."""
-
-Address = tuple[str, int]
+BACKOFF_MAX_S = 0.25
+"""So soon after a partition has healed the two sides look for each other again."""
 
 
 class Refused(BadFrame):
@@ -38,6 +31,7 @@ class Link:
 
     def __init__(
         self,
+        environment: Environment,
         to: NodeId,
         address: Address,
         fresh_ms: float,
@@ -52,6 +46,9 @@ class Link:
         """Whether connecting under the present name has succeeded or failed by now."""
         self.member = 0
         """Which member has answered last."""
+        self._transport = environment.transport
+        self._now_ms = environment.now_ms
+        self._chance = environment.chance(f"link to {to}")
         self._address = address
         self._name: Callable[[], Hello] | None = None
         self._fresh_ms = fresh_ms
@@ -61,7 +58,7 @@ class Link:
         self._outbox: deque[tuple[float, bytes]] = deque()
         self._stirred = asyncio.Event()
         self._retry = asyncio.Event()
-        self._writer: asyncio.StreamWriter | None = None
+        self._stream: Stream | None = None
         self._was_reset = False
         self._says_goodbye = False
 
@@ -70,7 +67,7 @@ class Link:
         if not self.connected:
             self.counters["dropped: not connected"] += 1
             return
-        self._outbox.append((now_ms() + self._fresh_ms, pack(frame)))
+        self._outbox.append((self._now_ms() + self._fresh_ms, pack(frame)))
         self._stirred.set()
 
     @property
@@ -106,7 +103,7 @@ class Link:
         while True:
             self._retry.clear()
             self._was_reset = False
-            name, began = self._name, now_ms()
+            name, began = self._name, self._now_ms()
             try:
                 await self._converse()
             except (OSError, UnicodeError, BadFrame, TimeoutError, EOFError) as error:
@@ -118,11 +115,11 @@ class Link:
                 self._close()
             if name is self._name is not None and not self._was_reset:
                 self.tried = True
-            if now_ms() - began > 1000 * BACKOFF_MAX_S:
+            if self._now_ms() - began > 1000 * BACKOFF_MAX_S:
                 pause_s = BACKOFF_FIRST_S
             try:
                 # Jitter keeps nodes that lost each other at one moment from meeting in step.
-                async with asyncio.timeout(pause_s * random.uniform(0.5, 1.5)):
+                async with asyncio.timeout(pause_s * self._chance.uniform(0.5, 1.5)):
                     await self._retry.wait()
             except TimeoutError:
                 pause_s = min(2 * pause_s, BACKOFF_MAX_S)
@@ -131,11 +128,11 @@ class Link:
         if self._name is None:
             raise EOFError("not introduced yet")
         async with asyncio.timeout(self._connect_s):
-            reader, writer = await asyncio.open_connection(*self._address)
-            self._writer = writer
-            _tune(writer, self._fresh_ms)
-            writer.write(pack(self._name()))
-            answer = await read_frame(reader, self._connect_s)
+            stream = await self._transport.connect(self._address, self._fresh_ms)
+            self._stream = stream
+            stream.write(pack(self._name()))
+            frames = FrameReader(stream.read)
+            answer = await frames.next(self._connect_s)
         if not isinstance(answer, Welcome):
             raise _objection(answer)
         if self._was_reset:
@@ -143,14 +140,14 @@ class Link:
         self.connected = self.tried = True
         self.member = answer.member
         self._on_connected(self.to)
-        ending = asyncio.ensure_future(_until_closed(reader, self._connect_s))
+        ending = asyncio.ensure_future(_until_closed(frames, self._connect_s))
         try:
-            await self._pump(writer, ending)
+            await self._pump(stream, ending)
         finally:
             ending.cancel()
             await asyncio.wait([ending])
 
-    async def _pump(self, writer: asyncio.StreamWriter, ending: asyncio.Future[None]) -> None:
+    async def _pump(self, stream: Stream, ending: asyncio.Future[None]) -> None:
         ending.add_done_callback(lambda _: self._stirred.set())
         while True:
             self._stirred.clear()
@@ -158,21 +155,20 @@ class Link:
                 ending.result()
             while self._outbox:
                 deadline, data = self._outbox.popleft()
-                left_ms = deadline - now_ms()
+                left_ms = deadline - self._now_ms()
                 if left_ms < 0:
                     self.counters["dropped: too late"] += 1
                     continue
-                writer.write(data)
-                if writer.transport.get_write_buffer_size():
+                if not stream.write(data):
                     async with asyncio.timeout(left_ms / 1000):
-                        await writer.drain()
+                        await stream.drain()
             await self._stirred.wait()
 
     def _close(self) -> None:
         self.connected = False
         self._outbox.clear()
         self._break_off()
-        self._writer = None
+        self._stream = None
 
     def _break_off(self) -> None:
         """Break the connection, so that nobody takes it for the end of this process.
@@ -180,28 +176,17 @@ class Link:
         The system closes the connections of a process that has died: the other side reads to the
         end of the stream. While there is still somebody at work here, it must see a reset instead.
         """
-        if self._writer is not None:
-            if not self._says_goodbye:
-                raw = self._writer.get_extra_info("socket")
-                with suppress(OSError):  # The other side may have closed it already.
-                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            self._writer.transport.abort()
+        if self._stream is not None:
+            if self._says_goodbye:
+                self._stream.drop()
+            else:
+                self._stream.reset()
 
 
-async def _until_closed(reader: asyncio.StreamReader, complete_s: float) -> None:
+async def _until_closed(frames: FrameReader, complete_s: float) -> None:
     """Nothing more is expected on an outgoing connection, unless a word on why it ends."""
-    raise _objection(await read_frame(reader, complete_s))
+    raise _objection(await frames.next(complete_s))
 
 
 def _objection(answer: Frame) -> BadFrame:
     return Refused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
-
-
-def _tune(writer: asyncio.StreamWriter, fresh_ms: float) -> None:
-    # With no room in the process's own buffer, `drain` returns once the kernel has it all.
-    writer.transport.set_write_buffer_limits(high=0)
-    raw = writer.get_extra_info("socket")
-    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # Bytes that the other host does not acknowledge in time must not arrive later.
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(1, int(fresh_ms)))

@@ -2,26 +2,24 @@
 
 import asyncio
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from electorate.core import NodeId
-from electorate.runtime.clock import now_ms
+from electorate.runtime.environment import Address, Environment, Listening, Stream
 from electorate.runtime.frame import (
     HELLO_MAX,
     BadFrame,
     Beat,
     Frame,
+    FrameReader,
     Hello,
     Letter,
     Refusal,
     Welcome,
     pack,
-    read_frame,
 )
-from electorate.runtime.link import Address
 
 HELLO_S = 2.0
 FRAME_S = 5.0
@@ -33,8 +31,6 @@ BURST_S = 0.1
 """How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
 BUSY_S = 0.005
 """How long one node is listened to while others may have something to say too."""
-ACCEPTING_STEPS = 4
-"""Turns of the loop from when a connection comes until it is ours to break."""
 
 log = logging.getLogger("electorate.runtime")
 
@@ -51,7 +47,7 @@ class Caller(NamedTuple):
     """Who speaks on a connection."""
 
     hello: Hello
-    writer: asyncio.StreamWriter
+    stream: Stream
 
 
 class Listener:
@@ -59,6 +55,7 @@ class Listener:
 
     def __init__(
         self,
+        environment: Environment,
         me: NodeId,
         cluster: str,
         others: Iterable[NodeId],
@@ -75,6 +72,8 @@ class Listener:
         self.cluster = cluster
         """Empty: whatever the first of the others says that it is."""
         self.others = set(others)
+        self._transport = environment.transport
+        self._now_ms = environment.now_ms
         self._me = me
         self._objection = objection
         self._news = news
@@ -86,42 +85,30 @@ class Listener:
         self._called = called
         self._callers: dict[NodeId, Caller] = {}
         self._heard_at: dict[NodeId, float] = {}
-        self._strangers: dict[asyncio.StreamWriter, None] = {}
+        self._strangers: dict[Stream, None] = {}
         self._serving: set[asyncio.Future[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._listening: Listening | None = None
 
     async def start(self, address: Address) -> None:
         """Begin to listen; OSError if the address cannot be had."""
-        try:
-            self._server = await asyncio.start_server(self._accept, *address)
-        except (OSError, UnicodeError) as error:
-            host, port = address
-            raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
+        self._listening = await self._transport.listen(address, self._accept)
 
     def hears(self, node: NodeId) -> bool:
         """Whether that node is connected to this one, and has spoken lately."""
-        return node in self._callers and now_ms() - self._heard_at[node] < self._live_ms
+        return node in self._callers and self._now_ms() - self._heard_at[node] < self._live_ms
 
     async def close(self) -> None:
         """Stop listening and break all connections."""
-        if self._server is not None:
-            await self._stop_accepting(self._server)
-            self._server.close()
+        if self._listening is not None:
+            await self._listening.close()
         self.reset()
-        for writer in self._strangers:
-            writer.transport.abort()
-
-    async def _stop_accepting(self, server: asyncio.Server) -> None:
-        """Python 3.11 leaves a connection open if its server closes while it is being accepted."""
-        for listening in server.sockets:
-            asyncio.get_running_loop().remove_reader(listening.fileno())
-        for _ in range(ACCEPTING_STEPS):
-            await asyncio.sleep(0)
+        for stream in self._strangers:
+            stream.drop()
 
     def reset(self) -> None:
         """Break the connections of all nodes; what they still hold will not be delivered."""
         for caller in self._callers.values():
-            caller.writer.transport.abort()
+            caller.stream.drop()
         self._callers.clear()
 
     def forget(self, node: NodeId) -> None:
@@ -129,39 +116,37 @@ class Listener:
         self.others.discard(node)
         caller = self._callers.pop(node, None)
         if caller is not None:
-            caller.writer.transport.abort()
+            caller.stream.drop()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Somebody has connected; it is sent away at once if this node has just stopped."""
-        if self._server is not None and not self._server.is_serving():
-            writer.transport.abort()
-            return
+    def _accept(self, stream: Stream) -> None:
+        """Somebody has connected."""
         self._make_room()
-        self._strangers[writer] = None
-        serving = asyncio.ensure_future(self._serve(reader, writer))
+        self._strangers[stream] = None
+        serving = asyncio.ensure_future(self._serve(stream))
         self._serving.add(serving)
         serving.add_done_callback(self._serving.discard)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, stream: Stream) -> None:
+        frames = FrameReader(stream.read)
         hello: Hello | None = None
         is_end = False
         try:
-            hello = await self._introduced(reader)
-            self._strangers.pop(writer, None)
-            self._admit(hello, writer)
-            await self._listen(hello, reader, writer)
+            hello = await self._introduced(frames)
+            self._strangers.pop(stream, None)
+            self._admit(hello, stream)
+            await self._listen(hello, frames, stream)
         except BadFrame as error:
             self._count(str(error))
             news = self._news() if isinstance(error, Objection) else b""
-            self._say(writer, Refusal(str(error), isinstance(error, Taken), news))
+            self._say(stream, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
             is_end = True
         except OSError:
             pass  # The connection broke, or we broke it.
         finally:
-            self._strangers.pop(writer, None)
-            writer.close()
-            if hello is not None and self._is_current(hello, writer):
+            self._strangers.pop(stream, None)
+            stream.close()
+            if hello is not None and self._is_current(hello, stream):
                 del self._callers[hello.node]
                 self._on_broken(hello.node, is_end)
 
@@ -169,7 +154,7 @@ class Listener:
         if len(self._strangers) >= STRANGERS_MAX:
             oldest = next(iter(self._strangers))
             del self._strangers[oldest]
-            oldest.transport.abort()
+            oldest.drop()
             self._count("too many strangers")
 
     def _count(self, reason: str) -> None:
@@ -181,10 +166,10 @@ class Listener:
             me = self._called(self._me)
             log.warning("node %s closed a connection: %s (%d so far)", me, reason, times)
 
-    async def _introduced(self, reader: asyncio.StreamReader) -> Hello:
+    async def _introduced(self, frames: FrameReader) -> Hello:
         try:
             async with asyncio.timeout(HELLO_S):
-                hello = await read_frame(reader, HELLO_S, HELLO_MAX)
+                hello = await frames.next(HELLO_S, HELLO_MAX)
         except TimeoutError:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
@@ -214,50 +199,42 @@ class Listener:
         present = self._callers.get(hello.node)
         if present is None or present.hello.process == hello.process:
             return False
-        return self.hears(hello.node) and not present.writer.transport.is_closing()
+        return self.hears(hello.node) and not present.stream.is_closing
 
-    def _admit(self, hello: Hello, writer: asyncio.StreamWriter) -> None:
+    def _admit(self, hello: Hello, stream: Stream) -> None:
         """From here on only this connection speaks for its node."""
         present = self._callers.pop(hello.node, None)
         if present is not None:
-            present.writer.transport.abort()
-        self._callers[hello.node] = Caller(hello, writer)
-        self._heard_at[hello.node] = now_ms()
-        self._say(writer, Welcome(self._member(hello.node)))
+            present.stream.drop()
+        self._callers[hello.node] = Caller(hello, stream)
+        self._heard_at[hello.node] = self._now_ms()
+        self._say(stream, Welcome(self._member(hello.node)))
         self._on_hello(hello)
 
-    async def _listen(
-        self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _listen(self, hello: Hello, frames: FrameReader, stream: Stream) -> None:
         paid_s = began_s = 0.0
         while True:
-            frame = await read_frame(reader, FRAME_S)
-            if not self._is_current(hello, writer):
+            frame = await frames.next(FRAME_S)
+            if not self._is_current(hello, stream):
                 return
             if not isinstance(frame, Beat | Letter):
                 raise BadFrame("unexpected frame")
-            now_s = now_ms() / 1000
+            now_s = self._now_ms() / 1000
             self._heard_at[hello.node] = 1000 * now_s
             self._on_frame(hello, frame)
             paid_s = max(paid_s, now_s) + 1 / FRAMES_PER_S
             if paid_s > now_s + BURST_S:
                 self.counters["floods slowed"] += 1
                 await asyncio.sleep(BURST_S)
-            elif now_ms() / 1000 > began_s + BUSY_S:
+            elif self._now_ms() / 1000 > began_s + BUSY_S:
                 await asyncio.sleep(0)
-                began_s = now_ms() / 1000
+                began_s = self._now_ms() / 1000
 
-    def _is_current(self, hello: Hello, writer: asyncio.StreamWriter) -> bool:
+    def _is_current(self, hello: Hello, stream: Stream) -> bool:
         present = self._callers.get(hello.node)
-        return present is not None and present.writer is writer
+        return present is not None and present.stream is stream
 
     @staticmethod
-    def _say(writer: asyncio.StreamWriter, frame: Frame) -> None:
-        if not writer.transport.is_closing():
-            writer.write(pack(frame))
-
-
-def _reason(error: Exception) -> str:
-    """Why an address cannot be had, without what asyncio has to say about it."""
-    known = isinstance(error, OSError) and error.errno is not None and error.errno > 0
-    return os.strerror(error.errno) if known else str(error)  # type: ignore[attr-defined]
+    def _say(stream: Stream, frame: Frame) -> None:
+        if not stream.is_closing:
+            stream.write(pack(frame))

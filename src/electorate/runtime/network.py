@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -10,12 +9,12 @@ from typing import Protocol
 
 from electorate.core import NodeId
 from electorate.errors import IdTaken
-from electorate.runtime.clock import now_ms
 from electorate.runtime.config import HostConfig
 from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.environment import Address, Environment
 from electorate.runtime.frame import Beat, Hello, Letter, Said
 from electorate.runtime.ledger import Ledger
-from electorate.runtime.link import Address, Link, Refused
+from electorate.runtime.link import Link, Refused
 from electorate.runtime.listener import Listener
 
 DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
@@ -57,19 +56,20 @@ class Reader(Protocol):
 class Network:
     """A link to each other node, a listener for all of them, and who is alive."""
 
-    def __init__(self, config: HostConfig, cluster: str, reader: Reader) -> None:
+    def __init__(self, config: HostConfig, environment: Environment, reader: Reader) -> None:
         others = [node for node in config.addresses if node != config.me]
         self.counters: Counter[str] = Counter()
         self.cut: frozenset[NodeId] = frozenset()
         """Nodes that this one behaves as if it had no link to."""
-        self.cluster = cluster
+        self.cluster = config.cluster
         """What nodes must have in common to talk to one another; empty while it is not known."""
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
         """By which number the instances of this node know it, and for which they take a node."""
         self.links: dict[NodeId, Link] = {}
         self.listener = Listener(
+            environment,
             config.me,
-            cluster,
+            config.cluster,
             others,
             on_hello=self._introduced,
             on_frame=self._framed,
@@ -83,13 +83,15 @@ class Network:
         probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
         self._config = config
+        self._environment = environment
+        self._now_ms = environment.now_ms
         self._reader = reader
         self._said: tuple[str, int] | None = None
         """The store and the life that this node speaks for, once it speaks."""
         self._runs: dict[NodeId, asyncio.Task[None]] = {}
         self._met = asyncio.Event()
         self._ledger = Ledger()
-        self._process = uuid.uuid4().hex
+        self._process = f"{environment.chance('process').getrandbits(128):032x}"
         self._ended: set[NodeId] = set()
         """Nodes whose last connection to us came to its end, as when a process has died."""
         self._greeted: set[NodeId] = set()
@@ -136,7 +138,7 @@ class Network:
         self._config.names[node] = name
         self._link(node, address)
         self.listener.others.add(node)
-        self._detector.add(node, now_ms())
+        self._detector.add(node, self._now_ms())
         if self._said is not None:
             self._introduce(node, *self._said)
         self._met.set()
@@ -167,7 +169,9 @@ class Network:
 
     def _link(self, node: NodeId, address: Address) -> None:
         fresh_ms, timeout_ms = self._config.fresh_ms, self._config.timeout_ms
-        self.links[node] = Link(node, address, fresh_ms, timeout_ms, self._linked, self._lost_link)
+        self.links[node] = Link(
+            self._environment, node, address, fresh_ms, timeout_ms, self._linked, self._lost_link
+        )
 
     def introduce(self, store: str, incarnation: int) -> None:
         """Speak for this life from now on, on new connections."""
@@ -189,11 +193,11 @@ class Network:
 
     def trust(self) -> None:
         """Take everybody for live for a while."""
-        self._detector.begin(now_ms())
+        self._detector.begin(self._now_ms())
 
     def alive(self) -> frozenset[NodeId]:
         """The nodes that are not suspect, this one among them."""
-        return (self._detector.alive(now_ms()) - self.cut) | {self._config.me}
+        return (self._detector.alive(self._now_ms()) - self.cut) | {self._config.me}
 
     def beat(self) -> None:
         """Show everybody that this node lives."""
@@ -227,16 +231,16 @@ class Network:
         see would be held against it.
         """
         me, timeout = self._config.me, self._config.timeout_ms
-        begun = now_ms()
+        begun = self._now_ms()
         while True:
             taken = self._taken_since
-            waited = now_ms() - begun
+            waited = self._now_ms() - begun
             starting = waited < wait_ms and not all(link.connected for link in self.links.values())
             settled = waited > max(wait_ms, timeout) or all(map(self._is_settled, self.links))
             if not taken and settled and not starting:
                 return
             # A node that lost its power is taken for live until it has been silent for a while.
-            if taken and now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:
+            if taken and self._now_ms() - min(taken.values()) > 2 * timeout + 1000 * KNOCKS_S:
                 told = ", ".join(map(self._config.called, sorted(taken)))
                 name = self._config.called(me)
                 raise IdTaken(f"another node {name} is live, says node {told}")
@@ -286,8 +290,8 @@ class Network:
                 self._reader.read(hello, frame)
 
     def _heard(self, node: NodeId) -> None:
-        new = node not in self._detector.alive(now_ms())
-        self._detector.heard(node, now_ms())
+        new = node not in self._detector.alive(self._now_ms())
+        self._detector.heard(node, self._now_ms())
         if new:
             self._reader.seen()
 
@@ -300,19 +304,19 @@ class Network:
     def _lost_caller(self, node: NodeId, is_end: bool) -> None:
         """A node's connection to us broke: ask at once whether it lives."""
         if node in self.links:
-            self._detector.hint(node, now_ms())
+            self._detector.hint(node, self._now_ms())
             self.links[node].retry()
             if is_end and self._config.trusts_end:
                 self._ended.add(node)
                 self._reader.closed(node)
 
     def _lost_link(self, node: NodeId, error: Exception) -> None:
-        self._detector.hint(node, now_ms())
+        self._detector.hint(node, self._now_ms())
         if isinstance(error, ConnectionRefusedError) and node in self._ended:
-            self._detector.suspect(node, now_ms())
+            self._detector.suspect(node, self._now_ms())
             self._reader.seen()
         if isinstance(error, Refused) and error.taken:
-            self._taken_since.setdefault(node, now_ms())
+            self._taken_since.setdefault(node, self._now_ms())
         else:
             self._taken_since.pop(node, None)
         if isinstance(error, Refused):

@@ -43,19 +43,27 @@ class Connection(Protocol):
 
 
 def connect(path: Path) -> Connection:
-    """Open the file with Python's own SQLite."""
+    """Open the file with Python's own SQLite, in a folder that is there or can be made."""
+    _make_folder(path.parent)
     return sqlite3.connect(path, isolation_level=None, timeout=0.2, check_same_thread=False)
 
 
 class Store:
-    """The durable memory of one node. Every write is synced before it returns."""
+    """The durable memory of one node, from when it is made. Every write is synced first.
+
+    The disk is what `open_file` opens: the real one, or one that a test has made up.
+    """
 
     def __init__(
-        self, folder: Path, node: int, open_file: Callable[[Path], Connection] = connect
+        self,
+        folder: Path,
+        node: int,
+        open_file: Callable[[Path], Connection] = connect,
+        new_identity: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._path = folder / FILE
+        self._new_identity = new_identity
         try:
-            _make_folder(folder)
             self._db = open_file(self._path)
         except Exception as error:
             raise StoreError(f"cannot keep data in {folder}: {error}") from error
@@ -127,10 +135,11 @@ class Store:
             raise StoreError(f"{self._path} is damaged: {' '.join(verdict.split())}")
 
     def _remember_itself(self, node: int) -> None:
-        self._node, self.identity, self.incarnation = node, uuid.uuid4().hex, 0
+        self._node, self.incarnation = node, 0
         written = self._row("select format from life")
         self.first_start = written is None
         if written is None:
+            self.identity = self._new_identity()
             self._write_life()
             return
         if written[0] != FORMAT:

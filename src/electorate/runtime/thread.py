@@ -26,14 +26,22 @@ class HostThread:
         self.on_end: Callable[[], None] = lambda: None
         """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
+        self._has_opened = False
+        """Whether what the host keeps could be opened."""
         self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
         """What the loop has not done yet."""
         self._thread = threading.Thread(target=self._run, name=f"node-{host.me}", daemon=True)
 
     def start(self) -> None:
-        """Begin; an address that cannot be had shows as an error soon after."""
+        """Begin; StoreError or OSError if what the host keeps cannot be opened.
+
+        An address that cannot be had shows as an error soon after.
+        """
         self._thread.start()
         self._ready.wait()
+        if not self._has_opened and self.error is not None:
+            self._thread.join()
+            raise self.error
 
     @property
     def has_begun(self) -> bool:
@@ -122,12 +130,15 @@ class HostThread:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        self._ready.set()
         try:
-            await self.host.run(self._stopping)
+            await self.host.run(self._stopping, self._opened)
         except Exception as error:
             self.error = error  # All that was asked is about to be cancelled, and wants to know.
             raise
+
+    def _opened(self) -> None:
+        self._has_opened = True
+        self._ready.set()
 
 
 class NodeThread(HostThread):

@@ -24,6 +24,16 @@ UNIT = 2.0**-53
 """The upper 53 bits of a number, times this, are a share of one."""
 
 
+class Parcel(Protocol):
+    """What travels on a channel: a message, or a piece of what a connection carries."""
+
+    channel: Channel
+    sender: NodeId
+    to: NodeId
+    ordinal: int
+    """Counts what travels on this channel."""
+
+
 class Chance(Protocol):
     """Where a run gets its numbers from."""
 
@@ -83,7 +93,7 @@ class Drawn:
     def _share(self, what: int, one: NodeId, other: NodeId, ordinal: int) -> float:
         return (mixed(self._root(what, one, other) ^ ordinal) >> 11) * UNIT
 
-    def delay(self, envelope: Envelope) -> int:
+    def delay(self, envelope: Parcel) -> int:
         """How long this message takes."""
         channel = envelope.channel
         root = self._roots.get(channel)
@@ -96,7 +106,7 @@ class Drawn:
         number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _BITS
         return self._delay(((number ^ (number >> 31)) >> 11) * UNIT)
 
-    def loses(self, envelope: Envelope) -> bool:
+    def loses(self, envelope: Parcel) -> bool:
         """Whether it is lost instead."""
         drawn = self._share(LOSS, envelope.sender, envelope.to, envelope.ordinal)
         return drawn < self._loss

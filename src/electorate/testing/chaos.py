@@ -1,68 +1,101 @@
-"""Faults that a seed chooses: what happens to whom, when, and for how long."""
+"""Faults that a seed chooses: what happens to whom, when, and for how long.
+
+They are the faults of `electorate.simulate`, written down before the first of them happens. One
+that finds nothing to do, because the test has done it already, does nothing.
+"""
 
 import asyncio
 import random
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterable
 
+from electorate.core import NodeId
+from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Plan, Recover
 from electorate.testing.faults import Faults
+from electorate.testing.network import UNITS_PER_S
 
 GAP_S = 2.0
 """Between two faults there is at most that time."""
 LENGTH_S = 3.0
 """A fault lasts at most that long."""
+ONE_WAY = 0.25
+"""The share of cuts that are one-way."""
+FAULTS = ("crash", "pause", "cut")
 
 
-class Fault(NamedTuple):
-    """How to hurt a node, and how to make it whole again."""
-
-    hurt: Callable[[Faults, str, random.Random], None]
-    mend: Callable[[Faults, str], None]
-
-
-def _cut_off(cluster: Faults, name: str, chance: random.Random) -> None:
-    others = [other for other in cluster.names if other != name]
-    for other in chance.sample(others, chance.randint(1, len(others))) if others else []:
-        cluster.cut(name, other, one_way=chance.random() < 0.25)
-
-
-KINDS = {
-    "crash": Fault(
-        lambda cluster, name, _: cluster.crash(name), lambda cluster, name: cluster.restart(name)
-    ),
-    "pause": Fault(
-        lambda cluster, name, _: cluster.pause(name), lambda cluster, name: cluster.unpause(name)
-    ),
-    "cut": Fault(_cut_off, lambda cluster, name: cluster.heal()),
-}
-FAULTS = tuple(KINDS)
-
-
-async def disturb(
-    cluster: Faults, chance: random.Random, seconds: float, faults: tuple[str, ...]
-) -> None:
-    """Hurt random nodes for a while, never more than a minority at once; at the end all are whole.
+def draw_plan(
+    chance: random.Random, nodes: tuple[NodeId, ...], seconds: float, faults: tuple[str, ...]
+) -> Plan:
+    """Hurt random nodes for a while, never more than a minority at once.
 
     With two nodes or one there is no such minority, and one is hurt at a time.
     """
     unknown = ", ".join(sorted(set(faults) - set(FAULTS)))
     if unknown or not faults:
         raise ValueError(f"no fault {unknown or 'at all'}: choose from {', '.join(FAULTS)}")
+    plan: list[AnyFault] = []
+    whole_at = dict.fromkeys(nodes, 0.0)
+    most, now = max(1, (len(nodes) - 1) // 2), chance.uniform(0, GAP_S)
+    while now < seconds:
+        well = [node for node in nodes if whole_at[node] <= now]
+        if well and len(nodes) - len(well) < most:
+            node, kind = chance.choice(well), chance.choice(faults)
+            until = whole_at[node] = now + chance.uniform(0, LENGTH_S)
+            others = [other for other in nodes if other != node]
+            plan += _fault(chance, kind, node, others, *map(_units, (now, until)))
+        now += chance.uniform(0, GAP_S)
+    return tuple(sorted(plan, key=lambda fault: fault.at))
+
+
+def _fault(
+    chance: random.Random, kind: str, node: NodeId, others: list[NodeId], at: int, until: int
+) -> Iterable[AnyFault]:
+    if kind == "crash":
+        return [Crash(at, node), Recover(until, node)]
+    if kind == "pause":
+        return [Pause(at, until, node)]
+    cut = chance.sample(others, chance.randint(1, len(others))) if others else []
+    back = [other for other in cut if chance.random() >= ONE_WAY]
+    ways = [(node, other) for other in cut] + [(other, node) for other in back]
+    return [Cut(at, until, *way) for way in ways]
+
+
+def _units(seconds: float) -> int:
+    return int(seconds * UNITS_PER_S)
+
+
+async def disturb(cluster: Faults, plan: Plan, seconds: float) -> None:
+    """Have this happen from now on; at the end all is whole that it has hurt."""
     loop = asyncio.get_running_loop()
-    end, most = loop.time() + seconds, max(1, (len(cluster.names) - 1) // 2)
-    mending: dict[str, asyncio.Task[None]] = {}
-    while loop.time() < end:
-        await asyncio.sleep(min(chance.uniform(0, GAP_S), end - loop.time()))
-        hurt = [name for name, task in mending.items() if not task.done()]
-        well = [name for name in cluster.names if name not in hurt and cluster.is_running(name)]
-        if well and len(hurt) < most:
-            name, fault = chance.choice(well), KINDS[chance.choice(faults)]
-            fault.hurt(cluster, name, chance)
-            length_s = chance.uniform(0, LENGTH_S)
-            mending[name] = loop.create_task(_mend(cluster, name, fault, length_s))
-    await asyncio.gather(*mending.values())
+    begun, crashed = loop.time(), set[NodeId]()
+    ends = [(fault.until, fault) for fault in plan if isinstance(fault, Pause | Cut)]
+    agenda = [*((fault.at, True, fault) for fault in plan), *((at, False, f) for at, f in ends)]
+    for at, begins, fault in sorted(agenda, key=lambda entry: entry[0]):
+        await asyncio.sleep(begun + at / UNITS_PER_S - loop.time())
+        if begins:
+            _begin(cluster, fault, crashed)
+        else:
+            _end(cluster, fault)
+    await asyncio.sleep(begun + seconds - loop.time())
 
 
-async def _mend(cluster: Faults, name: str, fault: Fault, after_s: float) -> None:
-    await asyncio.sleep(after_s)
-    fault.mend(cluster, name)
+def _begin(cluster: Faults, fault: AnyFault, crashed: set[NodeId]) -> None:
+    match fault:
+        case Crash(_, node) if cluster.is_running(cluster.names[node - 1]):
+            cluster.crash(cluster.names[node - 1])
+            crashed.add(node)
+        case Recover(_, node) if node in crashed:
+            crashed.remove(node)
+            if not cluster.is_up(cluster.names[node - 1]):
+                cluster.restart(cluster.names[node - 1])
+        case Pause(_, _, node) if cluster.is_running(cluster.names[node - 1]):
+            cluster.pause(cluster.names[node - 1])
+        case Cut(_, _, sender, to):
+            cluster.cut(cluster.names[sender - 1], cluster.names[to - 1], one_way=True)
+
+
+def _end(cluster: Faults, fault: AnyFault) -> None:
+    match fault:
+        case Pause(_, _, node) if cluster.is_up(cluster.names[node - 1]):
+            cluster.unpause(cluster.names[node - 1])
+        case Cut():
+            cluster.heal()

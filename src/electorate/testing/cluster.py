@@ -7,15 +7,18 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
+from electorate.core import NodeId
+from electorate.leadership.directory import Place
 from electorate.leadership.term import Term
 from electorate.node import Node
 from electorate.pace import Pace
-from electorate.testing.chaos import FAULTS, disturb
+from electorate.runtime.frame import is_letter
+from electorate.simulate.delay import Uniform
+from electorate.testing.chaos import FAULTS, disturb, draw_plan
 from electorate.testing.faults import Faults
-from electorate.testing.life import Life
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Member, Program
-from electorate.testing.network import Frame, Network
+from electorate.testing.network import UNITS_PER_S, Network
 from electorate.testing.story import Sentence, Story
 from electorate.testing.watch import Watch
 
@@ -45,13 +48,12 @@ class Cluster(Faults):
         self._chance = random.Random(f"{seed} chaos")
         self._loop = VirtualLoop(limit_s)  # type: ignore[abstract]
         self.story = Story(lambda: self._loop.now)
-        self._network = Network(
-            self._loop, random.Random(f"{seed} network"), self.pace.T_ms, self._tell
-        )
-        self._watch = Watch(lambda: self._loop.now, self.story, self._lives)
-        self._members = {
-            name: Member(name, self._loop, random.Random(f"{seed} {name}")) for name in self.names
-        }
+        usual = Uniform(0, self.pace.T_ms * UNITS_PER_S // 1000)
+        self._network = Network(self._loop, seed, usual, self._tell)
+        self._watch = Watch(lambda: self._loop.now, self.story, self._up_ones)
+        self._members: dict[str, Member] = {}
+        for name in self.names:
+            self._join(name)
 
     def run(self, main: Coroutine[Any, Any, R]) -> R:
         """Start all nodes, do this to its end, and end everything. Once for each cluster."""
@@ -61,6 +63,9 @@ class Cluster(Faults):
         except BaseException as error:
             error.add_note(f"simulated with seed {self.seed}, until {self.now:.3f} s")
             raise
+        finally:
+            for member in self._members.values():
+                member.disk.wipe()
 
     # --- what runs in it ---
 
@@ -85,8 +90,7 @@ class Cluster(Faults):
         if name in self._members:
             raise ValueError(f"{name!r} is there already: restart it with join=True")
         self.names = (*self.names, name)
-        chance = random.Random(f"{self.seed} {name}")
-        self._members[name] = Member(name, self._loop, chance)
+        self._join(name)
         self.story.tell(f"{name} starts, to join")
         self._boot(name, join=True)
         return self.place(name)
@@ -136,7 +140,7 @@ class Cluster(Faults):
     def term(self, election: str, name: str) -> Term | None:
         """The term that a node holds for sure, as its own clock has it."""
         member = self._member(name)
-        for office in member.life.offices.all() if member.is_up else ():
+        for office in member.offices.all() if member.is_up else ():
             term = office.term if office.name == election else None
             if term is not None and term.remaining() > 0:
                 return term.term
@@ -178,7 +182,9 @@ class Cluster(Faults):
 
     async def chaos(self, seconds: float, faults: Iterable[str] = FAULTS) -> None:
         """Faults that the seed chooses, for a while; at the end all nodes and links are whole."""
-        await disturb(self, self._chance, seconds, tuple(faults))
+        numbers = tuple(range(1, 1 + len(self.names)))
+        plan = draw_plan(self._chance, numbers, seconds, tuple(faults))
+        await disturb(self, plan, seconds)
 
     # --- inside ---
 
@@ -186,13 +192,19 @@ class Cluster(Faults):
         for name in self.names:
             self._boot(name)
 
-    def _lives(self) -> list[Life]:
-        return [member.life for member in self._members.values() if member.is_up]
+    def _join(self, name: str) -> None:
+        place = Place.of(self.place(name))
+        self._members[name] = Member(place, self.seed, self._loop, self._network)
 
-    def _tell(self, frame: Frame, fate: str) -> None:
-        """Letters are told, signs of life are not."""
-        if frame.said is not None:
-            self.story.tell(Sentence(self._member(self.names[0]).life.offices, frame, fate))
+    def _up_ones(self) -> list[Member]:
+        return [member for member in self._members.values() if member.is_up]
+
+    def _tell(self, sender: NodeId, to: NodeId, data: bytes, fate: str) -> None:
+        """Letters are told; signs of life and introductions are not."""
+        if is_letter(data):
+            offices = self._members[self.names[0]].offices
+            ways = self.names[sender - 1], self.names[to - 1]
+            self.story.tell(Sentence(offices, *ways, data, fate))
 
 
 def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:

@@ -3,27 +3,54 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from electorate.errors import NodeStopped
 from electorate.leadership.candidacy import Safety
-from electorate.leadership.engine import Engine
+from electorate.leadership.engine import Engine, host_config
 from electorate.leadership.office import Seat
 from electorate.pace import Pace
-from electorate.testing.life import Life
+from electorate.runtime.environment import Environment
+from electorate.runtime.host import Host
+from electorate.testing.process import Process
 
 STEP_S = 0.005
 
 
 class SimulatedEngine(Engine):
-    """One life of a node."""
+    """Runs its host in a simulated process instead of a thread."""
 
-    life: Life
+    def __init__(
+        self,
+        me: str,
+        members: list[str],
+        pace: Pace,
+        process: Process,
+        environment: Environment,
+        *,
+        join: bool,
+    ) -> None:
+        super().__init__(me, members, pace, join=join)
+        config = host_config(self.me.id, self.places, pace, Path())
+        self.host = Host(config, [self.offices], self.offices, environment)
+        self.process = process
+        self.offices.call = self.call
+        self._stopping = asyncio.Event()
+        self._running: asyncio.Task[None]
 
-    def __init__(self, name: str, names: tuple[str, ...], pace: Pace, *, join: bool) -> None:
-        where = {each: f"{each}@simulated:{port}" for port, each in enumerate(names, 1)}
-        super().__init__(where[name], where.values(), pace, join=join)
-        self.ended = False
+    def start(self, on_end: Callable[[BaseException | None], None]) -> None:
+        """Begin; what has ended the node, if nobody has told it to stop, is said in the end."""
+
+        def ended(running: "asyncio.Task[None]") -> None:
+            on_end(None if running.cancelled() else running.exception())
+
+        def run() -> None:
+            self.host.begin()
+            self._running = asyncio.get_running_loop().create_task(self.host.run(self._stopping))
+            self._running.add_done_callback(ended)
+
+        self.process.context.run(run)
 
     async def begin(self) -> None:
         """Wait until the others were reached or proved unreachable."""
@@ -34,22 +61,27 @@ class SimulatedEngine(Engine):
         """Stand nowhere any more, give work the time to end, and stop."""
         self.expect_running()
         self.pause(True)
-        deadline = self.offices.now_ms() + self.pace.grace_ms
+        deadline = self.host.now_ms() + self.pace.grace_ms
         await asyncio.sleep(STEP_S)
-        while self.is_busy and self.offices.now_ms() < deadline:
+        while self.is_busy and self.host.now_ms() < deadline:
             await asyncio.sleep(STEP_S)
-        await self.life.end()
-        self.ended = True
+        await self.host.network.flushed()
+        self._stopping.set()
+        await asyncio.wait([self._running])
 
     @property
     def running(self) -> bool:
         """Whether it was neither stopped nor has crashed."""
-        return not self.ended and not self.life.process.dead
+        return not self._running.done() and not self.process.dead
 
     def expect_running(self) -> None:
         """NodeStopped if it was stopped or has crashed."""
         if not self.running:
             raise NodeStopped("the node has stopped")
+
+    def call(self, act: Callable[..., object], *given: Any) -> None:
+        """Have something done in the node's process."""
+        self._running.get_loop().call_soon(act, *given, context=self.process.context)
 
     def do(self, act: Callable[..., None], *given: object) -> None:
         """Have something done in the node's process, once that does not stand still."""
@@ -72,7 +104,7 @@ class SimulatedEngine(Engine):
             errand = asyncio.ensure_future(settle())
             done.add_done_callback(lambda _: errand.cancel() if done.cancelled() else None)
 
-        self.life.call(begin)
+        self.call(begin)
         return done
 
     def office(self, name: str, safety: Safety) -> Seat:
@@ -83,5 +115,5 @@ class SimulatedEngine(Engine):
         def find() -> None:
             found.append(self.offices.named(name, safety))
 
-        self.life.process.context.copy().run(self.life.commit.run, find)
+        self.process.context.copy().run(self.host.commit.run, find)
         return found[0]

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from electorate.core import Timing
 from electorate.pace import Pace
-from electorate.testing.life import Life
+from electorate.simulate.delay import Uniform, parse_delay
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Member
-from electorate.testing.network import Network
+from electorate.testing.network import UNITS_PER_S, Network
 from electorate.testing.story import Story
 from electorate.testing.watch import Watch
 
@@ -24,6 +25,10 @@ class Faults:
 
     # --- processes ---
 
+    def is_up(self, name: str) -> bool:
+        """Whether its process exists; it may stand still."""
+        return self._member(name).is_up
+
     def is_running(self, name: str) -> bool:
         """Whether its process exists and does not stand still."""
         return self._member(name).is_running
@@ -31,9 +36,8 @@ class Faults:
     def crash(self, name: str) -> None:
         """Its process is gone, in the middle of whatever it did; what it has saved is not."""
         member = self._up(name)
-        member.process.dead = True
         self.story.tell(f"{name} crashes")
-        self._network.crash(member.id)
+        member.crash()
 
     def restart(self, name: str, *, join: bool = False) -> None:
         """Start its process, and what runs in it, anew.
@@ -50,14 +54,13 @@ class Faults:
         member = self._up(name)
         self.story.tell(f"{name} is told to stop")
         await member.stop()
-        self._network.leave(member.id)
         self.story.tell(f"{name} has stopped")
 
     def wipe(self, name: str) -> None:
         """What it has saved is gone; its process must be down."""
         if self._member(name).is_up:
             raise ValueError(f"{name} is up: crash or stop it first")
-        self._member(name).store.wipe()
+        self._member(name).disk.wipe()
         self.story.tell(f"the disk of {name} is wiped")
 
     def pause(self, name: str, *, clock_stops: bool = False) -> None:
@@ -65,6 +68,7 @@ class Faults:
         member = self._up(name)
         member.process.paused = True
         if clock_stops:
+            member.machine.is_frozen = True
             self._set_clock(name, 0.0)
         self.story.tell(f"{name} stands still{' with its clock' if clock_stops else ''}")
 
@@ -79,10 +83,10 @@ class Faults:
 
     def cut(self, a: str, b: str, *, one_way: bool = False) -> None:
         """Nothing gets from a to b any more, nor back."""
-        ids = self._member(a).id, self._member(b).id
-        self._network.cut(*ids)
+        machines = self._member(a).machine, self._member(b).machine
+        self._network.cut(*machines)
         if not one_way:
-            self._network.cut(*reversed(ids))
+            self._network.cut(*reversed(machines))
         self.story.tell(f"{a} is cut off from {b}{', one way' if one_way else ''}")
 
     def partition(self, *sides: Iterable[str]) -> None:
@@ -96,7 +100,7 @@ class Faults:
         for group in groups:
             for a in group:
                 for b in set(self.names) - group:
-                    self._network.cut(self._member(a).id, self._member(b).id)
+                    self._network.cut(self._member(a).machine, self._member(b).machine)
         self.story.tell(
             "partition: " + " | ".join(" ".join(sorted(group)) for group in groups if group)
         )
@@ -107,13 +111,25 @@ class Faults:
         self._network.loss = 0.0
         self.story.tell("the network is whole")
 
-    def delay(self, low_ms: float, high_ms: float) -> None:
-        """From now on a message is under way for so long; 0 to T before that."""
-        self._network.delay_ms = (low_ms, high_ms)
-        self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")
+    def delay(self, low_ms: float | str, high_ms: float | None = None) -> None:
+        """From now on it takes so many milliseconds to get from one node to another; 0 to T before.
+
+        Instead of two bounds it may be a model as `electorate simulate --delay` takes it.
+        """
+        if isinstance(low_ms, str):
+            timing = Timing(self.pace.T_ms * UNITS_PER_S // 1000)
+            self._network.delay = parse_delay(low_ms, timing)
+            self.story.tell(f"delays are {low_ms}")
+        else:
+            high_ms = low_ms if high_ms is None else high_ms
+            if not 0 <= low_ms <= high_ms:
+                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is none")
+            bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
+            self._network.delay = Uniform(*bounds)
+            self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")
 
     def lose(self, rate: float) -> None:
-        """From now on such a part of all messages is lost."""
+        """From now on such a part of what is sent is lost, and sent again after a while."""
         self._network.loss = rate
         self.story.tell(f"{rate:.0%} of all messages are lost")
 
@@ -136,12 +152,12 @@ class Faults:
     def _boot(self, name: str, *, join: bool = False) -> None:
         member = self._members[name]
         member.joins |= join
-        self._network.leave(member.id)
-        member.boot(self.names, self.pace, self._network, self._look)
+        places = [str(each.place) for each in self._members.values()]
+        member.boot(places, self.pace, self._look)
 
-    def _look(self, life: Life) -> None:
+    def _look(self, member: Member) -> None:
         try:
-            self._watch.look(life)
+            self._watch.look(member)
         except AssertionError as error:
             self._loop.fail(error)
 

@@ -162,9 +162,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     # --- processes ---
 
-    def call_in_world(self, at: float, callback: Callable[..., object], *args: Any) -> None:
+    def call_in_world(
+        self, at: float, callback: Callable[..., object], *args: Any
+    ) -> asyncio.TimerHandle:
         """Run this at that true time, whatever becomes of the process that asks for it."""
-        self.call_at(at, callback, *args, context=self._world)
+        return self.call_at(at, callback, *args, context=self._world)
 
     def unpark(self, process: Process, *, application_first: bool = False) -> None:
         """What has waited while the process stood still is to be done now.

@@ -7,16 +7,18 @@ from contextlib import suppress
 from typing import Any
 
 from electorate.core.turn import TrustedTurns
-from electorate.leadership.directory import number
+from electorate.errors import Removed
+from electorate.leadership.directory import Place
+from electorate.leadership.offices import Offices
 from electorate.node import Node
 from electorate.pace import Pace
+from electorate.runtime.environment import Environment
 from electorate.testing.clock import Clock
+from electorate.testing.disk import Disk
 from electorate.testing.engine import SimulatedEngine
-from electorate.testing.life import Life
 from electorate.testing.loop import VirtualLoop
-from electorate.testing.network import Network
+from electorate.testing.network import Network, SimulatedTransport
 from electorate.testing.process import Process
-from electorate.testing.store import MemoryStore
 
 Program = Callable[..., Awaitable[object]]
 
@@ -24,21 +26,37 @@ Program = Callable[..., Awaitable[object]]
 class Member:
     """What survives its process: name, clock, disk, and what the process runs."""
 
-    def __init__(self, name: str, loop: VirtualLoop, chance: random.Random) -> None:
-        self.name = name
-        self.id = number(name)
+    engine: SimulatedEngine
+    node: Node
+
+    def __init__(self, place: Place, seed: int, loop: VirtualLoop, network: Network) -> None:
+        self.name = place.name
+        self.id = place.id
+        self.place = place
         self.joins = False
         """Whether it is started to join, and takes part once others have made it a member."""
+        self.was_removed = False
+        """Whether its process has ended because others go on without it."""
         self.clock = Clock()
-        self.store = MemoryStore(chance)
-        self.process = Process(name, self.clock)
+        self.disk = Disk(self._chance(seed, "disk"))
+        self.machine = network.add(place.address)
+        self.process = Process(self.name, self.clock)
         self.process.dead = True  # Until it boots.
-        self.node: Node
-        self.life: Life
         self.programs: list[tuple[Program, tuple[Any, ...]]] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._seed = seed
         self._loop = loop
-        self._chance = chance
+        self._network = network
+        self._order = self._chance(seed, "who wakes first")
+
+    def _chance(self, seed: int, purpose: str) -> random.Random:
+        """The same numbers for the same purpose, whatever else is drawn."""
+        return random.Random(f"{seed} {self.name} {purpose}")
+
+    @property
+    def offices(self) -> Offices:
+        """The elections of its node."""
+        return self.engine.offices
 
     @property
     def is_up(self) -> bool:
@@ -50,26 +68,39 @@ class Member:
         """Whether its process exists and does not stand still."""
         return self.is_up and not self.process.paused
 
-    def boot(
-        self,
-        names: tuple[str, ...],
-        pace: Pace,
-        network: Network,
-        watch: Callable[[Life], None],
-    ) -> None:
+    def boot(self, members: list[str], pace: Pace, watch: Callable[["Member"], None]) -> None:
         """Begin a process, and in it whatever it runs."""
         self.process = Process(self.name, self.clock)
-        engine = SimulatedEngine(self.name, names, pace, join=self.joins)
-        # Real nodes verify some turns of the machine; a test of an application has no need to.
-        engine.offices.machines.kind_of_turns = TrustedTurns
-        self.life = engine.life = Life(
-            self.process, engine.offices, engine.places, network, self.store, self._chance, watch
+        self.was_removed = False
+        self._network.boot(self.machine)
+        self.engine = SimulatedEngine(
+            self.name, members, pace, self.process, self._environment(), join=self.joins
         )
-        self.node = Node.of(engine)
+        # Real nodes verify some turns of the machine; a test of an application has no need to.
+        self.offices.machines.kind_of_turns = TrustedTurns
+        self.engine.host.on_wake_up = lambda: watch(self)
+        self.node = Node.of(self.engine)
         self._tasks = []
-        self.process.context.run(self.life.begin)
+        self.engine.start(self._ended)
         for program, given in self.programs:
             self.run(program, given)
+
+    def _environment(self) -> Environment:
+        """What a host lives on that runs in the present process."""
+        loop, clock, life = self._loop, self.clock, self.machine.lives
+        return Environment(
+            SimulatedTransport(self._network, self.machine, self.process),
+            lambda: clock.at(loop.now) * 1000,
+            lambda purpose: self._chance(self._seed, f"{purpose} in life {life}"),
+            self.disk.open_store,
+        )
+
+    def _ended(self, error: BaseException | None) -> None:
+        """The node has ended: because others go on without it, or the test has failed."""
+        if isinstance(error, Removed):
+            self.process.dead = self.was_removed = True
+        elif error is not None:
+            self._loop.fail(error)
 
     def run(self, program: Program, given: tuple[Any, ...]) -> None:
         """Run this in the process, with its node."""
@@ -79,16 +110,22 @@ class Member:
         self._tasks.append(task)
 
     async def _run(self, program: Program, given: tuple[Any, ...]) -> None:
-        await self.life.offices.lived.wait()
+        await self.offices.lived.wait()
         try:
             await program(self.node, *given)
         except Exception as error:
-            self._loop.fail(error)
+            if self.engine.host.error is None:  # Otherwise that is what has ended the program.
+                self._loop.fail(error)
+
+    def crash(self) -> None:
+        """Its process is gone, and the machine says nothing any more."""
+        self.process.dead = True
+        self._network.crash(self.machine)
 
     def go_on(self) -> None:
         """Do what has waited while the process stood still."""
-        self.process.paused = False
-        self._loop.unpark(self.process, application_first=self._chance.random() < 0.5)
+        self.process.paused = self.machine.is_frozen = False
+        self._loop.unpark(self.process, application_first=self._order.random() < 0.5)
 
     async def stop(self) -> None:
         """End the process as an orderly application does: first its work, then its node."""

@@ -11,7 +11,8 @@ from electorate.leadership.letter import Ranks, Standing
 from electorate.leadership.offices import GROUP, Offices
 from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
-from electorate.testing.network import LOST, Frame
+from electorate.runtime.frame import HEADER, Letter, unpack
+from electorate.testing.network import LOST
 
 LINES_MAX = 100_000
 
@@ -19,9 +20,13 @@ LINES_MAX = 100_000
 class Sentence:
     """Who has said what to whom; read only if somebody wants to know."""
 
-    def __init__(self, offices: Offices, frame: Frame, fate: str) -> None:
+    def __init__(
+        self, offices: Offices, sender: str, receiver: str, packed: bytes, fate: str
+    ) -> None:
         self._offices = offices
-        self._frame = frame
+        self._sender = sender
+        self._receiver = receiver
+        self._packed = packed
         self._fate = fate
 
     @property
@@ -43,8 +48,8 @@ class Sentence:
 
     def __str__(self) -> str:
         told = ", ".join(self._told(name, message) for name, message in self._read())
-        sender, receiver = map(self._offices.directory.lines.called, self._frame.channel)
-        return f"{sender} → {receiver}  {told}{f' ({self._fate})' if self._fate else ''}"
+        fate = f" ({self._fate})" if self._fate else ""
+        return f"{self._sender} → {self._receiver}  {told}{fate}"
 
     def _told(self, name: str, message: Any) -> str:
         match message:
@@ -64,7 +69,8 @@ class Sentence:
     def _read(self) -> list[tuple[str, Any]]:
         """Which elections the letter is about, and what it says of each."""
         found = []
-        for said in self._frame.said or ():
+        letter = unpack(self._packed[HEADER.size :])
+        for said in letter.said if isinstance(letter, Letter) else ():
             kind, _, name = said.to.partition(" ")
             message = self._offices.decode(kind, bytes(said.body))
             found.append((name, message[1] if kind == GROUP else message))

@@ -6,7 +6,7 @@ from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office, Seat, Seen
 from electorate.leadership.term import Tenure
-from electorate.testing.life import Life
+from electorate.testing.member import Member
 from electorate.testing.story import Story
 
 
@@ -18,7 +18,7 @@ class Watch:
     """Called after everything that happens at a node."""
 
     def __init__(
-        self, now: Callable[[], float], story: Story, lives: Callable[[], Iterable[Life]]
+        self, now: Callable[[], float], story: Story, up: Callable[[], Iterable[Member]]
     ) -> None:
         self.changed_at = 0.0
         """When some node has last changed its mind about who leads."""
@@ -26,61 +26,61 @@ class Watch:
         """Otherwise two may lead, and only the tokens tell who is late."""
         self._now = now
         self._story = story
-        self._lives = lives
+        self._up = up
         self._seen: dict[Seat, Seen] = {}
         self._terms: dict[str, Tenure] = {}
         self._group_terms: dict[tuple[str, NodeId], Tenure] = {}
 
-    def look(self, life: Life) -> None:
+    def look(self, member: Member) -> None:
         """See what has changed at this node."""
-        for office in life.offices.all():
+        for office in member.offices.all():
             if office.seen != self._seen.get(office, Seen()):
-                self._tell(life, office)
+                self._tell(member, office)
             term = office.term
             if term is not None and term.remaining() > 0 and self.clocks_keep_their_word:
                 if isinstance(office, GroupOffice):
-                    self._judge_group(life, office, term)
+                    self._judge_group(member, office, term)
                 elif isinstance(office, Office):
-                    self._judge(life, office, term)
+                    self._judge(member, office, term)
 
-    def _tell(self, life: Life, office: Seat) -> None:
-        was, now, me = self._seen.get(office, Seen()), office.seen, life.offices.me
+    def _tell(self, member: Member, office: Seat) -> None:
+        was, now, me = self._seen.get(office, Seen()), office.seen, member.offices.me
         self._seen[office] = now
         self.changed_at = self._now()
-        name = life.process.name
+        name = member.name
         if was.leader == me:
             self._story.tell(f"{name} does not lead {office.name} any more (term {was.token})")
         if now.leader == me:
             self._story.tell(f"{name} leads {office.name} (term {now.token})")
         elif now.leader is not None:
-            leader = life.offices.directory.name(now.leader)
+            leader = member.offices.directory.name(now.leader)
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
-    def _judge(self, life: Life, office: Office, term: Tenure) -> None:
+    def _judge(self, member: Member, office: Office, term: Tenure) -> None:
         last = self._terms.setdefault(office.name, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
         self._terms[office.name] = term
-        for other in self._lives():
+        for other in self._up():
             held = other.offices.offices.get(office.name)
-            if other is not life and held is not None and _is_certain(held.term):
-                both = f"{life.process.name} and {other.process.name}"
+            if other is not member and held is not None and _is_certain(held.term):
+                both = f"{member.name} and {other.name}"
                 raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
 
-    def _judge_group(self, life: Life, office: GroupOffice, term: Tenure) -> None:
+    def _judge_group(self, member: Member, office: GroupOffice, term: Tenure) -> None:
         """Each side of a partition may have its leader; no group has two."""
-        name = life.process.name
-        key = (office.name, life.offices.me)
+        name = member.name
+        key = (office.name, member.offices.me)
         last = self._group_terms.setdefault(key, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"{name} has led group {last.token} before group {term.token}")
         self._group_terms[key] = term
-        for other in self._lives():
+        for other in self._up():
             held = other.offices.groups.offices.get(office.name)
-            if other is life or held is None or held.group != office.group:
+            if other is member or held is None or held.group != office.group:
                 continue
             if _is_certain(held.term):
-                both = f"{name} and {other.process.name}"
+                both = f"{name} and {other.name}"
                 raise TwoLeaders(f"{both} lead one group of {office.name} at once")
 
 

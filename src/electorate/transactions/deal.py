@@ -33,7 +33,6 @@ from electorate.errors import Damaged
 from electorate.pace import Pace
 from electorate.protocols.commit.state import Applied, Done, Forget, Prepare, Vote, word_of
 from electorate.protocols.told_leader import Name
-from electorate.runtime.clock import now_ms
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
@@ -95,7 +94,7 @@ class Deal(Owner):
         self._lost = False
         self._kept = False
         """Whether it may be in the log."""
-        self._said_ms = now_ms()
+        self._said_ms = self._desk.host.now_ms()
 
     def boot(self, record: Record | None, stable: Stable | None) -> None:
         """Begin, or go on from what is in the log."""
@@ -166,9 +165,9 @@ class Deal(Owner):
 
         Who asks too soon may ask one that is just done with it, and has to be told anew.
         """
-        if now_ms() - self._said_ms < self._desk.pace.again_ms:
+        if self._desk.host.now_ms() - self._said_ms < self._desk.pace.again_ms:
             return
-        self._said_ms = now_ms()
+        self._said_ms = self._desk.host.now_ms()
         view = self.view
         if view.coordinates and view.state is Stage.UNCERTAIN:
             for part in self.parts.participants:
@@ -181,7 +180,7 @@ class Deal(Owner):
 
     def _post(self, to: NodeId, message: Message) -> None:
         """Say something that the machine has said before."""
-        self._said_ms = now_ms()
+        self._said_ms = self._desk.host.now_ms()
         self._desk.host.say(self._instance, to, message)
         self._desk.host.once_said(to, self._desk.watch, self.tx, f"sent {type(message).__name__}")
 
@@ -266,7 +265,7 @@ class Deal(Owner):
 
     def sends(self, to: NodeId, message: Message) -> None:
         """A message is about to be sent."""
-        self._said_ms = now_ms()
+        self._said_ms = self._desk.host.now_ms()
         what = f"sent {type(message).__name__}"
         self._desk.host.once_said(to, self._desk.watch, self.tx, what)
 

@@ -5,7 +5,6 @@ nobody who begins a transaction, it costs nothing.
 """
 
 import asyncio
-import uuid
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
@@ -97,7 +96,6 @@ class TransactionHost(Service):
         self._folder = folder
         self._watch = watch
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
-        self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._admin: AdminSocket | None = None
@@ -120,7 +118,9 @@ class TransactionHost(Service):
     def _wake(self) -> None:
         if self.is_awake:
             return
-        self.worker = None if self._database is None else Worker(self._database, self.pace.idle_ms)
+        host, database = self.host, self._database
+        self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
+        self.worker = None if database is None else Worker(database, self.pace.idle_ms, host.now_ms)
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
         self._reader = Reader(self)
@@ -129,7 +129,7 @@ class TransactionHost(Service):
         )
         self._admin = AdminSocket(self, self._folder)
         self._opening = asyncio.ensure_future(self._admin.open())
-        for tx, record in records(self.host.store).items():
+        for tx, record in records(host.store).items():
             self._go_on(tx, record)
         self.guard.begin()
         self.start(self._remind())
@@ -216,6 +216,10 @@ class TransactionHost(Service):
         """A new transaction, without any work yet."""
         self.enter(self._wake)
         return Draft(self)
+
+    def now_ms(self) -> float:
+        """The clock of the node."""
+        return self.host.now_ms()
 
     def new_name(self) -> str:
         """The name of a transaction: no two ever share one."""

@@ -18,7 +18,6 @@ from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
 from electorate.pace import Pace
 from electorate.protocols.commit.state import Begin
-from electorate.runtime.clock import now_ms
 from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal
 from electorate.transactions.letter import Failed, Leave, Letter, Part, Parts, Work, Worked
@@ -41,6 +40,9 @@ class Desk(Protocol):
     pace: Pace
     members: Members
     errands: "Errands"
+
+    def now_ms(self) -> float:
+        """The clock of the node."""
 
     def new_name(self) -> str:
         """The name of a transaction: no two ever share one."""
@@ -201,7 +203,7 @@ class Errands:
         key, pace = (work.tx, to, work.number), self._desk.pace
         answer: asyncio.Future[tuple[Answer, Part]] = asyncio.get_running_loop().create_future()
         self._asked[key] = answer
-        deadline = now_ms() + pace.work_ms
+        deadline = self._desk.now_ms() + pace.work_ms
         suspect = False
         try:
             while not answer.done():
@@ -209,7 +211,7 @@ class Errands:
                 was_suspect, suspect = suspect, to not in self._desk.members.alive
                 if suspect and was_suspect:
                     raise Refused("it cannot be reached")
-                left_ms = deadline - now_ms()
+                left_ms = deadline - self._desk.now_ms()
                 if left_ms <= 0:
                     raise Refused(f"no answer within {pace.work_timeout:g} s")
                 # The work or its answer may get lost; who has done it already only says so.

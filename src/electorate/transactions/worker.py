@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from electorate.core import NodeId
 from electorate.errors import Refused
-from electorate.runtime.clock import now_ms
 from electorate.transactions.letter import Work
 from electorate.transactions.resource import Answer, Resource
 
@@ -27,11 +26,11 @@ R = TypeVar("R")
 class Session:
     """The work of one transaction, while it goes on."""
 
-    def __init__(self, coordinator: NodeId, process: str) -> None:
+    def __init__(self, coordinator: NodeId, process: str, now_ms: float) -> None:
         self.coordinator = coordinator
         self.process = process
         self.count = 0
-        self.used_ms = now_ms()
+        self.used_ms = now_ms
         self.turn = asyncio.Lock()
         self.over = False
         self.answer: Answer | Refused = Answer()
@@ -41,11 +40,12 @@ class Session:
 class Worker:
     """Has the resource do what transactions want, and knows which are at work."""
 
-    def __init__(self, resource: Resource, idle_ms: float) -> None:
+    def __init__(self, resource: Resource, idle_ms: float, now_ms: Callable[[], float]) -> None:
         self.resource = resource
         self.trouble: str | None = "the database has not been reached yet"
         """Why no work is done at the moment."""
         self._idle_ms = idle_ms
+        self._now_ms = now_ms
         self._sessions: dict[str, Session] = {}
         # Those who wait for a lock must not keep out the one that could free it.
         self._working = ThreadPoolExecutor(THREADS, "work")
@@ -79,14 +79,15 @@ class Worker:
             raise Refused(self.trouble)
         session = self._sessions.get(work.tx)
         if session is None:
-            session = self._sessions[work.tx] = Session(coordinator, process)
+            session = Session(coordinator, process, self._now_ms())
+            self._sessions[work.tx] = session
         async with session.turn:
             if session.over or work.number not in (session.count, session.count + 1):
                 raise Refused("earlier work of this transaction is gone")
             if work.number == session.count + 1 and isinstance(session.answer, Answer):
                 session.answer = await self._done(work)
                 session.count += 1
-                session.used_ms = now_ms()
+                session.used_ms = self._now_ms()
             if isinstance(session.answer, Refused):
                 raise session.answer
             return session.answer
@@ -141,7 +142,7 @@ class Worker:
 
     def orphans(self, coordinator: NodeId = 0, process: str = "") -> Sequence[str]:
         """Transactions at work whose coordinator is silent for too long, or now that process."""
-        now = now_ms()
+        now = self._now_ms()
         return [
             tx
             for tx, session in self._sessions.items()
