@@ -34,6 +34,7 @@ from electorate.leadership.directory import number
 from electorate.runtime.store import Store
 from electorate.transactions.admin import ask
 from electorate.transactions.host import TransactionHost
+from tests.cli.run import runner
 from tests.leadership.cluster import run, until
 from tests.runtime.cluster import free_addresses
 
@@ -256,6 +257,29 @@ def test_a_node_goes_on_with_elections_and_transactions_after_a_restart(tmp_path
     site = Site(tmp_path)
     run(scene())
     assert site.entries("b") == site.entries("c") == 0, "the tables are there"
+
+
+def test_what_both_go_through_is_recorded_and_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        told = [site.told(name, record=tmp_path / "record") for name in "abc"]
+        joins = site.told("d", record=tmp_path / "record", join=True)
+        async with Node(**told[0]) as a, Node(**told[1]), Node(**told[2]), Node(**joins) as d:
+            await noted(a, "b", "c", statement=SETUP)
+            await a.add_member(site.places["d"])
+            await noted(d, "b", "c")
+            term = await anext(d.election("writer").terms())
+            term.finish()
+            await until(lambda: not d.open_transactions)
+
+    site = Site(tmp_path)
+    run(scene())
+    told = runner(capsys)("replay", str(tmp_path / "record"))
+    assert told.code == 0, told.out + told.err
+    assert "each led to the recorded state" in told.out
+    for instance in ("office writer", "recovery", "transaction a-", "transaction d-"):
+        assert instance in told.out
 
 
 # --- what it costs, and when ---

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
         StoreError,
         TransferFailed,
     )
-    from electorate.leadership.election import Election
-    from electorate.leadership.engine import Leader
+    from electorate.leadership.engine import Election, Leader
     from electorate.leadership.term import GroupTerm, Term
     from electorate.node import Node
     from electorate.pace import Pace
@@ -64,7 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Election": "leadership.election",
+    "Election": "leadership.engine",
     "GroupTerm": "leadership.term",
     "Leader": "leadership.engine",
     "Node": "node",

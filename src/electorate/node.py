@@ -19,8 +19,7 @@ from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.candidacy import Safety
-from electorate.leadership.election import Election, Observed
-from electorate.leadership.engine import Engine, Leader, host_config
+from electorate.leadership.engine import Election, Engine, Leader, Observed, host_config
 from electorate.leadership.office import Seat
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
@@ -47,7 +46,8 @@ class Node:
 
     With `database` it takes part in the transactions of others; every node may begin some. It
     opens the database when it is entered, and closes it in the end. `recovery` is the protocol by
-    which the members elect who finds out what was decided, where a coordinator is gone.
+    which the members elect who finds out what was decided, where a coordinator is gone. `watch` is
+    told the name of a transaction and what was just done for it; it must not block.
     """
 
     def __init__(
@@ -200,7 +200,11 @@ class ThreadEngine(Engine):
             raise RuntimeError(f"{self.me.name} was entered before: make another Node")
         self._was_entered = True
         if self._database is not None:
-            await asyncio.to_thread(self._database.open)
+            try:
+                await asyncio.to_thread(self._database.open)
+            except asyncio.CancelledError:
+                await asyncio.to_thread(self._database.close)
+                raise
         await self._thread.begin(self._start)
 
     async def end(self) -> None:

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from electorate import node as asynchronous
-from electorate.leadership import election as asynchronous_election
+from electorate.leadership import engine
 from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Leader
 from electorate.leadership.term import GroupTerm, Term
@@ -156,7 +156,7 @@ class Node:
 class Election:
     """One election, as one node takes part in it: `electorate.Election` for threads."""
 
-    def __init__(self, election: asynchronous_election.Election) -> None:
+    def __init__(self, election: engine.Election) -> None:
         self._election = election
 
     @property
@@ -353,6 +353,8 @@ class Blocking:
         if self._asked is None:
             return
         (act, done), self._asked = self._asked, None
+        if done.done():  # Its term has ended just before it was to begin.
+            return
         try:
             came = act()
         except Exception as error:

@@ -174,6 +174,27 @@ def test_threads_have_groups_too(tmp_path: Path) -> None:
     assert term.members == ("a", "b")
 
 
+def test_a_function_that_is_to_be_called_back_is_not_called_once_its_term_is_over() -> None:
+    called: list[str] = []
+
+    async def scene() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        going = loop.create_future()
+
+        def go_and_end() -> None:
+            assert task is not None
+            going.set_result(None)
+            loop.call_soon(task.cancel)
+
+        loop.call_soon(go_and_end)
+        await going
+        await sync.called_back(called.append)("late")
+
+    with pytest.raises(asyncio.CancelledError):
+        sync.wait(scene(), None, "nothing happens")
+    assert called == []
+
+
 async def until_there_are(works: list[tuple[str, Term]]) -> None:
     await until(lambda: works)
 

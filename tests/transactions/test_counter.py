@@ -46,7 +46,7 @@ def in_doubt(bank: Fragile) -> str:
     """The name of a transaction that both participants are left with."""
     bank.crashed("atm", SAVED_COMMITTED)
     (name,) = bank.host("savings").deals
-    wait_until(lambda: not bank.sees("savings", "atm"))
+    wait_until(lambda: not bank.sees("savings", "atm") and not bank.sees("checking", "atm"))
     return name
 
 
