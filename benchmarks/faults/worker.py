@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.faults.evidence import FENCE, POINTS, REFUSED, UNFENCED
 from electorate import Term, sync
 from electorate.leadership.term import Tenure
-from electorate.runtime.clock import now_ms
+from electorate.runtime.tcp import now_ms
 
 WORK_S = 0.02
 MUTANTS = ("unchecked", "stretched")

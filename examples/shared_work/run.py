@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Timing, Turns, text_of
-from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.tcp import now_ms
 from electorate.runtime.thread import NodeThread
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.fault import Partition

@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
 from electorate.core.codec import Codec
-from electorate.runtime.commit import GroupCommit
+from electorate.runtime.connection import Link
 from electorate.runtime.frame import Frame, Letter
-from electorate.runtime.host import Host
+from electorate.runtime.host import GroupCommit, Host
 from electorate.runtime.instance import Instance
-from electorate.runtime.link import Link
 from electorate.runtime.recorder import InstanceRecorder
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from electorate.core import NodeId, Received, Timing
-from electorate.runtime.clock import now_ms
+from electorate.runtime.tcp import now_ms
 from electorate.trace import Connections, Setting
 from electorate.trace.merge import Occurrence, merged
 from electorate.trace.record import Booted

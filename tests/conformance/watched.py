@@ -12,11 +12,11 @@ import pytest
 
 from electorate.core import Event, NodeId, Request, Stable, State, Timing
 from electorate.runtime import thread as thread_module
-from electorate.runtime.clock import now_ms
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.frame import Said
 from electorate.runtime.instance import Instance, Writer
 from electorate.runtime.node import INSTANCE, Node
+from electorate.runtime.tcp import now_ms
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 from electorate.trace.record import RecordError

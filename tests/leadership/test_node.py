@@ -320,7 +320,7 @@ def test_a_machine_that_slept_ends_the_term_before_any_message(
             await cluster.led()
             term, before = cluster.terms["a"], time.monotonic()
             term.check()
-            monkeypatch.setattr("electorate.runtime.clock.time", Suspended())
+            monkeypatch.setattr("electorate.runtime.tcp.time", Suspended())
             with pytest.raises(LeadershipLost):
                 term.check()
             assert term.remaining() == 0

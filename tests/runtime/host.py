@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from electorate.runtime.connection import Link
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Frame, FrameReader, Hello, Welcome, pack
-from electorate.runtime.link import Link
 from electorate.runtime.tcp import real
 from tests.runtime.cluster import free_addresses
 

@@ -15,8 +15,8 @@ from electorate.leadership.offices import Offices
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
-from electorate.runtime.commit import GroupCommit
 from electorate.runtime.frame import Said
+from electorate.runtime.host import GroupCommit
 from electorate.testing import Cluster as Simulated
 from tests.leadership.cluster import Cluster, run, running
 

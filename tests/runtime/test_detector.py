@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from electorate.runtime.clock import now_ms
 from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.tcp import now_ms
 
 BOTH = (HeartbeatDetector, PhiDetector)
 

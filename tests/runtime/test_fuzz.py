@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec import Raw, msgpack
 
+from electorate.runtime.connection import STRANGERS_MAX
 from electorate.runtime.frame import Beat, Letter, Said, pack
-from electorate.runtime.listener import STRANGERS_MAX
 from tests.runtime.caller import Caller, hello
 from tests.runtime.cluster import Cluster, running, wait_until
 from tests.runtime.mangle import mangled

@@ -70,13 +70,13 @@ def running(*hosts: Host) -> Iterator[list[HostThread]]:
             thread.stop()
 
 
-OUTSIDE = {"random", "secrets", "socket", "time", "uuid", "electorate.runtime.clock"}
+OUTSIDE = {"random", "secrets", "socket", "time", "uuid", "electorate.runtime.tcp"}
 REAL = {
-    "clock": {"time"},
     "environment": {"random"},
-    "recorder": {"electorate.runtime.clock"},
+    "host": {"electorate.runtime.tcp"},
+    "recorder": {"electorate.runtime.tcp"},
     "store": {"uuid"},
-    "tcp": {"electorate.runtime.clock", "random", "socket"},
+    "tcp": {"random", "socket", "time"},
 }
 """Which modules ask the machine itself: the real ports, and what a test may leave to them."""
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 from msgspec import Raw, msgpack
 
+from electorate.runtime.connection import STRANGERS_MAX
 from electorate.runtime.frame import HEADER, VERSION, Beat, Letter, Refusal, Said, Welcome, pack
-from electorate.runtime.listener import STRANGERS_MAX
 from tests.runtime.caller import Caller, hello
 from tests.runtime.cluster import Cluster, running, wait_until
 
@@ -152,7 +152,7 @@ def test_a_node_that_calls_again_hangs_up_its_first_call(cluster: Cluster) -> No
 def test_a_hello_that_never_comes_is_not_waited_for(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("electorate.runtime.listener.HELLO_S", 0.1)
+    monkeypatch.setattr("electorate.runtime.connection.HELLO_S", 0.1)
     with Caller(cluster.addresses[1]) as silent, Caller(cluster.addresses[1]) as slow:
         slow.write(pack(hello(cluster.name, 4, 1))[:20])
         assert silent.hear() == Refusal("no hello in time")
@@ -162,7 +162,7 @@ def test_a_hello_that_never_comes_is_not_waited_for(
 def test_a_frame_that_is_begun_and_never_completed_ends_the_connection(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("electorate.runtime.listener.FRAME_S", 0.1)
+    monkeypatch.setattr("electorate.runtime.connection.FRAME_S", 0.1)
     with introduced(cluster) as caller:
         caller.write(pack(YES)[:-1])
         assert caller.hear() == Refusal("frame too slow")

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from electorate.runtime.frame import Hello
-from electorate.runtime.ledger import Ledger
+from electorate.runtime.network import Ledger
 
 HELLO = Hello("c", node=2, to=1, store="s", incarnation=1, process="p", sent=0)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec import Raw, msgpack
 
-from electorate.runtime import link as link_module
+from electorate.runtime import connection
+from electorate.runtime.connection import Refused
 from electorate.runtime.frame import BadFrame, Beat, Frame, Letter, Refusal, Said
-from electorate.runtime.link import Refused
 from tests.runtime.host import HELLO, Host, linked, until
 
 BULK = Raw(msgpack.encode("x" * 60_000))
@@ -195,7 +195,7 @@ def test_pauses_between_attempts_double_up_to_a_limit_with_jitter_of_half(
         ranges.append((low, high))
         return 1.0
 
-    monkeypatch.setattr(link_module, "BACKOFF_MAX_S", 0.08)
+    monkeypatch.setattr(connection, "BACKOFF_MAX_S", 0.08)
 
     async def run() -> list[float]:
         async with linked(Host()) as keeper:

@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 from msgspec import Raw
 
+from electorate.runtime.connection import Listener
 from electorate.runtime.frame import Beat, Frame, FrameReader, Hello, Letter, Said, Welcome, pack
-from electorate.runtime.listener import Listener
 from electorate.runtime.tcp import real
 from tests.runtime.caller import hello
 from tests.runtime.cluster import free_addresses

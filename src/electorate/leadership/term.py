@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from electorate.errors import LeadershipLost
-from electorate.runtime.clock import now_ms
+from electorate.runtime.tcp import now_ms
 
 log = logging.getLogger("electorate")
 

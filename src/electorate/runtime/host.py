@@ -11,14 +11,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from electorate.core import Assumption, Message, NodeId, Stable, Viewed
 from electorate.core.codec import Codec
 from electorate.errors import StoreError
-from electorate.runtime.commit import GroupCommit
 from electorate.runtime.config import HostConfig
 from electorate.runtime.environment import Environment
 from electorate.runtime.frame import FRAME_MAX, BadFrame, Hello, Letter, Said
@@ -37,7 +36,108 @@ SAID_MAX = 100
 EARLY_MAX = 10_000
 """Messages that wait for a life to begin."""
 
+Effect = Callable[..., object]
+
 log = logging.getLogger("electorate.runtime")
+
+
+class Keeper(Protocol):
+    """The store, as far as it is needed here."""
+
+    def save(self, records: Mapping[str, bytes | None]) -> None:
+        """Make these records durable, all together, before returning; None is none any more."""
+
+
+class GroupCommit:
+    """What a host does in one wake-up: first all of it is kept, with one sync, then it has effects.
+
+    Nothing leaves the host in between: no letter, no term, no news. A host whose store fails, or
+    that crashes before, has said and given nothing: to everybody else it has taken none of these
+    turns.
+    """
+
+    def __init__(self, store: Keeper, send: Callable[[NodeId, list[Said]], None]) -> None:
+        self.write_down: Callable[[], None] | None = None
+        """Writes down what was gone through, before anything is kept; nobody may care to."""
+        self.count = 0
+        """How many wake-ups there have been."""
+        self._store = store
+        self._send = send
+        self._is_open = False
+        self._forget()
+
+    def run(self, act: Callable[..., object], *given: Any) -> None:
+        """Do this, and what follows from it; what is done within belongs to the same wake-up."""
+        if self._is_open:
+            act(*given)
+            return
+        self._is_open = True
+        self.count += 1
+        try:
+            act(*given)
+        except BaseException:
+            self._forget()
+            raise
+        finally:
+            self._is_open = False
+        self._carry_out()
+
+    def keep(self, name: str, record: bytes | None) -> None:
+        """Have it on disk, or gone from there, before anything else comes of this wake-up."""
+        self._expect_open()
+        self._records[name] = record
+
+    def say(self, to: NodeId, said: Said) -> None:
+        """Say this to a node, together with what else there is to say to it."""
+        self._expect_open()
+        if to in self._said:
+            self._said[to].append(said)
+        else:
+            self._said[to] = [said]
+
+    def once_kept(self, effect: Effect, *given: Any) -> None:
+        """Do this when everything has been kept, and nothing has been said."""
+        self._expect_open()
+        self._kept.append((effect, given))
+
+    def once_said(self, to: NodeId | None, effect: Effect, *given: Any) -> None:
+        """Do this when what there is to say to that node has been said."""
+        self._expect_open()
+        self._told.append((to, effect, given))
+
+    def then(self, effect: Effect, *given: Any) -> None:
+        """Do this when everything has been kept and said."""
+        self._expect_open()
+        self._effects.append((effect, given))
+
+    def _carry_out(self) -> None:
+        records, kept, said = self._records, self._kept, self._said
+        told, effects = self._told, self._effects
+        self._forget()
+        if self.write_down is not None:
+            self.write_down()
+        if records:
+            self._store.save(records)
+        for effect, given in kept:
+            effect(*given)
+        for to, all_said in said.items():
+            self._send(to, all_said)
+            for hearer, effect, given in told:
+                if hearer == to:
+                    effect(*given)
+        for effect, given in effects:
+            effect(*given)
+
+    def _forget(self) -> None:
+        self._records: dict[str, bytes | None] = {}
+        self._kept: list[tuple[Effect, tuple[Any, ...]]] = []
+        self._said: dict[NodeId, list[Said]] = {}
+        self._told: list[tuple[NodeId | None, Effect, tuple[Any, ...]]] = []
+        self._effects: list[tuple[Effect, tuple[Any, ...]]] = []
+
+    def _expect_open(self) -> None:
+        if not self._is_open:
+            raise RuntimeError("a turn was taken while the host did nothing: nobody keeps it")
 
 
 class Mail(NamedTuple):
@@ -133,6 +233,8 @@ class Host:
         self.services = tuple(services)
         self.admission = admission or Admission()
         self.environment = environment or real()
+        self.now_ms = self.environment.now_ms
+        """The clock of this host."""
         self.network = Network(config, self.environment, self)
         self.recorder: Recorder | None = None
         """Who writes down what all instances go through, if anybody does."""
@@ -146,7 +248,6 @@ class Host:
         """Called after every wake-up, when everything has been kept, said and done."""
         self.commit = GroupCommit(self, self._post)
         self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
-        self._now_ms = self.environment.now_ms
         self._chance = self.environment.chance("timers")
         self._kinds = {kind: service for service in self.services for kind in service.kinds}
         self._bound: dict[str, Codec] = {}
@@ -165,10 +266,6 @@ class Host:
         self._begun: list[Service] = []
 
     # --- instances and what they need: the port of `Instance` ---
-
-    def now_ms(self) -> float:
-        """The clock of this host."""
-        return self._now_ms()
 
     def jitter(self, up_to: int) -> float:
         """A random part of this."""

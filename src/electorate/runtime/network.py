@@ -10,12 +10,10 @@ from typing import Protocol
 from electorate.core import NodeId
 from electorate.errors import IdTaken
 from electorate.runtime.config import HostConfig
+from electorate.runtime.connection import Link, Listener, Refused
 from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
 from electorate.runtime.environment import Address, Environment
 from electorate.runtime.frame import Beat, Hello, Letter, Said
-from electorate.runtime.ledger import Ledger
-from electorate.runtime.link import Link, Refused
-from electorate.runtime.listener import Listener
 
 DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
 POLL_S = 0.005
@@ -23,6 +21,29 @@ KNOCKS_S = 2.0
 """A link that is refused knocks again within this time, however long it has been refused."""
 
 log = logging.getLogger("electorate.runtime")
+
+
+class Ledger:
+    """Whether every letter came that the other nodes have written: they say how many there were.
+
+    A protocol may rely on it that no message between live nodes is lost. A network loses some: a
+    connection breaks, or a node is too slow to read. Whoever learns that it missed a letter can act
+    as if it had been down when the letter came, and start over.
+    """
+
+    def __init__(self) -> None:
+        self._lives: dict[NodeId, tuple[str, int]] = {}
+        self._accounted: dict[NodeId, int] = {}
+
+    def missing(self, hello: Hello, before: int, arrived: int = 0) -> int:
+        """How many letters were lost, given that `before` were written before what came now."""
+        life = (hello.store, hello.incarnation)
+        if self._lives.get(hello.node) != life:
+            self._lives[hello.node] = life
+            self._accounted[hello.node] = 0
+        lost = before - self._accounted[hello.node]
+        self._accounted[hello.node] = max(before + arrived, self._accounted[hello.node])
+        return max(0, lost)
 
 
 class Reader(Protocol):

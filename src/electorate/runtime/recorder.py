@@ -28,7 +28,7 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import json_of
-from electorate.runtime.clock import now_ms
+from electorate.runtime.tcp import now_ms
 from electorate.trace.record import (
     FORMAT,
     SUFFIX,
