@@ -39,17 +39,21 @@ class Broken(NamedTuple):
 
 
 class Ways(dict[str, Broken]):
-    """The ways in which one driver can be broken, by name."""
+    """The ways in which some drivers can be broken, by name."""
 
-    def __init__(self, driver: str) -> None:
+    def __init__(self, *drivers: str) -> None:
         super().__init__()
-        self._driver = driver
+        self._drivers = drivers
 
-    def noticed_by(self, rule: Rule, scene: str) -> Callable[[Break], Break]:
-        """Enter a way: the rule must notice it in that scene."""
+    def noticed_by(
+        self, rule: Rule, scene: str, *, only: tuple[str, ...] = ()
+    ) -> Callable[[Break], Break]:
+        """Enter a way: the rule must notice it in that scene, by all drivers or only by these."""
 
         def enter(do: Break) -> Break:
-            self[do.__name__] = Broken(self._driver, scene, rule, do)
+            for driver in only or self._drivers:
+                name = do.__name__ if len(self._drivers) == 1 else f"{driver}: {do.__name__}"
+                self[name] = Broken(driver, scene, rule, do)
             return do
 
         return enter

@@ -1,21 +1,32 @@
-"""Broken drivers of the network (see broken.py)."""
+"""Broken drivers of the network (see broken.py), in each of the ways in which it is used.
+
+A few can be broken so in one use only; it is said at each why.
+"""
 
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from electorate.core import Event, Stable, State, TimedOut, Turn, Viewed
-from electorate.core.codec import Codec
+from electorate.core import CancelTimer, Event, NodeId, Stable, State, TimedOut, Turn, Viewed
+from electorate.leadership.office import PREFIX as OFFICE
+from electorate.leadership.office import Office
 from electorate.runtime.connection import Link
 from electorate.runtime.frame import Frame, Letter
 from electorate.runtime.host import GroupCommit, Host
-from electorate.runtime.instance import Instance
+from electorate.runtime.instance import Instance, Owner
+from electorate.runtime.node import INSTANCE
 from electorate.runtime.recorder import InstanceRecorder
+from electorate.runtime.store import Store
+from electorate.transactions import host as transactions
+from electorate.transactions.deal import Deal
+from electorate.transactions.letter import PREFIX as TRANSACTION
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
+from tests.conformance.driver import USES
+from tests.conformance.lodging import PROBE, ProbeDeal
 
-NODES = Ways("network")
+NODES = Ways(*USES)
 
 
 def host_of(instance: Instance) -> Host:
@@ -38,7 +49,59 @@ def a_node_that_sends_before_it_saves(patch: pytest.MonkeyPatch) -> None:
 
 @NODES.noticed_by(rule.a_crash_leaves_what_was_saved_and_nothing_else, "speech")
 def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Host, "_saved", lambda self, name, codec: None)
+    whole = Store.load
+
+    def load(self: Store, instance: str) -> bytes | None:
+        is_the_probe = instance in (INSTANCE, OFFICE + PROBE, TRANSACTION + PROBE)
+        return None if is_the_probe else whole(self, instance)
+
+    patch.setattr(Store, "load", load)
+    patch.setattr(transactions, "records", lambda store: {})
+
+
+@NODES.noticed_by(rule.durable_before_the_first_effect, "office")
+def a_node_that_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
+    for owner in (Owner, Office, ProbeDeal):
+        patch.setattr(owner, "packed", lambda self, stable: None)
+
+
+# Only elections know a member by another number than the network does.
+@NODES.noticed_by(rule.messages_are_genuine, "speech", only=("leadership",))
+def a_node_that_once_takes_a_member_for_its_name(patch: pytest.MonkeyPatch) -> None:
+    whole = Office.hear
+    strangers: list[NodeId] = []
+
+    def hear(self: Office, sender: NodeId, *given: Any) -> None:
+        line = (host_of(self._instance).admission.routes or {})[sender]
+        if line != sender and not strangers:
+            strangers.append(sender)
+            sender = line
+        whole(self, sender, *given)
+
+    patch.setattr(Office, "hear", hear)
+
+
+# Only instances of transactions are removed while their host goes on.
+@NODES.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock", only=("transactions",))
+def a_node_that_goes_on_with_what_was_removed(patch: pytest.MonkeyPatch) -> None:
+    def remove(self: Host, instance: Instance) -> None:
+        if instance.record is not None:
+            instance.record.ended(over=True)
+        del self.instances[instance.name]
+
+    patch.setattr(Host, "remove", remove)
+
+
+# Only transactions wrap what their machines say.
+@NODES.noticed_by(rule.messages_are_genuine, "speech", only=("transactions",))
+def a_node_that_wraps_what_it_said_last(patch: pytest.MonkeyPatch) -> None:
+    whole, last = Deal.wrapped, [b""]
+
+    def wrapped(self: Deal, body: bytes) -> bytes:
+        last[0] = last[0] or body
+        return whole(self, last[0])
+
+    patch.setattr(Deal, "wrapped", wrapped)
 
 
 @NODES.noticed_by(rule.effects_in_order, "speech")
@@ -99,7 +162,19 @@ def a_node_that_hears_itself_before_it_looks_around(patch: pytest.MonkeyPatch) -
     patch.setattr(Instance, "_take", take)
 
 
-@NODES.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock")
+@NODES.noticed_by(clock_rule.the_last_order_to_a_timer_counts, "clock")
+def a_node_that_ignores_cancels(patch: pytest.MonkeyPatch) -> None:
+    whole = Instance._carry_out
+
+    def carry_out(self: Instance, turn: Turn, *given: Any) -> None:
+        effects = tuple(e for e in turn.effects if not isinstance(e, CancelTimer))
+        whole(self, Turn(turn.state, effects), *given)
+
+    patch.setattr(Instance, "_carry_out", carry_out)
+
+
+# Elections and transactions go on where the life of their host ends; `removed` is their like.
+@NODES.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock", only=("network",))
 def a_node_whose_timers_survive_a_life(patch: pytest.MonkeyPatch) -> None:
     def halt(self: Instance) -> None:
         self.state = None
@@ -115,7 +190,8 @@ def a_node_whose_timers_wait_for_the_store(patch: pytest.MonkeyPatch) -> None:
     def carry_out(self: Instance, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
             self._save(turn.state.stable)
-            host_of(self).store.save({self.name: Codec.encode(turn.state.stable)})
+            record = self.owner.packed(turn.state.stable)
+            host_of(self).save({self.name: record})
         now = self._port.now_ms()
         whole(self, turn, turn.state.stable, now)
 

@@ -1,6 +1,6 @@
 """The checker as a driver of probes: every transition of small models is on one of its runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from electorate.check import Budget, Model
 from electorate.check.column import Row
@@ -11,6 +11,7 @@ from electorate.check.world import Move
 from electorate.claims import Claim, Kind
 from electorate.trace import Setting
 from tests.conformance.probe import find
+from tests.conformance.rule import Rule
 from tests.conformance.story import Run, told
 
 NOTHING = Claim("nothing", Kind.ALWAYS, "nothing is claimed", lambda row: None)
@@ -39,6 +40,7 @@ class Checker:
 
     name = "checker"
     tears = 8  # of two notes to each of two nodes, any prefixes but all
+    exempt: Mapping[Rule, str] = {}
 
     def runs(self, scene: str) -> Iterator[Run]:
         """For every transition of some models, a shortest run that ends with it."""

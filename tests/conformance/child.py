@@ -5,23 +5,26 @@ the fourth letter after that. When nobody gives orders any more, it ends.
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
-from pathlib import Path
 
-from electorate.runtime.config import NodeConfig
-from electorate.runtime.frame import HEADER, Letter, unpack
-from electorate.runtime.thread import NodeThread
-from electorate.trace import Setting
-from tests.conformance.probe import Speak, find
+import msgspec
+
+from electorate.core import Asked, NodeId
+from electorate.runtime.frame import HEADER, Frame, Letter, unpack
+from electorate.runtime.host import Host
+from electorate.runtime.node import Node
+from electorate.runtime.thread import HostThread
+from tests.conformance.lodging import AnyLodging
+from tests.conformance.probe import Speak
 
 
 class Doom:
-    """Ends this process between two letters, wherever they are going."""
+    """Ends this process between two letters, about the probe, wherever they are going."""
 
-    def __init__(self) -> None:
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
         self.letters: int | None = None
 
     def hang_over(self, kind: type[asyncio.StreamWriter]) -> None:
@@ -35,28 +38,35 @@ class Doom:
         kind.write = write  # type: ignore[assignment, method-assign]
 
     def _approach(self, data: bytes) -> None:
-        if self.letters is not None and isinstance(unpack(data[HEADER.size :]), Letter):
+        if self.letters is not None and self._concerns_it(unpack(data[HEADER.size :])):
             if self.letters == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             self.letters -= 1
 
+    def _concerns_it(self, frame: Frame) -> bool:
+        return isinstance(frame, Letter) and any(s.to == self._instance for s in frame.said)
+
 
 def main(told: str) -> None:
-    me, cluster, addresses, data, record, beat_ms, timeout_ms = json.loads(told)
-    setting = Setting.parse(cluster)
-    where = {int(node): (str(host), int(port)) for node, (host, port) in addresses.items()}
-    config = NodeConfig(me, setting, where, Path(data), Path(record), beat_ms, timeout_ms)
-    doom = Doom()
+    node, lodging = msgspec.json.decode(
+        told, type=tuple[NodeId, AnyLodging], dec_hook=lambda kind, text: kind(text)
+    )
+    doom = Doom(lodging.instance)
     doom.hang_over(asyncio.StreamWriter)
-    thread = NodeThread(config, setting.machine(*find("probe")), lambda standing: None)
+    host = lodging.host(node, Node, Host)
+    thread = HostThread(host)
     thread.start()
+
+    def speak() -> None:
+        host.enter(host.instances[lodging.instance].take, Asked(Speak()))
+
     for order in sys.stdin:
         match order.split():
             case ["speak"]:
-                thread.call(thread.node.ask, Speak())
+                thread.call(speak)
             case ["doom", letters]:
                 thread.call(setattr, doom, "letters", int(letters))
-                thread.call(thread.node.ask, Speak())
+                thread.call(speak)
     thread.stop()
 
 

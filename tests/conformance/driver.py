@@ -1,6 +1,6 @@
 """The drivers that are held against their contract, and how a rule is held against them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +11,9 @@ from tests.conformance.simulator import Simulator
 from tests.conformance.story import Run
 
 SCENES = ("speech", "clock", "office")
-DRIVERS = ("simulator", "checker", "network")
+USES = ("network", "leadership", "transactions")
+"""The ways in which the runtime is used: by `electorate node`, and by both interfaces."""
+DRIVERS = ("simulator", "checker", *USES)
 
 
 class Driver(Protocol):
@@ -20,6 +22,8 @@ class Driver(Protocol):
     name: str
     tears: int
     """In how many ways, at least, it lets a crash fall into a speech to two nodes."""
+    exempt: Mapping[Rule, str]
+    """Rules that cannot be held against it, each with the reason."""
 
     def runs(self, scene: str) -> Iterator[Run]:
         """Runs in which the probes speak, wind their timers, or hold offices, and suffer."""
@@ -32,8 +36,8 @@ def driver_called(name: str, folder: Path) -> Driver:
             return Simulator()
         case "checker":
             return Checker()
-        case "network":
-            return Network(folder)
+        case "network" | "leadership" | "transactions":
+            return Network(folder, name)
     raise ValueError(f"no driver is called {name}")
 
 

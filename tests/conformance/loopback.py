@@ -8,7 +8,7 @@ from contextlib import ExitStack
 T_MS = 60
 BEAT_MS = 40.0
 TIMEOUT_MS = 500.0
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

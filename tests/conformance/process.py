@@ -1,19 +1,22 @@
 """Nodes on loopback, each in a process that can be killed; only their records tell a story."""
 
-import json
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from electorate.core import NodeId, Received, Timing
+import msgspec
+
+from electorate.core import NodeId, Received
 from electorate.runtime.tcp import now_ms
-from electorate.trace import Connections, Setting
 from electorate.trace.merge import Occurrence, merged
-from electorate.trace.record import Booted
-from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS, free_addresses, wait_until
+from electorate.trace.record import Booted, Line
+from tests.conformance.lodging import Lodging
+from tests.conformance.loopback import PATIENCE_S, came_about, free_addresses, wait_until
 from tests.conformance.probe import ProbeState
 from tests.conformance.recorded import lines_of, occurrences
 from tests.conformance.rule import heard_of_the_last_speech
@@ -26,15 +29,14 @@ STOP_S = 5.0
 class Processes:
     """A cluster of processes, one node each."""
 
-    def __init__(self, folder: Path, count: int) -> None:
-        ids = tuple(range(1, count + 1))
-        setting = Setting("probe", ids, timing=Timing(T_MS), connections=Connections.DIE)
-        self.run = Run(setting)
-        self.run.timed = self.run.stepped = False
-        self.records = {node: folder / f"node-{node}.jsonl" for node in ids}
-        self._folder = folder
+    def __init__(self, kind: type[Lodging], folder: Path, count: int) -> None:
         folder.mkdir()
-        self._addresses = dict(zip(ids, free_addresses(count), strict=True))
+        self._lodging = kind(folder, free_addresses(count))
+        self._lodging.prepare()
+        self.ids = ids = self._lodging.ids
+        self.run = Run(self._lodging.setting)
+        self.run.timed = self.run.stepped = False
+        self.records = {node: self._lodging.record(node) for node in ids}
         self._processes: dict[NodeId, subprocess.Popen[str]] = {}
         self._opened: dict[NodeId, list[float]] = {node: [] for node in ids}
 
@@ -70,16 +72,8 @@ class Processes:
 
     def start(self, node: NodeId) -> None:
         """Start the process of a node."""
-        told = [
-            node,
-            self.run.setting.text(),
-            self._addresses,
-            str(self._folder / f"node-{node}"),
-            str(self.records[node]),
-            BEAT_MS,
-            TIMEOUT_MS,
-        ]
-        words = [sys.executable, "-m", "tests.conformance.child", json.dumps(told)]
+        told = msgspec.json.encode((node, self._lodging), enc_hook=str).decode()
+        words = [sys.executable, "-m", "tests.conformance.child", told]
         self._opened[node].append(now_ms())
         self._processes[node] = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, cwd=ROOT)
 
@@ -90,8 +84,23 @@ class Processes:
         stdin.write(f"{order}\n")
         stdin.flush()
 
+    def be_heard(self, node: NodeId) -> None:
+        """Have a node speak until all others have heard something: it may have no links yet."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            before = {other: self.turns(other) for other in self.ids if other != node}
+            self.order(node, "speak")
+            heard = partial(self._have_gone_on, before)
+            if came_about(heard, 0.5):
+                return
+        raise AssertionError(f"nobody hears node {node}")
+
+    def _have_gone_on(self, before: dict[NodeId, int]) -> bool:
+        return all(self.turns(node) > turns for node, turns in before.items())
+
     def doom(self, node: NodeId, letters: int) -> None:
         """Have a node speak, and die after so many letters."""
+        self.be_heard(node)
         self.order(node, f"doom {letters}")
         self._mourn(node)
 
@@ -113,17 +122,20 @@ class Processes:
 
     def is_at_work(self, node: NodeId) -> bool:
         """Whether the life of its present process has begun."""
-        entries = [line.entry for line in lines_of(self.records[node])]
+        entries = [line.entry for line in self._lines(node)]
         lives = [n for n, entry in enumerate(entries) if isinstance(entry, Booted)]
         return len(lives) == len(self._opened[node]) and len(entries) > lives[-1] + 2
 
     def turns(self, node: NodeId) -> int:
         """How many events it has written down."""
-        return len(lines_of(self.records[node]))
+        return len(self._lines(node))
+
+    def _lines(self, node: NodeId) -> list[Line]:
+        return lines_of(self.records[node], self._lodging.instance)
 
     def _tell(self) -> None:
         """Make the story of what the records say."""
-        run, found = self.run, occurrences(self.run, self.records)
+        run, found = self.run, occurrences(self.records, self._lodging.instance)
         run.trace = merged(run.setting, found)
         for node, record in found.items():
             opened = iter(self._opened[node])

@@ -11,9 +11,9 @@ from tests.conformance.probe import find
 from tests.conformance.story import Run
 
 
-def lines_of(path: Path) -> list[Line]:
-    """The lines of one record, but for a last one that a crash has torn."""
-    return list(RecordFile(path).lines())
+def lines_of(path: Path, instance: str) -> list[Line]:
+    """The lines of one instance in a record, but for a last one that a crash has torn."""
+    return [line for line in RecordFile(path).lines() if line.instance == instance]
 
 
 def turns_of(cluster: str) -> Turns:
@@ -22,11 +22,11 @@ def turns_of(cluster: str) -> Turns:
     return Turns(setting.machine(*find(setting.protocol)))
 
 
-def occurrences(run: Run, paths: Mapping[NodeId, Path]) -> dict[NodeId, list[Occurrence]]:
+def occurrences(paths: Mapping[NodeId, Path], instance: str) -> dict[NodeId, list[Occurrence]]:
     """The events of every record, run again; a RecordError if the states are not the same."""
-    return {node: rerun(lines_of(path), turns_of) for node, path in paths.items()}
+    return {node: rerun(lines_of(path, instance), turns_of) for node, path in paths.items()}
 
 
-def recorded(run: Run, paths: Mapping[NodeId, Path]) -> Trace:
+def recorded(run: Run, paths: Mapping[NodeId, Path], instance: str) -> Trace:
     """The records of all nodes as one trace."""
-    return merged(run.setting, occurrences(run, paths))
+    return merged(run.setting, occurrences(paths, instance))

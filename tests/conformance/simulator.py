@@ -1,6 +1,6 @@
 """The simulator as a driver of probes: by seeds, and by scripts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -11,6 +11,7 @@ from electorate.simulate.delay import Uniform
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Connections, Start
 from tests.conformance.probe import find
+from tests.conformance.rule import Rule
 from tests.conformance.story import Run, told
 
 T = 20
@@ -103,6 +104,7 @@ class Simulator:
 
     name = "simulator"
     tears = 4
+    exempt: Mapping[Rule, str] = {}
 
     def runs(self, scene: str) -> Iterator[Run]:
         """Scripted and seeded runs of one kind."""

@@ -1,34 +1,23 @@
 """Nodes on loopback, each in a thread, whose every turn, save and sending is watched."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-import pytest
-
-from electorate.core import Event, NodeId, Request, Stable, State, Timing
-from electorate.runtime import thread as thread_module
-from electorate.runtime.config import NodeConfig
+from electorate.core import Asked, Event, NodeId, Request, Stable, State
 from electorate.runtime.frame import Said
+from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Writer
-from electorate.runtime.node import INSTANCE, Node
+from electorate.runtime.node import Node
 from electorate.runtime.tcp import now_ms
-from electorate.runtime.thread import NodeThread
-from electorate.trace import Connections, Setting
+from electorate.runtime.thread import HostThread
 from electorate.trace.record import RecordError
-from tests.conformance.loopback import (
-    BEAT_MS,
-    PATIENCE_S,
-    T_MS,
-    TIMEOUT_MS,
-    came_about,
-    free_addresses,
-    wait_until,
-)
+from tests.conformance.lodging import Lodging
+from tests.conformance.loopback import PATIENCE_S, came_about, free_addresses, wait_until
 from tests.conformance.probe import Kept, Note, ProbeState, Speak
 from tests.conformance.recorded import recorded
 from tests.conformance.story import Departure, Life, Pause, Run
@@ -75,11 +64,12 @@ class Watch:
             raise PowerCut
 
 
-class WatchedNode(Node):
-    """Passes everything on, and writes it down."""
+class WatchedHost(Host):
+    """Passes everything on, and writes down what concerns the probe in it."""
 
-    def __init__(self, watch: Watch, *given: Any) -> None:
+    def __init__(self, watch: Watch, lodging: Lodging, *given: Any) -> None:
         self._watch = watch
+        self._lodging = lodging
         self._read = 0.0
         super().__init__(*given)
         self._send = self.network.send
@@ -87,8 +77,7 @@ class WatchedNode(Node):
 
     def begin(self) -> None:
         super().begin()
-        self._save, self._next_life = self.store.save, self.store.begin_life
-        self.store.save = self._watch_save  # type: ignore[method-assign]
+        self._next_life = self.store.begin_life
         self.store.begin_life = self._watch_life  # type: ignore[method-assign]
 
     def _watch_life(self) -> int:
@@ -97,77 +86,88 @@ class WatchedNode(Node):
 
     def add(self, instance: Instance) -> Instance:
         super().add(instance)
+        if instance.name != self._lodging.instance:
+            return instance
         assert instance.record is not None
         instance.record = WatchedRecord(self, self._watch, instance.record)
         return instance
 
-    def now_ms(self) -> float:
-        self._read = super().now_ms()
+    def _look(self) -> float:
+        self._read = self.environment.now_ms()
         return self._read
 
-    def _watch_save(self, records: Mapping[str, bytes | None]) -> None:
+    # Whoever looks at the clock of this host is noticed, from its beginning on.
+    now_ms = property(lambda self: self._look, lambda self, clock: None)
+
+    def save(self, records: Mapping[str, bytes | None]) -> None:
+        record = records.get(self._lodging.instance)
+        if record is None:
+            super().save(records)
+            return
         self._watch.approach("save")
         time.sleep(self._watch.saving_s)
-        self._save(records)
-        record = records[INSTANCE]
-        assert record is not None
-        self._watch.durable = msgspec.msgpack.decode(record, type=Kept)
+        super().save(records)
+        self._watch.durable = self._lodging.kept(record)
 
     def _watch_send(self, to: NodeId, said: list[Said], counted: int = 0) -> None:
-        for each in said:
+        for each in (each for each in said if each.to == self._lodging.instance):
             self._watch.approach("send")
-            message = self._only.decode(INSTANCE, bytes(each.body))
+            message = self._lodging.message(bytes(each.body))
             if isinstance(message, Note):
                 departure = Departure(self._watch.node, message, self._watch.durable)
                 self._watch.run.departures.append(departure)
         self._send(to, said, counted)
 
 
+class WatchedNode(WatchedHost, Node):
+    """The same for a node of one protocol."""
+
+
 class WatchedRecord:
     """Tells of every turn that is written down."""
 
-    def __init__(self, node: WatchedNode, watch: Watch, record: Writer) -> None:
+    def __init__(self, node: WatchedHost, watch: Watch, record: Writer) -> None:
         self._node = node
         self._watch = watch
         self._record = record
         self.ruled, self.halted, self.ended = record.ruled, record.halted, record.ended
 
     def booted(self, stable: Stable | None, state: State) -> None:
+        read = self._node._read  # Whoever writes it down looks at the clock, too.
         self._record.booted(stable, state)
         watch = self._watch
         if watch.life is not None:
             watch.life.crashed = True
         watch.life = watch.run.begin(watch.node, watch.opened)
-        self._took(state, None)
+        self._took(read, state, None)
 
     def took(self, event: Event, state: State, letterhead: Any) -> None:
+        read = self._node._read
         self._record.took(event, state, letterhead)
         assert self._watch.life is not None
-        self._took(state, self._watch.life.moments[-1].state)
+        self._took(read, state, self._watch.life.moments[-1].state)
 
-    def _took(self, state: State, before: ProbeState | None) -> None:
+    def _took(self, read: float, state: State, before: ProbeState | None) -> None:
         watch, wake = self._watch, self._node.commit.count
         watch.wake, watch.in_wake = wake, 1 + (watch.in_wake if wake == watch.wake else 0)
         assert self._watch.life is not None
         assert isinstance(state, ProbeState)
-        read = self._node._read
         self._watch.life.take(read, read, state, before)
 
 
 class Nodes:
     """A cluster of watched nodes."""
 
-    def __init__(self, folder: Path, count: int, rules: tuple[str, ...] = ()) -> None:
-        ids = tuple(range(1, count + 1))
-        setting = Setting("probe", ids, rules, timing=Timing(T_MS), connections=Connections.DIE)
-        self.run = Run(setting)
+    def __init__(self, kind: type[Lodging], folder: Path, count: int) -> None:
+        folder.mkdir()
+        self.lodging = kind(folder, free_addresses(count))
+        self.lodging.prepare()
+        self.run = Run(self.lodging.setting)
         self.run.stepped = False
         self.run.grain = 2.0
-        self.watches = {node: Watch(self.run, node) for node in ids}
-        self.threads: dict[NodeId, NodeThread] = {}
-        self.addresses = dict(zip(ids, free_addresses(count), strict=True))
-        self._folder = folder
-        folder.mkdir()
+        self.ids = self.lodging.ids
+        self.watches = {node: Watch(self.run, node) for node in self.ids}
+        self.threads: dict[NodeId, HostThread] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
@@ -186,9 +186,9 @@ class Nodes:
     ) -> None:
         self._stop()
         if kind is None:
-            records = {node: self._record(node) for node in self.watches}
+            records = {node: self.lodging.record(node) for node in self.ids}
             try:
-                self.run.trace = recorded(self.run, records)
+                self.run.trace = recorded(self.run, records, self.lodging.instance)
             except RecordError as error:
                 self.run.problem = str(error)
 
@@ -196,30 +196,21 @@ class Nodes:
         for thread in self.threads.values():
             thread.stop()
 
-    def _record(self, node: NodeId) -> Path:
-        return self._folder / f"node-{node}.jsonl"
-
     def start(self, node: NodeId) -> None:
         """Start a node, for the first time or after a power cut."""
-        watch = self.watches[node]
-        config = NodeConfig(
-            node,
-            self.run.setting,
-            self.addresses,
-            self._folder / f"node-{node}",
-            self._record(node),
-            BEAT_MS,
-            TIMEOUT_MS,
-        )
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(thread_module, "Node", lambda *given: WatchedNode(watch, *given))
-            thread = NodeThread(config, self.run.turns.machine, lambda standing: None)
-        self.threads[node] = thread
+        given = self.watches[node], self.lodging
+        host = self.lodging.host(node, partial(WatchedNode, *given), partial(WatchedHost, *given))
+        thread = self.threads[node] = HostThread(host)
         thread.start()
 
     def ask(self, node: NodeId, request: Request) -> None:
         """The application's word."""
-        self.threads[node].call(self.threads[node].node.ask, request)
+        self.enter(node, lambda host: host.instances[self.lodging.instance].take(Asked(request)))
+
+    def enter(self, node: NodeId, act: Callable[[Host], None]) -> None:
+        """Have something done in a wake-up of a node."""
+        thread = self.threads[node]
+        thread.call(thread.host.enter, act, thread.host)
 
     def cut_power(self, node: NodeId, request: Request, point: str, count: int = 1) -> None:
         """Ask for something, and let the node die in the middle of it."""

@@ -4,12 +4,15 @@ import asyncio
 import errno
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from electorate import Node
 from electorate.errors import Removed
+from electorate.runtime.recorder import Recorder
+from electorate.trace.record import older_parts
 from tests.cli.run import runner
 from tests.leadership.cluster import PACE, Cluster, run, until
 from tests.runtime.cluster import free_addresses
@@ -73,6 +76,36 @@ def test_elections_with_restarts_and_other_members_come_out_the_same(
     assert first.endswith(": each led to the recorded state")
     names = [line[2:30].strip() for line in instances[:3]]
     assert names == ["group g", "office electorate: members", "office x"]
+
+
+def test_records_whose_oldest_parts_are_gone_come_out_the_same_from_there_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = partial(Recorder, part_bytes=3000, parts_max=3)
+    monkeypatch.setattr("electorate.runtime.host.Recorder", small)
+
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        cluster.stand()
+        parts = [older_parts(tmp_path / "record" / f"{name}.jsonl") for name in "abc"]
+        while not all(each and each[0][0] > 1 for each in parts):
+            await cluster.led()
+            await cluster.election(cluster.leader()).step_down()
+            parts = [older_parts(tmp_path / "record" / f"{name}.jsonl") for name in "abc"]
+        assert {len(each) for each in parts} == {2}
+        await cluster.stop()
+
+    run(scene())
+    replay = runner(capsys)
+    told = replay("replay", str(tmp_path / "record"))
+    assert told.code == 0, told.err
+    assert ": each led to the recorded state" in told.out
+    told = replay("replay", str(tmp_path / "record"), "--instance", "office x", "--tell")
+    assert told.code == 0, told.err
+    assert "the records begin in the middle, or have a gap" in told.err
+    assert "Node a " in told.out
+    assert "out of order" not in told.err
 
 
 def test_a_record_that_was_tampered_with_does_not_come_out_the_same(

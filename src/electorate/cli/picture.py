@@ -24,14 +24,17 @@ def draw(
     marks: Sequence[tuple[int, str]] = (),
     start: Mapping[NodeId, Standing] | None = None,
     names: Mapping[NodeId, str] | None = None,
+    *,
+    recorded: bool = False,
 ) -> None:
     """Write the diagram of a run; `marks` are steps with something to say about them.
 
     `start` says how nodes stood where a part of a run begins, `names` what people call them.
+    A `recorded` run has times in milliseconds.
     """
     if start is None:
         start, _ = first_standings(trace, machine)
-    write(path, svg_of(trace, machine.view, title, marks, start, names))
+    write(path, svg_of(trace, machine.view, title, marks, start, names, recorded=recorded))
 
 
 def write(path: Path, text: str) -> None:

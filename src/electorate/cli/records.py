@@ -1,5 +1,6 @@
 """Reading what nodes wrote down, re-running every instance of it, and making one run of one."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -188,7 +189,7 @@ class Records:
     def table(self) -> list[str]:
         """The instances, one in a line."""
         rows = [("instance", "nodes", "lives", "events", "from..to")]
-        for name in sorted(self.courses)[:LISTED_MAX]:
+        for name in self._names()[:LISTED_MAX]:
             courses = self.courses[name].values()
             begin, end = self._span(courses)
             events, lives = sum(c.events for c in courses), sum(c.lives for c in courses)
@@ -211,7 +212,7 @@ class Records:
             "same": not self.differences,
             "differences": self.differences,
             "notes": self.notes,
-            "instances": [self._instance_object(name) for name in sorted(self.courses)],
+            "instances": [self._instance_object(name) for name in self._names()],
         }
 
     def _instance_object(self, name: str) -> dict[str, object]:
@@ -234,8 +235,15 @@ class Records:
         lasts = [self._clocks.at(*c.last) - self._zero for c in seen if c.last is not None]
         return min(firsts, default=0.0), max(lasts, default=0.0)
 
+    def _names(self) -> list[str]:
+        """All instances, the tenth after the ninth."""
+        parts = {name: re.split(r"(\d+)", name) for name in self.courses}
+        return sorted(
+            parts, key=lambda name: [p.zfill(20) if p.isdecimal() else p for p in parts[name]]
+        )
+
     def _few(self) -> str:
-        names = sorted(self.courses)
+        names = self._names()
         return listed([*names[:5], f"{len(names) - 5} more"] if len(names) > 6 else names)
 
     # --- one of them as a run ---
@@ -286,7 +294,9 @@ class Records:
 def _series(path: Path) -> list[RecordFile]:
     files = series_in(path) if path.is_dir() else [path]
     if not files:
-        raise UsageError(f"no records (*.jsonl) in {path}")
+        below = sorted(each for each in path.glob("*/") if series_in(each))
+        hint = f"; did you mean {below[0]}?" if below else ""
+        raise UsageError(f"no records (*.jsonl) in {path}{hint}")
     return [RecordFile(file) for file in files]
 
 

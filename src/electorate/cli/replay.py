@@ -66,6 +66,8 @@ class Played(NamedTuple):
     """How nodes stood where a part of a run begins."""
     names: Mapping[NodeId, str] = {}
     """What people call the nodes."""
+    instance: str = ""
+    """Which instance of a record it is; empty for a script."""
 
     @property
     def difference(self) -> Difference | None:
@@ -165,7 +167,7 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
         print(msgspec.json.encode({**records.as_data(), "told": told}).decode())
     else:
         print(records.summary())
-        if len(records.courses) > 1:
+        if len(records.courses) > 1 and options.instance is None:
             print("\n".join(records.table()))
         if played is not None:
             _show(played, rewrite=False, tells=bool(options.tell))
@@ -181,8 +183,13 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     if len(merged.trace.steps) > STEPS_MAX and not options.script:
         doubts.append(f"{len(merged.trace.steps):,} steps are many (--script plays them all)")
     if not doubts:
-        played = _played(options.runs[0], file, script_of(merged.trace))
-        return played._replace(trace=merged.trace, names=records.names)
+        try:
+            played = _played(options.runs[0], file, script_of(merged.trace))
+        except ScriptError as error:
+            doubts.append(f"the simulator cannot play this: {error.problem}")
+        else:
+            played = played._replace(trace=merged.trace, names=records.names)
+            return played._replace(instance=merged.instance)
     if options.script:
         raise UsageError(f"no script can be made of this: {listed(doubts)}")
     records.notes.append(f"no claim is judged: {listed(doubts)}")
@@ -192,9 +199,8 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
         raise UsageError(f"nothing happened to {merged.instance} between {options.between}")
     start = {node: merged.machine.view(state) for node, state in part.states.items()}
     told = narrated_part(part.trace, merged.machine, start)
-    return Played(
-        options.runs[0], file, None, part.trace, told, merged.machine, start, records.names
-    )
+    shown = (part.trace, told, merged.machine, start, records.names, merged.instance)
+    return Played(options.runs[0], file, None, *shown)
 
 
 def _between(text: str, timing: Timing) -> tuple[float, float]:
@@ -279,8 +285,9 @@ def _played(name: str, file: Path, written: str) -> Played:
 def _draw(file: Path, played: Played) -> None:
     found = [] if played.replayed is None else breaches(played.replayed)
     marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in found]
-    title = played.file.stem.replace("_", " ")
-    draw(file, played.trace, played.machine, title, marks, played.start, played.names)
+    title = played.instance or played.file.stem.replace("_", " ")
+    shown = played.trace, played.machine, title, marks, played.start, played.names
+    draw(file, *shown, recorded=bool(played.instance))
 
 
 def breaches(replayed: Replay) -> list[tuple[str, Breach]]:

@@ -58,7 +58,7 @@ class GroupCommit:
 
     def __init__(self, store: Keeper, send: Callable[[NodeId, list[Said]], None]) -> None:
         self.write_down: Callable[[], None] | None = None
-        """Writes down what was gone through, before anything is kept; nobody may care to."""
+        """Writes down what was gone through, before anything comes of it; nobody may care to."""
         self.count = 0
         """How many wake-ups there have been."""
         self._store = store
@@ -114,7 +114,7 @@ class GroupCommit:
         records, kept, said = self._records, self._kept, self._said
         told, effects = self._told, self._effects
         self._forget()
-        if self.write_down is not None:
+        if self.write_down is not None and (records or said or kept or told or effects):
             self.write_down()
         if records:
             self._store.save(records)
@@ -260,7 +260,7 @@ class Host:
         """Mail for the life that is about to begin."""
         self._seen = self.network.everybody
         self._awake_at = 0.0
-        self._is_alive = False
+        self._is_alive = self._is_ending = False
         self._opened: list[Callable[[], None]] = []
         """How to close what was opened."""
         self._begun: list[Service] = []
@@ -292,8 +292,9 @@ class Host:
 
     def remove(self, instance: Instance) -> None:
         """Host this instance no more; what it has kept stays."""
-        if instance.record is not None:
-            instance.record.ended()
+        failed = self._is_ending and not self.was_told_to_stop
+        if instance.record is not None and not failed:
+            instance.record.ended(over=not self._is_ending)
         instance.halt()
         self.instances.pop(instance.name, None)
 
@@ -370,7 +371,7 @@ class Host:
         self.store = self.environment.open_store(self.config.data, self.me)
         self._opened.append(self.store.close)
         if self.config.record is not None:
-            self.recorder = Recorder(self.config.record, self.now_ms)
+            self.recorder = Recorder(self.config.record, self.environment.now_ms)
             self._opened.append(self.recorder.close)
             self.commit.write_down = self.recorder.flush
         for service in self.services:
@@ -401,6 +402,7 @@ class Host:
             self.error = error
             raise
         finally:
+            self._is_ending = True
             self._failed.cancel()  # From here on nothing enters: what comes now comes too late.
             await self.network.listener.close()
             for task in tasks:
@@ -426,7 +428,7 @@ class Host:
         if self.recorder is not None and self.was_told_to_stop:
             for instance in self.instances.values():
                 if instance.record is not None:
-                    instance.record.ended()
+                    instance.record.ended(over=False)
         for close in self._opened:
             close()
         self._opened.clear()
@@ -499,6 +501,8 @@ class Host:
             self.enter(lambda: None)  # A pause is noticed at once.
             if self.now_ms() >= beat_at:
                 self.network.beat()
+                if self.recorder is not None:
+                    self.recorder.flush()  # What nobody has seen is not to wait for too long.
                 beat_at = self.now_ms() + beat_ms - rest_ms / 2
             # A busy node has not read yet what shows that others live.
             self._settle_input(self._look_around)

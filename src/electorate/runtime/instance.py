@@ -67,8 +67,8 @@ class Writer(Protocol):
     def halted(self) -> None:
         """The life ends as a crash would."""
 
-    def ended(self) -> None:
-        """The life ends in an orderly way."""
+    def ended(self, *, over: bool) -> None:
+        """The life ends in an orderly way; there may be nothing more to do for the instance."""
 
 
 class Owner:

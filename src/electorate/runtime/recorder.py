@@ -1,7 +1,8 @@
 """Writes down what the machine instances of a host go through, so that it can be re-run.
 
-Lines are gathered in memory and written with one call when the host asks for it, before anything
-of that wake-up leaves the node. A host that records nothing holds None instead.
+What happens is gathered in memory, and put into lines and written with one call when the host asks
+for it: before anything leaves the node that follows from it. Whoever is killed in between has lost
+only what nobody else has seen. A host that records nothing holds None instead.
 """
 
 import contextlib
@@ -60,6 +61,10 @@ def record_file(folder: Path, name: str) -> Path:
     return folder / (quote(name, safe=" :@+,=") + SUFFIX)
 
 
+Taken = tuple["InstanceRecorder", int, float, Event, State, Letterhead | None, str | None]
+"""An event that was taken, not in a line yet: states do not change, so that can wait."""
+
+
 class Recorder:
     """The record of one host: a file, and older parts of it beside it.
 
@@ -78,7 +83,8 @@ class Recorder:
         self._clock = clock
         self._part_bytes = part_bytes
         self._parts_max = parts_max
-        self._lines = bytearray()
+        self.gathered: list[Entry | Taken] = []
+        """What is not written yet."""
         self._host: Host | None = None
         self._instances: dict[int, InstanceRecorder] = {}
         self._number = 0
@@ -133,11 +139,13 @@ class Recorder:
         return InstanceRecorder(self, name, sent)
 
     def flush(self) -> None:
-        """Write what was gathered; call it before anything of this wake-up leaves the node."""
-        if not self._lines:
+        """Write what was gathered; call it before anything leaves the node that follows from it."""
+        if not self.gathered:
             return
-        self._write(self._lines)
-        self._lines.clear()
+        if self.failure:
+            self.gathered.clear()
+            return
+        self._write_gathered()
         if self._size >= self._part_bytes and self._file is not None:
             try:
                 self._rotate()
@@ -155,9 +163,7 @@ class Recorder:
 
     def write(self, entry: Entry) -> None:
         """Gather a line."""
-        if not self.failure:
-            _encoder.encode_into(entry, self._lines, -1)
-            self._lines += b"\n"
+        self.gathered.append(entry)
 
     def enroll(self, instance: "InstanceRecorder") -> int:
         """The number of an instance that begins to live."""
@@ -174,6 +180,14 @@ class Recorder:
 
     # --- the files ---
 
+    def _write_gathered(self) -> None:
+        # All at once: what is done once in a while is slow, and a loop over the same things is not.
+        entries = [
+            each[0].line_of(each) if isinstance(each, tuple) else each for each in self.gathered
+        ]
+        self.gathered.clear()
+        self._write(_encoder.encode_lines(entries))
+
     def _open(self) -> int:
         """Open the file to go on after its last whole line; how long it is."""
         _make_folder(self._path.parent)
@@ -189,7 +203,7 @@ class Recorder:
             os.ftruncate(self._file, whole)
         return whole
 
-    def _write(self, data: bytes | bytearray) -> None:
+    def _write(self, data: bytes) -> None:
         if self._file is None:
             return
         try:
@@ -219,8 +233,7 @@ class Recorder:
             self.write(msgspec.structs.replace(self._host, at=now, part=self._part, continued=True))
         for instance in self._instances.values():
             instance.hold()
-        self._write(self._lines)
-        self._lines.clear()
+        self._write_gathered()
 
     def _fail(self, error: OSError) -> None:
         """Say once what is lost, and what to do about it; the node goes on."""
@@ -234,7 +247,7 @@ class Recorder:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        self._lines.clear()
+        self.gathered.clear()
         self._instances.clear()
 
 
@@ -245,7 +258,7 @@ class InstanceRecorder:
         self, recorder: Recorder, name: str, sent: Callable[[], Mapping[NodeId, int]] | None
     ) -> None:
         self._recorder = recorder
-        self._lines = recorder._lines
+        self._gathered = recorder.gathered
         self._clock = recorder._clock
         self._name = name
         self._sent = sent
@@ -253,8 +266,11 @@ class InstanceRecorder:
         self._cluster = ""
         self._digest_of: Callable[[State], int] | None = None
         self._state: State | None = None
+        """Where it stands; None while it is down."""
+        self._alive: frozenset[NodeId] | None = None
+        """What its failure detector said last."""
+        self._digested_state: State | None = None
         self._digest = 0
-        self._alive: list[NodeId] | None = None
 
     def ruled(self, machine: Machine[Any], cluster: str) -> None:
         """From here on it runs this machine, which a `cluster` line describes (see `described`)."""
@@ -269,7 +285,7 @@ class InstanceRecorder:
         if not self._number:
             self._number = self._recorder.enroll(self)
             self._say_rules()
-        self._alive = None
+        self._state, self._alive = state, None
         kept: Any = msgspec.Raw(json_of(stable))
         digest = self._digested(state)
         self._recorder.write(Booted(self._number, round(self._clock(), 3), kept, digest))
@@ -282,33 +298,36 @@ class InstanceRecorder:
         source: str | None = None,
     ) -> None:
         """An event was taken, and this is where it leads."""
-        if self._recorder.failure:
-            return
-        digest = self._digest if state is self._state else self._digested(state)
-        at, number = round(self._clock(), 3), self._number
+        self._state = state
+        if type(event) is Viewed:
+            self._alive = event.alive
+        at = self._clock()
+        self._gathered.append((self, self._number, at, event, state, letterhead, source))
+
+    def line_of(self, taken: Taken) -> Took:
+        """The line of an event that was taken; to be called once for each, in their order."""
+        _, number, at, event, state, letterhead, source = taken
+        at, digest = round(at, 3), self._digested(state)
         body: Any
-        # Most of what a busy node takes is messages, so they come first; one call for each line.
+        # Most of what a busy node takes is messages, so they come first.
         if type(event) is Received:
             body = event.message
-            entry = Took(number, at, "received", body, digest, event.sender, letterhead)
-        elif type(event) is TimedOut:
+            return Took(number, at, "received", body, digest, event.sender, letterhead)
+        if type(event) is TimedOut:
             body = event.timer
-            entry = Took(number, at, "timed out", body, digest)
-        elif type(event) is Viewed:
-            body = self._alive = sorted(event.alive)
-            entry = Took(number, at, "viewed", body, digest)
-        elif type(event) is Asked:
+            return Took(number, at, "timed out", body, digest)
+        if type(event) is Viewed:
+            body = sorted(event.alive)
+            return Took(number, at, "viewed", body, digest)
+        if type(event) is Asked:
             body = event.request
-            entry = Took(number, at, "asked", body, digest, source=source)
-        else:
-            raise TypeError(f"no such event: {event!r}")
-        _encoder.encode_into(entry, self._lines, -1)
-        self._lines += b"\n"
+            return Took(number, at, "asked", body, digest, source=source)
+        raise TypeError(f"no such event: {event!r}")
 
-    def ended(self) -> None:
+    def ended(self, *, over: bool = False) -> None:
         """The life ends in an orderly way, and the instance is forgotten."""
         if self._number:
-            self._recorder.write(Ended(self._number, round(self._clock(), 3)))
+            self._recorder.write(Ended(self._number, round(self._clock(), 3), over))
             self._recorder.dismiss(self._number)
             self._number, self._state = 0, None
 
@@ -329,18 +348,21 @@ class InstanceRecorder:
         if self._state is not None:
             state: Any = msgspec.Raw(json_of(self._state))
             sent = None if self._sent is None else dict(self._sent())
+            alive = None if self._alive is None else sorted(self._alive)
             at = round(self._clock(), 3)
-            self._recorder.write(Held(self._number, at, state, self._alive, sent))
+            self._recorder.write(Held(self._number, at, state, alive, sent))
 
     def _say_rules(self) -> None:
         at = round(self._clock(), 3)
         self._recorder.write(Ruled(self._number, at, self._name, self._cluster))
 
     def _digested(self, state: State) -> int:
-        if self._digest_of is None:
-            raise ValueError(f"{self._name} is recorded before anybody said which machine it runs")
-        self._state = state
-        self._digest = self._digest_of(state)
+        if state is not self._digested_state:
+            if self._digest_of is None:
+                raise ValueError(
+                    f"{self._name} is recorded before it was said which machine it runs"
+                )
+            self._digested_state, self._digest = state, self._digest_of(state)
         return self._digest
 
 

@@ -371,7 +371,8 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
     A crash writes nothing down. It is placed where another node first missed this one, if that
     was between the last entry of the life and the first of the next, else after that last entry.
     Events are written down before their turns are saved; turns that the next life does not know
-    of never were, for the crash came in between.
+    of never were, for the crash came in between. An instance that was over, and never began anew,
+    did not crash: nothing happened to it any more.
     """
     missed = [
         o.at
@@ -393,6 +394,8 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
             end = Ended(last.entry.i, at)
             ended.append(last._replace(at=at, entry=end, event=None, turn=None))
         ended.append(occurrence)
+    if ended and isinstance(ended[-1].entry, Ended) and ended[-1].entry.over:
+        ended.pop()
     return ended
 
 

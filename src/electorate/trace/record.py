@@ -21,8 +21,8 @@ from electorate.core.codec import json_of
 
 FORMAT = 2
 CONTAINS = (
-    "events, messages and requests of the machines, and the names of nodes and instances; "
-    "no statements, rows or other payload of an application"
+    "events, messages and requests of the machines, and the names of nodes, elections and "
+    "transactions; no statements, values or rows of transactions, and no work of elections"
 )
 """What of an application's data is in a record."""
 
@@ -41,7 +41,7 @@ class Letterhead(msgspec.Struct, frozen=True, array_like=True, gc=False):
     number: int
 
 
-class Host(msgspec.Struct, frozen=True, tag="host", omit_defaults=True):
+class Host(msgspec.Struct, frozen=True, tag="host"):
     """A life of the host begins, or (`continued`) the next file of the same life."""
 
     format: int
@@ -119,11 +119,13 @@ class Took(msgspec.Struct, frozen=True, tag="took", omit_defaults=True, gc=False
     """The instance of the same node whose state brought this request about."""
 
 
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
+class Ended(msgspec.Struct, frozen=True, tag="ended", omit_defaults=True):
     """A life of an instance ended in an orderly way; a crash leaves no such line."""
 
     i: int
     at: float
+    over: bool = False
+    """Whether there was nothing more to do for it, and its host went on without it."""
 
 
 OfInstance = Ruled | Booted | Held | Took | Ended

@@ -24,12 +24,17 @@ def named(noun: str, names: Iterable[str]) -> str:
 
 
 _NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")
+_MEMBER = re.compile(r"\b\d{6,}\b")
+"""Nobody chose such a number: wherever it stands, it means the node."""
 
 
 def with_names(text: str, names: Mapping[NodeId, str]) -> str:
     """A text in which `node 1` and `nodes 1 and 2` are called by what people call them."""
 
-    def called(found: re.Match[str]) -> str:
-        return re.sub(r"\d+", lambda number: names.get(int(number[0]), number[0]), found[0])
+    def name(number: re.Match[str]) -> str:
+        return names.get(int(number[0]), number[0])
 
-    return _NODES.sub(called, text) if names else text
+    def called(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", name, found[0])
+
+    return _MEMBER.sub(name, _NODES.sub(called, text)) if names else text

@@ -36,6 +36,10 @@ T_WIDTH, T_WIDTH_NODE = 110.0, 18.0
 T_WIDTH_MIN = 40.0
 """Long runs get a smaller width, down to this, so as not to be wider than WIDTH_MAX."""
 WIDTH_MAX = 9000.0
+MS_WIDTH = 20.0
+"""The usual width of a millisecond of a recorded run, if T is not wider."""
+GRID_MIN = 70.0
+"""The distance of two lines of the grid of a recorded run, at least."""
 SLOT = 34.0
 """The distance of two steps that depend on each other, within an instant."""
 SLOT_UNMEASURED = 84.0
@@ -60,15 +64,31 @@ class Axis:
     """Places of steps and times, from 0 at the beginning of time to the right."""
 
     def __init__(
-        self, trace: Trace, flights: Iterable[Flight], barriers: Iterable[int] = ()
+        self,
+        trace: Trace,
+        flights: Iterable[Flight],
+        barriers: Iterable[int] = (),
+        *,
+        recorded: bool = False,
     ) -> None:
         self.timing = trace.setting.timing
         end = trace.steps[-1].at if trace.steps else 0
         self.measured = trace.setting.clock is Clock.BOUNDED or end > 0
         """Whether time passes at all; otherwise only the order of the steps is known."""
+        self.recorded = self.measured and recorded
+        """Whether times are milliseconds of a run that was recorded."""
         usual = T_WIDTH + T_WIDTH_NODE * len(trace.setting.ids)
-        t_width = max(T_WIDTH_MIN, min(usual, WIDTH_MAX * self.timing.T / max(end, 1)))
-        self.unit = t_width / self.timing.T
+        if self.recorded:
+            # It may be one second of a day, and its T of no meaning.
+            span = max(end - trace.steps[0].at, 1)
+            self.unit = min(usual / self.timing.T, MS_WIDTH, WIDTH_MAX / span)
+            steps = (number * 10**power for power in range(9) for number in (1, 2, 5))
+            self._line = next(step for step in steps if step * self.unit >= GRID_MIN)
+            self.origin = trace.steps[0].at // self._line * self._line
+        else:
+            t_width = max(T_WIDTH_MIN, min(usual, WIDTH_MAX * self.timing.T / max(end, 1)))
+            self.unit = t_width / self.timing.T
+            self._line, self.origin = self.timing.T, 0
         self._slot = SLOT if self.measured else SLOT_UNMEASURED
         self._sent: dict[int, list[int]] = {}
         for flight in flights:
@@ -91,10 +111,21 @@ class Axis:
         """Where the last step stands."""
         return self.instants[-1].right if self.instants else 0.0
 
+    def text(self, at: int) -> str:
+        """What to call a time on the grid."""
+        if not self.recorded:
+            return self.timing.text(at)
+        digits = max(0, 4 - len(str(self._line)))
+        return f"{at / 1000:.{digits}f} s"
+
+    def length(self, duration: int) -> str:
+        """What to call a duration."""
+        return f"{duration} ms" if self.recorded else self.timing.text(duration)
+
     def of_time(self, at: int) -> float:
         """Where a time is; of an instant, its left side."""
         place = bisect_right(self.instants, at, key=lambda instant: instant.at)
-        before = self.instants[place - 1] if place else Instant(0, 0.0, 0.0)
+        before = self.instants[place - 1] if place else Instant(self.origin, 0.0, 0.0)
         if before.at == at:
             return before.left
         if place == len(self.instants):
@@ -104,14 +135,17 @@ class Axis:
         return before.right + part * (after.left - before.right)
 
     def grid(self, right: float) -> Iterator[Instant]:
-        """Every whole T up to a place, with the space that its steps take."""
+        """Every whole T up to a place, with the space that its steps take.
+
+        Of a recorded run, round numbers of milliseconds.
+        """
         known = {instant.at: instant for instant in self.instants}
-        at = 0
+        at = self.origin
         while (x := self.of_time(at)) <= right:
             yield known.get(at, Instant(at, x, x))
             if not self.measured:
                 return
-            at += self.timing.T
+            at += self._line
 
     def _spread(self, steps: tuple[Step, ...]) -> None:
         begin = 0
@@ -124,7 +158,7 @@ class Axis:
 
     def _spread_instant(self, steps: tuple[Step, ...], numbers: range) -> None:
         at = steps[numbers[0]].at
-        before = self.instants[-1] if self.instants else Instant(0, 0.0, 0.0)
+        before = self.instants[-1] if self.instants else Instant(self.origin, 0.0, 0.0)
         start = before.right + (at - before.at) * self.unit
         found: list[float] = []
         for number in numbers:

@@ -25,14 +25,17 @@ def svg_of(
     marks: Sequence[Mark] = (),
     start: Mapping[NodeId, Standing] | None = None,
     names: Mapping[NodeId, str] | None = None,
+    *,
+    recorded: bool = False,
 ) -> str:
     """The run as an SVG file of its own.
 
     `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
     is broken after that step. `start` says how nodes stood before the first step; without it that
     is known only of nodes whose first turn the trace has. `names` is what people call the nodes.
+    A `recorded` run has times in milliseconds.
     """
-    sheet = Sheet(trace, view, title, marks, start, names or {})
+    sheet = Sheet(trace, view, title, marks, start, names or {}, recorded=recorded)
     arrows = lay_arrows(sheet)
     draw_patterns(sheet)
     draw_frame(sheet)

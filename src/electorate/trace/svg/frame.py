@@ -51,7 +51,7 @@ def draw_frame(sheet: Sheet) -> None:
         taken = -1e9
         for instant in sheet.axis.grid(sheet.right - sheet.zero - 8):
             taken = _draw_line(sheet, instant, taken)
-        if sheet.trace.setting.timing.T <= TICKS_MAX:
+        if sheet.trace.setting.timing.T <= TICKS_MAX and not sheet.axis.recorded:
             _name_ticks(sheet)
     pen.write(sheet.begin, sheet.axis_y, "time →", **ITALIC)
     _draw_links(sheet)
@@ -63,7 +63,8 @@ def _setting_text(sheet: Sheet) -> str:
     time = f"T={setting.timing.T}"
     if sheet.axis.measured and time not in words:
         words.insert(0, time)
-    return " · ".join([setting.protocol, f"nodes {' '.join(map(str, setting.ids))}", *words])
+    nodes = " ".join(map(sheet.called, setting.ids))
+    return " · ".join([setting.protocol, f"nodes {nodes}", *words])
 
 
 def _draw_instant(sheet: Sheet, instant: Instant) -> None:
@@ -77,7 +78,7 @@ def _draw_line(sheet: Sheet, instant: Instant, taken: float) -> float:
     x = sheet.zero + instant.left
     if instant.right == instant.left:
         sheet.pen.line(x, sheet.grid_top, x, sheet.bottom, stroke=GRID, stroke_width=1)
-    text = sheet.trace.setting.timing.text(instant.at)
+    text = sheet.axis.text(instant.at)
     middle = sheet.zero + (instant.left + instant.right) / 2
     half = width_of(text, 13) / 2
     if middle - half < taken:

@@ -140,7 +140,8 @@ def _texts(sheet: Sheet, node: NodeId, standing: Standing | None) -> list[str]:
     if decided is not None:
         return [f"{text}, decided {decided}", f"decided {decided}", f"={decided}"]
     short = [] if standing.leader is None else [sheet.called(standing.leader)]
-    group = [] if standing.group is None else [f"{text}, group {text_of(standing.group)}"]
+    number = sheet.named(text_of(standing.group))
+    group = [] if standing.group is None else [f"{text}, group {number}"]
     token = [] if standing.token is None else [f"{text}, token {standing.token}"]
     return [*group, *token, text, *short]
 
@@ -247,7 +248,7 @@ def draw_eye(pen: Pen, x: float, y: float) -> None:
 def _write_flag(sheet: Sheet, step: Step, x: float, y: float) -> None:
     if not isinstance(step.happening, Saw | Pressed):
         return
-    text = next(lines_of(step, sheet.trace.setting.timing)).split(" ", 1)[1]
+    text = sheet.named(next(lines_of(step, sheet.trace.setting.timing)).split(" ", 1)[1])
     half = width_of(text) / 2
     rows = [y - BAND / 2 - HEIGHT + 2 - 14 * row for row in range(3)]
     places = [Place(x + shift, row) for row in rows for shift in (half - 6, 0, 6 - half)]

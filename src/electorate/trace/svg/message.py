@@ -94,12 +94,11 @@ def _draw_head(pen: Pen, arrow: Arrow, colour: str) -> None:
 
 def _told(sheet: Sheet, flight: Flight) -> str:
     """The message's own story, then the step that ended it."""
-    timing = sheet.trace.setting.timing
-    what = f"{flight.sender}->{flight.to} {text_of(flight.message)}"
+    what = sheet.named(f"{flight.sender}->{flight.to} {text_of(flight.message)}")
     if flight.sent == BEFORE:
         sent = "sent before the record began"
     else:
-        sent = f"sent at {timing.text(sheet.trace.steps[flight.sent].at)}"
+        sent = f"sent at {sheet.axis.length(sheet.trace.steps[flight.sent].at)}"
     match flight.fate:
         case Fate.TORN:
             return f"{what}: never left, for {flight.sender} crashed"
@@ -113,7 +112,8 @@ def _told(sheet: Sheet, flight: Flight) -> str:
 
 
 def _write_label(sheet: Sheet, arrow: Arrow, owner: int) -> None:
-    text = f"→{arrow.flight.to}" if arrow.flight.unsent else short_text(arrow.flight.message)
+    to = sheet.called(arrow.flight.to)
+    text = f"→{to}" if arrow.flight.unsent else sheet.named(short_text(arrow.flight.message))
     place = sheet.ink.best(text, _places(arrow, text), owner, CROSSED_MAX)
     if place is None:
         return

@@ -21,6 +21,7 @@ from electorate.trace.svg.ink import Ink
 from electorate.trace.svg.palette import leader_colours, message_colours
 from electorate.trace.svg.pen import Pen, width_of
 from electorate.trace.text import lines_of
+from electorate.trace.word import with_names
 
 MARGIN = 24.0
 HEAD = 44.0
@@ -80,6 +81,8 @@ class Sheet:
         marks: Sequence[Mark],
         start: Mapping[NodeId, Standing] | None,
         names: Mapping[NodeId, str],
+        *,
+        recorded: bool,
     ) -> None:
         self.trace = trace
         self.names = names
@@ -88,7 +91,7 @@ class Sheet:
         self.flights: tuple[Flight, ...] = flights_of(trace)
         self.lives: dict[NodeId, Life] = lives_of(trace, view, start)
         self.severances = severances_of(trace)
-        self.axis = Axis(trace, self.flights, (step for step, _ in marks))
+        self.axis = Axis(trace, self.flights, (step for step, _ in marks), recorded=recorded)
         self.leader_colours = leader_colours(trace.setting.ids)
         self.message_colours = message_colours(kind_of(f.message) for f in self.flights)
         widest = max((width_of(name, 14) + 18 for name in names.values()), default=0.0)
@@ -117,6 +120,10 @@ class Sheet:
         """What people call a node."""
         return str(node) if node is None else self.names.get(node, str(node))
 
+    def named(self, text: str) -> str:
+        """A text with the names that people know instead of numbers that they do not."""
+        return with_names(text, self.names)
+
     def y(self, node: NodeId) -> float:
         """The middle of a node's lane."""
         return self._ys[node]
@@ -125,7 +132,7 @@ class Sheet:
         """What the trace says about a step."""
         timing = self.trace.setting.timing
         what = self.trace.steps[step]
-        return "\n".join([f"at {timing.text(what.at)}", *lines_of(what, timing)])
+        return self.named("\n".join([f"at {self.axis.length(what.at)}", *lines_of(what, timing)]))
 
     def _lay_rows(self, marks: Sequence[Mark]) -> None:
         y = MARGIN + (28 if self.title else 0) + 18
@@ -171,10 +178,9 @@ class Sheet:
         return _rows(spans)
 
     def _lay_bars(self, life: Life) -> tuple[list[Bar], int]:
-        timing = self.trace.setting.timing
         spans = []
         for wait in life.waits:
-            after = "" if wait.after is None else f" {timing.text(wait.after)}"
+            after = "" if wait.after is None else f" {self.axis.length(wait.after)}"
             spans.append((self.x(wait.begin), self.x(wait.end), wait.timer + after))
         rows, count = _rows(spans)
         bars = [

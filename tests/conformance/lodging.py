@@ -1,0 +1,334 @@
+"""How a probe is put into a host: as `electorate node`, leadership or transactions put theirs.
+
+The services are the ones that ship, but for the one instance that a probe is in: its owner goes the
+ways of an election or a transaction, and leaves out what only their own machines understand.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from electorate.core import Machine, Message, NodeId, Stable, Timing, Turns
+from electorate.core.codec import Codec
+from electorate.leadership.directory import RECORD as DIRECTORY
+from electorate.leadership.directory import Acquaintance, Place, identity, number
+from electorate.leadership.directory import Record as Directory
+from electorate.leadership.engine import host_config
+from electorate.leadership.office import PREFIX as OFFICE
+from electorate.leadership.office import Office
+from electorate.leadership.offices import Offices
+from electorate.pace import Pace
+from electorate.protocols.mandate.state import Roster
+from electorate.runtime.config import NodeConfig
+from electorate.runtime.environment import Address
+from electorate.runtime.host import Host
+from electorate.runtime.node import INSTANCE, Node
+from electorate.runtime.store import Store
+from electorate.trace import Connections, Setting
+from electorate.transactions.deal import Deal
+from electorate.transactions.host import TransactionHost
+from electorate.transactions.letter import PREFIX as TRANSACTION
+from electorate.transactions.letter import Part, Parts, Record, Step
+from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS
+from tests.conformance.probe import Kept, Probe
+
+PROBE = "probe"
+NAMES = "abc"
+PACE = Pace(T=T_MS / 1000, P=T_MS / 2000, beat=BEAT_MS / 1000, timeout=TIMEOUT_MS / 1000)
+
+_codec = Codec(Probe)
+_steps = msgspec.msgpack.Decoder(Step)
+
+MakeNode = Callable[..., Node]
+MakeHost = Callable[..., Host]
+
+
+class Lodging(msgspec.Struct, tag=True):
+    """Where probes live: a folder for each node, and addresses. Processes tell it each other."""
+
+    folder: Path
+    addresses: list[Address]
+    stores: list[str] = []
+    """The identities of their memories, for whom these matter."""
+    rules: tuple[str, ...] = ()
+
+    outlives = False
+    """Whether the instance goes on where a life of its host ends because the host stood still."""
+
+    @property
+    def instance(self) -> str:
+        """What the instance is called in its host."""
+        raise NotImplementedError
+
+    @property
+    def ids(self) -> tuple[NodeId, ...]:
+        """By which numbers the probes know each other, in the order of the addresses."""
+        return tuple(range(1, len(self.addresses) + 1))
+
+    @property
+    def setting(self) -> Setting:
+        """The cluster of probes."""
+        ids = tuple(sorted(self.ids))
+        return Setting(PROBE, ids, self.rules, timing=Timing(T_MS), connections=Connections.DIE)
+
+    @property
+    def machine(self) -> Machine[Any]:
+        """The probe."""
+        return self.setting.machine(Probe, "sound")
+
+    def data(self, node: NodeId) -> Path:
+        """Where a node keeps its memory."""
+        return self.folder / f"node-{self.ids.index(node) + 1}"
+
+    def record(self, node: NodeId) -> Path:
+        """Where a node writes its record."""
+        return self.folder / f"node-{self.ids.index(node) + 1}.jsonl"
+
+    def prepare(self) -> None:
+        """What has to be there before the first start."""
+
+    def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
+        """A host with a probe in it, not started yet; make one of these kinds."""
+        raise NotImplementedError
+
+    def message(self, body: bytes) -> Message:
+        """What is in the bytes that travel."""
+        return _codec.message(body)
+
+    def kept(self, record: bytes) -> Kept:
+        """What is in the bytes that are kept."""
+        return msgspec.msgpack.decode(record, type=Kept)
+
+
+# --- as `electorate node` does ---
+
+
+class NodeLodging(Lodging, tag="node"):
+    """The one instance of a node."""
+
+    @property
+    def instance(self) -> str:
+        return INSTANCE
+
+    def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
+        addresses = dict(zip(self.ids, self.addresses, strict=True))
+        record = self.record(node)
+        where = (node, self.setting, addresses, self.data(node), record, BEAT_MS, TIMEOUT_MS)
+        return make_node(NodeConfig(*where), self.machine, lambda standing: None)
+
+
+# --- as leadership does ---
+
+
+class LeadershipLodging(Lodging, tag="leadership"):
+    """An election of an application, beside the register of its members.
+
+    The last node has joined: the network knows it by another number than elections do.
+    """
+
+    outlives = True
+
+    @property
+    def instance(self) -> str:
+        return OFFICE + PROBE
+
+    @property
+    def places(self) -> list[Place]:
+        """The members, as an application names them."""
+        named = zip(NAMES, self.addresses, strict=False)
+        return [Place.of(f"{name}@{host}:{port}") for name, (host, port) in named]
+
+    @property
+    def ids(self) -> tuple[NodeId, ...]:
+        lines = [place.id for place in self.places]
+        if len(lines) == 3 and self.stores:
+            lines[2] = number(f"{NAMES[2]} {self.stores[2]}")
+        return tuple(lines)
+
+    def prepare(self) -> None:
+        self.stores = ["" for _ in self.addresses]
+        places = self.places
+        folders = [self.folder / f"node-{n}" for n, _ in enumerate(places, start=1)]
+        opened = [Store(folder, p.id) for folder, p in zip(folders, places, strict=True)]
+        self.stores = [store.identity for store in opened]
+        founders = {place.id: place for place in places[:2]}
+        known = zip(self.ids, places, self.stores, strict=True)
+        roster = tuple(sorted(self.ids))
+        directory = Directory(
+            identity(founders),
+            sorted(founders),
+            {node: Acquaintance(str(place), store) for node, place, store in known},
+            Roster(old=roster, new=roster),
+            {place.id: str(place) for place in places},
+        )
+        for store in opened:
+            store.save({DIRECTORY: msgspec.msgpack.encode(directory)})
+            store.close()
+
+    def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
+        index = self.ids.index(node)
+        me, places = self.places[index], {place.id: place for place in self.places}
+        founders = {place.id: place for place in self.places[:2]}
+        offices = ProbeOffices(me, founders, PACE, joins=index == 2)
+        offices.setting, offices.probe = self.setting, Turns(self.machine)
+        config = host_config(me.id, places, PACE, self.data(node), self.record(node))
+        host = make_host(config, [offices], offices)
+        offices.call = lambda act, *given: act(*given)
+        return host
+
+
+class ProbeOffices(Offices):
+    """The elections of a node, one of them a probe's."""
+
+    probe: Turns
+    setting: Setting
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        super().lives(alive)
+        self.office(PROBE)
+
+    def office(self, name: str) -> Office:
+        if name == PROBE and name not in self.offices:
+            self.offices[name] = ProbeOffice(name, self)
+        return super().office(name)
+
+    def turns(self, office: Office) -> Turns:
+        return self.probe if office.name == PROBE else super().turns(office)
+
+    def decode(self, kind: str, body: bytes) -> Any:
+        try:
+            return _codec.message(body)
+        except msgspec.DecodeError:
+            return super().decode(kind, body)
+
+    def _boot(self, office: Office) -> None:
+        if office.name != PROBE:
+            super()._boot(office)
+            return
+        data = self.host.store.load(OFFICE + office.name)
+        office.boot(None if data is None else _codec.stable(data))
+
+
+class ProbeOffice(Office):
+    """An election whose machine is a probe: nobody is led, and nobody is told of it."""
+
+    def described(self, machine: Machine[Any]) -> str:
+        desk: Any = self._desk
+        text: str = desk.setting.text()
+        return text
+
+    def before(self) -> None:
+        """A probe goes by no list of members."""
+
+    def after(self) -> None:
+        """A probe gives no terms."""
+
+    def closed(self, node: NodeId) -> None:
+        """A probe has nothing that ends with a connection."""
+
+
+# --- as transactions do ---
+
+
+class TransactionLodging(LeadershipLodging, tag="transactions"):
+    """A transaction between all nodes, beside elections and the one that names who finds out."""
+
+    @property
+    def instance(self) -> str:
+        return TRANSACTION + PROBE
+
+    @property
+    def parts(self) -> Parts:
+        """Who takes part; the last one coordinates."""
+        *participants, coordinator = (
+            Part(node, store, 0) for node, store in zip(self.ids, self.stores, strict=True)
+        )
+        return Parts(coordinator, tuple(participants))
+
+    def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
+        index = self.ids.index(node)
+        me, places = self.places[index], {place.id: place for place in self.places}
+        founders = {place.id: place for place in self.places[:2]}
+        offices = Offices(me, founders, PACE, joins=index == 2)
+        offices.call = lambda act, *given: act(*given)
+        probed = ProbeTransactions(offices, PACE, self.data(node))
+        probed.setting, probed.parts, probed.probe = self.setting, self.parts, Turns(self.machine)
+        config = host_config(me.id, places, PACE, self.data(node), self.record(node))
+        return make_host(config, [offices, probed], offices)
+
+    def message(self, body: bytes) -> Message:
+        return super().message(bytes(_steps.decode(body).body))
+
+    def kept(self, record: bytes) -> Kept:
+        return super().kept(msgspec.msgpack.decode(record, type=Record).stable)
+
+
+class ProbeTransactions(TransactionHost):
+    """The transactions of a node, one of them a probe's."""
+
+    parts: Parts
+    probe: Turns
+    setting: Setting
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        self._wake()
+        super().lives(alive)
+        if PROBE not in self.deals:
+            self._go_on(PROBE, Record(self.parts, b"", 0.0))
+
+    def _go_on(self, tx: str, record: Record) -> None:
+        if tx == PROBE:
+            deal = self.deals[tx] = ProbeDeal(self, tx, record.parts, self.probe, self.members.me)
+            deal.boot(record, _codec.stable(record.stable) if record.stable else None)
+        else:
+            super()._go_on(tx, record)
+
+    def reopen(self) -> None:
+        """Forget the transaction, and go on with it from the log."""
+        self.deals.pop(PROBE).close()
+        data = self.host.store.load(TRANSACTION + PROBE)
+        nothing = Record(self.parts, b"", 0.0)
+        record = nothing if data is None else msgspec.msgpack.decode(data, type=Record)
+        self._go_on(PROBE, record)
+
+    def decode(self, kind: str, body: bytes) -> Any:
+        try:
+            step = _steps.decode(body)
+            return step.parts, _codec.message(bytes(step.body))
+        except msgspec.DecodeError:
+            return super().decode(kind, body)
+
+
+class ProbeDeal(Deal):
+    """A transaction whose machine is a probe: there is nothing to decide, and nothing to do."""
+
+    def boot(self, record: Record | None, stable: Stable | None) -> None:
+        # Transactions show their machines no views. A probe needs one, to be told from others.
+        self._instance.boot(stable, frozenset(self.parts.ids))
+
+    def described(self, machine: Machine[Any]) -> str:
+        desk: Any = self._desk
+        text: str = desk.setting.text()
+        return text
+
+    def packed(self, stable: Any) -> bytes | None:
+        return msgspec.msgpack.encode(Record(self.parts, Codec.encode(stable), self.began))
+
+    def name(self, leader: NodeId | None) -> None:
+        """A probe has nobody who finds out for it."""
+
+    def remind(self) -> None:
+        """A probe waits for no answer."""
+
+    def after(self) -> None:
+        """A probe wants nothing of a resource."""
+
+
+LODGINGS: dict[str, type[Lodging]] = {
+    "network": NodeLodging,
+    "leadership": LeadershipLodging,
+    "transactions": TransactionLodging,
+}
+AnyLodging = NodeLodging | LeadershipLodging | TransactionLodging

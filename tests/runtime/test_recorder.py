@@ -1,0 +1,247 @@
+"""What is written down while a host runs, and in which files."""
+
+import errno
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from electorate.runtime.recorder import Recorder, record_file
+from electorate.trace.merge import Differs
+from electorate.trace.record import Booted, Held, RecordError, RecordFile, Took, older_parts
+from tests.runtime.diary import Diary, read
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# --- what is in it ---
+
+
+def test_what_was_taken_comes_out_the_same(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(10)
+    diary.recorder.close()
+    found = read(diary.path)
+    assert isinstance(found[0].entry, Booted)
+    assert len([o for o in found if isinstance(o.entry, Took)]) == diary.events == 11
+    assert found[-1].turn is not None
+    assert found[-1].turn.state == diary.state
+
+
+def test_the_head_says_whose_it_is_and_what_of_an_application_is_in_it(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin()
+    diary.recorder.close()
+    head = lines(diary.path)[0]
+    assert (head["type"], head["format"], head["node"], head["incarnation"]) == ("host", 2, 1, 1)
+    assert (head["cluster"], head["name"]) == ("the cluster", "one")
+    assert head["names"] == {"1": "one", "2": "two", "3": "three"}
+    assert "no statements, values or rows of transactions" in str(head["contains"])
+    assert head["authentication"] is None, "there is room for it"
+    assert head["electorate"]
+
+
+def test_a_line_that_was_changed_is_named(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(10)
+    diary.recorder.close()
+    text = diary.path.read_text().splitlines(keepends=True)
+    text[7] = text[7].replace('"digest":', '"digest":1')
+    diary.path.write_text("".join(text))
+    with pytest.raises(Differs, match=r"^a\.jsonl:8: entry 7 of election at node one"):
+        read(diary.path)
+    text[7] = "{}\n"
+    diary.path.write_text("".join(text))
+    with pytest.raises(RecordError, match=r"^a\.jsonl:8: "):
+        read(diary.path)
+
+
+def test_an_instance_that_outlives_a_life_of_its_host_goes_on_where_it_stood(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(3)
+    diary.recorder.begin(1, 2, "one")
+    diary.live(3).recorder.close()
+    heads = [line for line in lines(diary.path) if line["type"] == "host"]
+    assert [head["incarnation"] for head in heads] == [1, 2]
+    assert "held" in [line["type"] for line in lines(diary.path)]
+    assert len([o for o in read(diary.path) if isinstance(o.entry, Took)]) == diary.events
+
+
+# --- when it is written ---
+
+
+def test_nothing_is_written_before_something_leaves_the_node(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin()
+    assert diary.path.read_bytes() == b""
+    diary.recorder.flush()
+    assert diary.path.read_bytes().endswith(b"\n")
+
+
+def test_a_node_that_was_killed_goes_on_after_its_last_whole_line(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(5)
+    diary.recorder.close()
+    whole = len(read(diary.path))
+    with diary.path.open("ab") as file:
+        file.write(b'{"type":"took","i":1,"at":12')
+    assert len(read(diary.path)) == whole, "half a line says nothing"
+    again = Diary(diary.path).begin(2).live(5)
+    again.recorder.close()
+    assert all(line.endswith("}") for line in diary.path.read_text().splitlines())
+    assert len(read(diary.path)) == 2 * whole
+
+
+def test_a_file_that_has_not_even_one_line_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"type":"host","for')
+    diary = Diary(path).begin()
+    diary.recorder.close()
+    assert len(read(path)) == 2
+
+
+# --- files ---
+
+
+def test_every_part_of_a_long_record_can_be_re_run_by_itself(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(200)
+    diary.recorder.close()
+    parts = [file for _, file in older_parts(diary.path)]
+    assert len(parts) > 5
+    assert max(file.stat().st_size for file in parts) < 4000
+    for number, file in enumerate([*parts, diary.path], start=1):
+        alone = tmp_path / f"alone-{number}" / "a.jsonl"
+        alone.parent.mkdir()
+        shutil.copy(file, alone)
+        first, *others = read(alone)
+        assert isinstance(first.entry, Booted if number == 1 else Held)
+        assert lines(alone)[0]["part"] == number
+        assert lines(alone)[0]["continued"] is (number > 1)
+        assert others or file == diary.path
+    assert len([o for o in read(diary.path) if isinstance(o.entry, Took)]) == diary.events
+    assert not [o for o in read(diary.path) if isinstance(o.entry, Held)], "there is no gap"
+
+
+def test_of_a_very_long_record_the_oldest_parts_go(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl", 2000, 3).begin().live(300)
+    diary.recorder.close()
+    parts = older_parts(diary.path)
+    assert len(parts) == 2
+    assert parts[0][0] > 5
+    first, *_ = read(diary.path)
+    assert isinstance(first.entry, Held)
+    assert first.entry.alive is not None
+
+
+def test_a_record_with_a_hole_is_read_from_both_sides_of_it(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(100)
+    diary.recorder.close()
+    older_parts(diary.path)[1][1].unlink()
+    held = [o for o in read(diary.path) if isinstance(o.entry, Held)]
+    assert len(held) == 1
+
+
+def test_the_next_start_goes_on_numbering(tmp_path: Path) -> None:
+    for life in (1, 2):
+        Diary(tmp_path / "a.jsonl", 2000, 100).begin(life).live(50).recorder.close()
+    numbers = [number for number, _ in older_parts(tmp_path / "a.jsonl")]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(read(tmp_path / "a.jsonl")) == 2 * 52
+
+
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        diary = Diary(tmp_path / "new" / "a.jsonl", 2000, 3).begin().live(100)
+    finally:
+        os.umask(before)
+    diary.recorder.close()
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new").iterdir()}
+    assert modes == {0o600}
+
+
+def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o750)
+    Diary(tmp_path / "shared" / "a.jsonl").begin().recorder.close()
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o750
+
+
+def test_a_node_of_any_name_writes_into_its_folder(tmp_path: Path) -> None:
+    for name in ("a/../../b", "..", "ü x", "a.000001"):
+        assert record_file(tmp_path, name).parent == tmp_path
+    assert record_file(tmp_path, "a/b") != record_file(tmp_path, "a b")
+
+
+def test_a_record_of_another_format_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"type":"booted","format":1,"at":1}\n')
+    diary = Diary(path).begin()
+    diary.recorder.close()
+    assert len(read(path)) == 2
+    assert (tmp_path / "a.jsonl.old-format").read_text().startswith('{"type":"booted"')
+    assert "has another format; it is kept as a.jsonl.old-format" in caplog.text
+
+
+def test_what_another_format_is_read_with_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"type":"booted","format":1,"at":1}\n')
+    with pytest.raises(RecordError, match="replay it with the version that wrote it"):
+        list(RecordFile(path).lines())
+    path.write_text('{"type":"host","format":3,"at":1,"node":1,"incarnation":1}\n')
+    with pytest.raises(RecordError, match="format 3; this version reads 2"):
+        list(RecordFile(path).lines())
+
+
+# --- a disk that fails ---
+
+
+def test_a_record_that_cannot_be_written_ends_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(5)
+
+    left = [20]
+
+    def write(file: int, data: bytes) -> int:
+        """There is room for twenty bytes more."""
+        if not left:
+            raise FULL
+        return real(file, data[: left.pop()])
+
+    real = os.write
+    with monkeypatch.context() as disk:
+        disk.setattr("electorate.runtime.recorder.os.write", write)
+        diary.live(20)
+    diary.live(100)
+    assert not diary.recorder.gathered
+    diary.recorder.close()
+    assert caplog.text.count("cannot write the record") == 1
+    assert "No space left on device. The node goes on" in caplog.text
+    assert diary.recorder.failure == "No space left on device"
+    assert len(read(diary.path)) == 7, "what was written before is whole"
+
+
+def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def rename(self: Path, target: Path) -> Path:
+        raise FULL
+
+    monkeypatch.setattr(Path, "rename", rename)
+    diary = Diary(tmp_path / "a.jsonl", 2000, 3).begin().live(100)
+    diary.recorder.close()
+    assert caplog.text.count("cannot write the record") == 1
+    assert read(diary.path)
+
+
+def test_a_record_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError):
+        Recorder(tmp_path / "file" / "a.jsonl")
