@@ -22,24 +22,38 @@ import electorate
 from electorate.core.turn import Sample
 
 PACKAGE = str(Path(electorate.__file__).parent)
-SECONDS = 5.0
+
+Calls = list[tuple[str, str]]
+"""Calls of our own functions, each by its file and its name."""
 
 
 class Watcher:
-    """Writes down every call of our own functions in one thread."""
+    """Writes down every call of our own functions in the threads of one node."""
 
     def __init__(self) -> None:
-        self.paths: list[list[tuple[str, str]]] = []
-        self._path: list[tuple[str, str]] = []
+        self.paths: list[Calls] = []
+        self.is_on = False
+
+    def begin(self, frame: Any, event: str, argument: object) -> None:
+        """Watch the thread in which this is called, from its first call on."""
+        sys.setprofile(ThreadWatcher(self))
+
+
+class ThreadWatcher:
+    """The same in one thread: frames of two threads must not be taken for one."""
+
+    def __init__(self, node: Watcher) -> None:
+        self._node = node
+        self._path: Calls = []
         self._is_renewal = False
 
     def __call__(self, frame: Any, event: str, argument: object) -> None:
-        if event != "call":
+        if event != "call" or not self._node.is_on:
             return
         code = frame.f_code
-        if code.co_filename.endswith("asyncio/streams.py") and code.co_name == "write":
+        if code.co_filename.endswith("asyncio/selector_events.py") and code.co_name == "write":
             if self._is_renewal:
-                self.paths.append(self._path)
+                self._node.paths.append(self._path)
             self._path, self._is_renewal = [], False
         if not code.co_filename.startswith(PACKAGE):
             return
@@ -61,29 +75,24 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-async def renewals(folder: Path) -> list[list[tuple[str, str]]]:
+async def renewals(folder: Path, seconds: float) -> list[Calls]:
     """The calls of every renewal that a voter takes part in, for a while."""
-    places = [f"{n}@127.0.0.1:{p}" for n, p in zip("abc", free_ports(3), strict=True)]
+    members = [f"{n}@127.0.0.1:{p}" for n, p in zip("abc", free_ports(3), strict=True)]
     watcher = Watcher()
     async with AsyncExitStack() as stack:
         nodes = []
-        for place in places:
-            name = place.partition("@")[0]
-            node = electorate.Node(name, places, data_dir=folder / name)
+        for name in "abc":
+            # A thread is watched from its beginning on, or not at all.
+            threading.setprofile(watcher.begin if name == "b" else None)
+            node = electorate.Node(name, members, data_dir=folder / name)
             nodes.append(await stack.enter_async_context(node))
         term = await anext(nodes[0].election("x").terms())
         async with term:
             await asyncio.sleep(1)
-            watch(nodes[1], watcher)
-            await asyncio.sleep(SECONDS)
-            watch(nodes[1], None)
-            await asyncio.sleep(0.1)
+            watcher.is_on = True
+            await asyncio.sleep(seconds)
+            watcher.is_on = False
     return watcher.paths
-
-
-def watch(node: Any, watcher: Watcher | None) -> None:
-    """Have every call in the thread of a node watched, or none any more."""
-    node._engine.do(sys.setprofile, watcher)
 
 
 def first_term(folder: Path) -> set[str]:
@@ -92,7 +101,7 @@ def first_term(folder: Path) -> set[str]:
 
     def note(frame: Any, event: str, argument: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-            files.add(frame.f_code.co_filename)
+            files.add(frame.f_code.co_filename.removeprefix(PACKAGE).lstrip("/"))
 
     async def lead() -> None:
         (port,) = free_ports(1)
@@ -116,11 +125,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--calls", action="store_true", help="list the calls of one renewal")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of watching; default 5")
+    parser.add_argument("--files", action="store_true", help="list the files of both")
     options = parser.parse_args()
     # The first turns of a node, and later one of many, are verified as well: that is not counted.
     Sample.draw = lambda self: False  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
-        paths = asyncio.run(renewals(Path(folder) / "three"))
+        paths = asyncio.run(renewals(Path(folder) / "three", options.seconds))
         files_to_term = first_term(Path(folder) / "alone")
     calls = sorted(map(len, paths))
     usual = next(path for path in paths if len(path) == calls[len(calls) // 2])
@@ -129,6 +140,9 @@ def main() -> None:
     if options.calls:
         for (file, name), times in Counter(usual).items():
             print(f"{times:4} {file} {name}")
+    if options.files:
+        print("of a renewal:", *sorted(files, key=lambda file: (file not in outside, file)))
+        print("to the first term:", *sorted(files_to_term))
     told = {
         "renewals": len(paths),
         "calls": len(usual),

@@ -7,6 +7,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+JOB, SPARE, TEAM = "job", "spare", "team"
+"""Two elections by quorum, each with a folder for its evidence, and one in groups."""
 POINTS = "points.txt"
 """When somebody was in office."""
 UNFENCED = "unfenced.txt"
@@ -14,6 +16,10 @@ UNFENCED = "unfenced.txt"
 REFUSED = "refused.txt"
 """What the fence has refused."""
 FENCE = "fence.db"
+GROUPS = "groups.txt"
+"""Who led which group, and when."""
+ANSWERS = "answers.txt"
+"""What came of the orders that workers were given."""
 
 SHOWN_MAX = 5
 
@@ -31,7 +37,7 @@ class Point(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All of it, after a run or in the middle of one."""
+    """All of it of one election, after a run or in the middle of one."""
 
     points: Sequence[Point]
     unfenced: Sequence[int]

@@ -4,22 +4,64 @@ Its work is careless on purpose: it looks whether it still leads, and writes a w
 looking again. Whoever takes the write has to refuse what is stale, by the token.
 """
 
+import json
 import os
 import random
 import sqlite3
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, Self
 
-from benchmarks.faults.evidence import FENCE, POINTS, REFUSED, UNFENCED
+from benchmarks.faults.evidence import (
+    ANSWERS,
+    FENCE,
+    GROUPS,
+    JOB,
+    POINTS,
+    REFUSED,
+    SPARE,
+    TEAM,
+    UNFENCED,
+)
 from electorate import Term, sync
+from electorate.errors import ElectorateError, NodeStopped, Removed
 from electorate.leadership.term import Tenure
-from electorate.runtime.tcp import now_ms
 
 WORK_S = 0.02
+TEAM_S = 0.1
 MUTANTS = ("unchecked", "stretched")
 STRETCH_S = 1.0
+
+
+class Orders(NamedTuple):
+    """What a worker is started with, as one word of its command line."""
+
+    me: str
+    """Its name and address."""
+    members: list[str]
+    folder: str
+    mutant: str | None = None
+    record: str | None = None
+    joins: bool = False
+    is_wide: bool = False
+    """Whether it stands in the spare election and in the team as well."""
+
+    def text(self) -> str:
+        """As a word."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """What the word says."""
+        return cls(**json.loads(text))
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.me.partition("@")[0]
 
 
 class Note:
@@ -57,9 +99,10 @@ class Fence:
 
 
 class Worker:
-    """What it does in a term."""
+    """What it does in a term. It is made in the thread that works."""
 
     def __init__(self, name: str, folder: Path, mutant: str | None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self._mutant = mutant
         self._who = (name, os.getpid())
         self._points = Note(folder / POINTS)
@@ -85,29 +128,85 @@ def stretch() -> None:
     """The mutant of a term that goes by its own idea of time, and lasts a second too long."""
 
     def remaining(self: Tenure) -> float:
-        return max(0.0, (self._deadline_ms - now_ms()) / 1000 + STRETCH_S)
+        return max(0.0, (self._deadline_ms - self._clock()) / 1000 + STRETCH_S)
 
     Tenure.remaining = remaining  # type: ignore[method-assign]
 
 
-def end_with_parent() -> None:
-    """Whoever started this holds the other end of its standard input."""
-    sys.stdin.read()
+def stand(node: sync.Node, election: str, orders: Orders) -> None:
+    """Stand in an election by quorum, and work in every term, until the node ends."""
+    worker = Worker(orders.name, Path(orders.folder) / election, orders.mutant)
+    for term in node.election(election).terms():
+        with term:
+            worker.lead(term)
+
+
+def lead_teams(node: sync.Node, orders: Orders) -> None:
+    """Say again and again which group this node leads, until the node ends."""
+    groups = Note(Path(orders.folder) / GROUPS)
+    for term in node.election(TEAM, safety="group").terms():
+        with term:
+            while not term.lost.is_set():
+                at = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+                groups.add(at, term.token, orders.name, os.getpid(), ",".join(sorted(term.members)))
+                term.lost.wait(TEAM_S)
+
+
+def obey(node: sync.Node, folder: Path) -> None:
+    """Carry out every line of the standard input; end when whoever started this is gone."""
+    answers = Note(folder / ANSWERS)
+    for line in sys.stdin:
+        number, word, *given = line.split()
+        change: Callable[..., None] = getattr(node, f"{word}_member")
+        threading.Thread(target=change_members, args=(answers, number, change, given)).start()
     os._exit(1)
 
 
-def main() -> None:
-    """Worker of NAME, in FOLDER, among MEMBERS."""
-    name, folder, mutant, *members = sys.argv[1:]
-    threading.Thread(target=end_with_parent, daemon=True).start()
-    if mutant == "stretched":
+def change_members(
+    answers: Note, number: str, change: Callable[..., None], given: list[str]
+) -> None:
+    """Change the members as ordered, and say what came of it."""
+    try:
+        change(*given)
+    except (ElectorateError, ValueError) as error:
+        answers.add(number, "failed", f"{type(error).__name__}: {error}")
+    else:
+        answers.add(number, "done")
+
+
+def main() -> int:
+    """Worker with these ORDERS."""
+    orders = Orders.parse(sys.argv[1])
+    if orders.mutant == "stretched":
         stretch()
-    worker = Worker(name, Path(folder), mutant)
-    with sync.Node(name, members, Path(folder) / name) as node:
-        for term in node.election("job").terms():
-            with term:
-                worker.lead(term)
+    folder = Path(orders.folder)
+    node = sync.Node(
+        orders.me,
+        orders.members,
+        folder / orders.name,
+        join=orders.joins,
+        record=orders.record,
+    )
+    # A node that was started and meets nobody must end with its parent, too.
+    threading.Thread(target=obey, args=(node, folder), daemon=True).start()
+    try:
+        with node:
+            if orders.is_wide:
+                for work, given in ((stand, (node, SPARE, orders)), (lead_teams, (node, orders))):
+                    threading.Thread(target=until_stopped, args=(work, *given), daemon=True).start()
+            until_stopped(stand, node, JOB, orders)
+    except Removed as removed:
+        print(removed, flush=True)
+    return 0
+
+
+def until_stopped(work: Callable[..., None], *given: object) -> None:
+    """Work until the node has ended; why it has, leaving it says."""
+    try:
+        work(*given)
+    except (NodeStopped, Removed) as stopped:
+        print(stopped, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

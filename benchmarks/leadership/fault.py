@@ -25,7 +25,7 @@ class Trial(NamedTuple):
 
 def impossible(fault: str) -> str | None:
     """Why this fault cannot be made here; None if it can."""
-    return unavailable("ip", "nft") if fault == "partition" else None
+    return unavailable("ip") if fault == "partition" else None
 
 
 def trials(contender: Contender, fault: str, nodes: int, count: int) -> Iterator[Trial]:
@@ -125,5 +125,5 @@ def _mend(running: Cluster, fault: str, struck: Seat, islanded: Islands | None) 
         if fault == "stop":
             running.signal(struck, signal.SIGCONT)
         elif islanded is not None:
-            islanded.heal(struck.number)
+            islanded.heal()
     time.sleep(running.contender.rest_s)

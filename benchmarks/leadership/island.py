@@ -1,16 +1,16 @@
-"""One network namespace per node, joined by a bridge: what a cut of `nft` separates is cut off."""
+"""One network namespace per node, joined by a bridge; what goes from one to another can be lost."""
 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 NAME = "electorate-bench"
 NETWORK = "10.213.77"
-TABLE = "inet cut"
-HOOKS = ("input", "output")
+NOBODY = "02:00:00:00:00:00"
+"""The hardware address of no node: what is sent there is lost, without a word to anybody."""
 
 
 class Islands:
@@ -19,6 +19,7 @@ class Islands:
     def __init__(self, count: int) -> None:
         self._hub = f"{NAME}-{os.getpid()}-hub"
         self._names = [f"{NAME}-{os.getpid()}-{number}" for number in range(count)]
+        self._cut: set[tuple[int, int]] = set()
 
     def host(self, number: int) -> str:
         """The address of a node."""
@@ -29,14 +30,27 @@ class Islands:
         return ["ip", "netns", "exec", self._names[number]]
 
     def cut(self, number: int) -> None:
-        """Drop every packet that comes to this node or leaves it; it can still speak to itself."""
-        rules = [f'add rule {TABLE} {hook} meta iifname "eth0" drop' for hook in HOOKS[:1]]
-        rules += [f'add rule {TABLE} {hook} meta oifname "eth0" drop' for hook in HOOKS[1:]]
-        self._nft(number, rules)
+        """Lose every packet between this node and the others; it can still speak to itself."""
+        others = [other for other in range(len(self._names)) if other != number]
+        self.lose({(number, other) for other in others} | {(other, number) for other in others})
 
-    def heal(self, number: int) -> None:
+    def heal(self) -> None:
         """Let every packet pass again."""
-        self._nft(number, [f"flush table {TABLE}"])
+        self.lose(())
+
+    def lose(self, ways: Collection[tuple[int, int]]) -> None:
+        """Lose what goes from one node to another on these ways; on all others packets pass."""
+        wanted = set(ways)
+        for number, name in enumerate(self._names):
+            changed = {other for one, other in wanted ^ self._cut if one == number}
+            lines = [self._neighbour(other, (number, other) in wanted) for other in sorted(changed)]
+            if lines:
+                _run("ip", "-n", name, "-batch", "-", told="\n".join(lines) + "\n")
+        self._cut = wanted
+
+    def _neighbour(self, number: int, is_lost: bool) -> str:
+        address = NOBODY if is_lost else _hardware(number)
+        return f"neigh replace {self.host(number)} lladdr {address} nud permanent dev eth0"
 
     def make(self) -> None:
         """Make the namespaces and join them."""
@@ -47,22 +61,17 @@ class Islands:
         for number, name in enumerate(self._names):
             _run("ip", "netns", "add", name)
             port = f"port{number}"
-            _ip(name, *f"link add eth0 type veth peer name {port} netns {self._hub}".split())
+            veth = f"link add eth0 address {_hardware(number)} type veth"
+            _ip(name, *f"{veth} peer name {port} netns {self._hub}".split())
             _ip(self._hub, *f"link set {port} master bridge up".split())
             _ip(name, *f"address add {self.host(number)}/24 dev eth0".split())
             _ip(name, "link", "set", "eth0", "up")
             _ip(name, "link", "set", "lo", "up")
-            chain = "{{ type filter hook {0} priority 0; }}"
-            rules = [f"add chain {TABLE} {hook} {chain.format(hook)}" for hook in HOOKS]
-            self._nft(number, [f"add table {TABLE}", *rules])
 
     def remove(self) -> None:
         """Remove whatever there is of them."""
         for name in [*self._names, self._hub]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-
-    def _nft(self, number: int, rules: list[str]) -> None:
-        _run(*self.prefix(number), "nft", "\n".join(rules))
 
 
 class LoneIsland:
@@ -96,7 +105,7 @@ def unavailable(*tools: str) -> str | None:
     """Why there can be no namespaces here; None if there can."""
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if missing:
-        return f"{' and '.join(missing)} missing: apt-get install iproute2 nftables"
+        return f"{' and '.join(missing)} missing: apt-get install iproute2"
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     probe = f"{NAME}-{os.getpid()}-probe"
@@ -140,8 +149,12 @@ def _ip(namespace: str, *words: str) -> None:
     _run("ip", "-n", namespace, *words)
 
 
-def _run(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _hardware(number: int) -> str:
+    return f"02:00:00:00:00:{number + 1:02x}"
+
+
+def _run(*words: str, told: str | None = None) -> str:
+    done = subprocess.run(words, input=told, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
     return done.stdout

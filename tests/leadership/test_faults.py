@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.engine import ROOT
-from benchmarks.faults.evidence import Evidence, Point
-from benchmarks.faults.fleet import Fault, Fleet, planned
+from benchmarks.faults.evidence import JOB, SPARE, Evidence, Point
+from benchmarks.faults.fleet import KINDS, Fault, Fleet, Way, planned
 from benchmarks.faults.worker import MUTANTS, Fence
+from benchmarks.leadership.island import islands, unavailable
+from tests.cli.run import runner
 from tests.runtime.cluster import wait_until
 from tests.runtime.process import is_running, on_linux
 
@@ -39,7 +41,7 @@ def inflicted(folder: Path, faults: tuple[Fault, ...], mutant: str | None = None
             fleet.strike(fault)
         fleet.settle()
     assert fleet.complaints == []
-    return Evidence.of(folder)
+    return Evidence.of(folder / JOB)
 
 
 def test_terms_exclude_each_other_and_a_fence_holds_whatever_is_done_to_processes(
@@ -50,6 +52,51 @@ def test_terms_exclude_each_other_and_a_fence_holds_whatever_is_done_to_processe
     assert evidence.doubts() == []
     assert all(one <= other for one, other in pairwise(evidence.taken))
     assert evidence.terms >= 3
+
+
+CHANGES = (
+    Fault("members", "leader", 0.0, 0.5),  # The leader is removed,
+    Fault("kill", "other", 0.1, 0.2),
+    Fault("members", "other", 0.0, 0.2),  # another one is added,
+    Fault("stop", "leader", LONG_S, 0.1),
+    Fault("members", "other", 0.0, 0.2),  # and a third one loses its folder and is replaced.
+    Fault("kill", "leader", 0.1, 0.2),
+)
+"""With five nodes: somebody is killed or stopped while members come and go."""
+
+
+def test_a_record_of_faults_and_other_members_leads_to_the_recorded_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "record"
+    with Fleet(tmp_path, nodes=5, record=record, is_wide=True) as fleet:
+        assert fleet.await_leader() is not None
+        for fault in CHANGES:
+            fleet.strike(fault)
+        fleet.settle()
+    assert fleet.complaints == []
+    assert [blow.change for blow in fleet.blows if blow.change] == ["remove", "add", "replace"]
+    for election in (JOB, SPARE):
+        assert Evidence.of(tmp_path / election).violations() == []
+    told = runner(capsys)("replay", str(record))
+    assert told.code == 0, told.err
+    # Five founders, one that was added, and one that has come back under another number.
+    assert told.out.startswith("7 nodes, 4 instances, ")
+    assert told.out.splitlines()[0].endswith(": each led to the recorded state")
+
+
+@pytest.mark.skipif(unavailable("ip") is not None, reason=f"no cuts: {unavailable('ip')}")
+@pytest.mark.parametrize("way", ["both", "to", "from", "half"])
+def test_a_leader_that_is_cut_off_has_a_successor_and_comes_back(tmp_path: Path, way: Way) -> None:
+    with islands(5) as made, Fleet(tmp_path, nodes=4, islands=made) as fleet:
+        assert fleet.await_leader() is not None
+        fleet.strike(Fault("cut", "leader", 1.5, 1.5, way))
+        fleet.settle()
+    assert fleet.complaints == []
+    evidence = Evidence.of(tmp_path / JOB)
+    assert evidence.violations() == []
+    before = fleet.blows[0].token
+    assert any(point.token > before for point in evidence.points)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -98,10 +145,11 @@ def test_a_fence_refuses_what_is_smaller_than_what_it_has_seen(tmp_path: Path) -
 
 def test_a_seed_decides_which_faults_there_are() -> None:
     assert list(planned(1, 50)) == list(planned(1, 50)) != list(planned(2, 50))
-    assert {f"{fault.kind} {fault.whom}" for fault in planned(1, 50)} == {
+    assert {fault.called for fault in planned(1, 50)} == {
         *("kill leader", "kill other"),
         *("stop leader", "stop other"),
     }
+    assert {fault.kind for fault in planned(1, 50, KINDS)} == {*KINDS}
 
 
 def test_whoever_ends_it_early_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -97,11 +97,15 @@ async def test_what_waited_for_longer_than_t_is_dropped_and_what_is_fresh_is_sen
     async with linked(host, fresh_ms=30.0) as keeper:
         await until(lambda: keeper.link.connected)
         keeper.link.send(letter(1, Raw(b"\x01")))
-        time.sleep(0.04)  # The whole process stands still, and the letter grows old.
+        keeper.link.behind = True  # As if the kernel had no room for that.
         keeper.link.send(letter(2, Raw(b"\x02")))
-        await until(lambda: len(host.calls[0]) == 2)
-        assert host.calls[0][1] == letter(2, Raw(b"\x02"))
+        time.sleep(0.04)  # The whole process stands still, and the letter grows old.
+        keeper.link.send(letter(3, Raw(b"\x03")))
+        keeper.link._stirred.set()
+        await until(lambda: len(host.calls[0]) == 3)
+        assert host.calls[0][1:] == [letter(1, Raw(b"\x01")), letter(3, Raw(b"\x03"))]
         assert keeper.link.counters["dropped: too late"] == 1
+        assert not keeper.link.behind
 
 
 @in_loop
@@ -123,6 +127,7 @@ async def test_a_connection_that_we_break_ourselves_says_nothing_about_the_other
     await host.open()
     async with linked(host) as keeper:
         await until(lambda: keeper.link.connected)
+        keeper.link.behind = True  # As if the kernel had no room any more.
         keeper.link.send(Beat(hears=True, sent=0))
         keeper.link.reset()
         assert not keeper.link.connected

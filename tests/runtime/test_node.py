@@ -92,6 +92,20 @@ def elsewhere(cluster: Cluster, node: int) -> dict[int, Address]:
     return {**cluster.addresses, node: free_addresses(1)[0]}
 
 
+def test_a_node_that_finds_itself_where_another_should_be_goes_on(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, 3, timeout_ms=150.0)
+    mine = {**cluster.addresses, 3: cluster.addresses[2]}  # Where 3 was, 2 is now.
+    with running(cluster, 1):
+        cluster.threads[2] = NodeThread(
+            cluster.config(2, addresses=mine), cluster.machine, cluster.standings[2].append
+        )
+        cluster.threads[2].start()
+        wait_until(lambda: cluster.leader_of(2) == 1)
+        assert not cluster.threads[2].ended.wait(1)
+        assert cluster.closed(2)["hello to node 3: that is this very process"] >= 1
+        cluster.threads[2].stop()
+
+
 @pytest.mark.parametrize("impostor_first", [False, True])
 def test_of_two_nodes_with_one_id_the_second_never_takes_part(
     tmp_path: Path, impostor_first: bool

@@ -114,6 +114,21 @@ async def test_a_machine_that_stood_still_with_its_clock_believes_that_it_leads(
     assert terms[0].lost.is_set()
 
 
+async def test_a_machine_that_stood_still_with_its_clock_may_be_started_anew(
+    electorate_cluster: Cluster,
+) -> None:
+    cluster = electorate_cluster
+    cluster.start(idle)
+    first = await cluster.leader(ELECTION)
+    cluster.pause(first, clock_stops=True)
+    await cluster.leader(ELECTION)
+    cluster.crash(first)
+    cluster.restart(first)
+    for name in set(cluster.names) - {first}:
+        await cluster.node(name).pause()
+    assert await cluster.leader(ELECTION) == first
+
+
 async def test_a_crash_is_silent(electorate_cluster: Cluster) -> None:
     cluster, ended = electorate_cluster, list[str]()
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from electorate.testing import Stuck
-from electorate.testing.clock import Clock
 from electorate.testing.loop import VirtualLoop
-from electorate.testing.process import Process
+from electorate.testing.process import MachineClock, Process
 
 
 def run(main: Coroutine[Any, Any, Any]) -> Any:
@@ -141,7 +140,7 @@ def test_there_is_no_network() -> None:
 
 
 def test_a_process_stands_still_and_goes_on_with_all_of_its_tasks() -> None:
-    loop, process, ticks = new(), Process("a", Clock()), list[float]()
+    loop, process, ticks = new(), Process("a", MachineClock()), list[float]()
 
     async def tick() -> None:
         while True:
@@ -167,7 +166,7 @@ def test_a_process_stands_still_and_goes_on_with_all_of_its_tasks() -> None:
 
 
 def test_a_process_that_is_gone_says_nothing_until_the_end() -> None:
-    loop, process, said = new(), Process("a", Clock()), list[str]()
+    loop, process, said = new(), Process("a", MachineClock()), list[str]()
 
     async def program() -> None:
         try:
@@ -188,7 +187,7 @@ def test_a_process_that_is_gone_says_nothing_until_the_end() -> None:
 
 @pytest.mark.parametrize(("rate", "at"), [(0.5, 2.0), (1.0, 1.0), (2.0, 0.5)])
 def test_a_process_sleeps_by_its_own_clock(rate: float, at: float) -> None:
-    loop, clock, woke = new(), Clock(), list[float]()
+    loop, clock, woke = new(), MachineClock(), list[float]()
 
     async def program() -> None:
         await asyncio.sleep(1)
@@ -203,7 +202,7 @@ def test_a_process_sleeps_by_its_own_clock(rate: float, at: float) -> None:
 
 
 def test_timers_follow_a_clock_that_jumps_or_stops() -> None:
-    loop, clock, woke = new(), Clock(), list[float]()
+    loop, clock, woke = new(), MachineClock(), list[float]()
 
     async def program() -> None:
         for _ in range(2):

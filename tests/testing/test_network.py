@@ -11,7 +11,6 @@ from electorate.runtime.environment import Stream
 from electorate.simulate.chance import Drawn
 from electorate.simulate.delay import Constant, Delay, Uniform
 from electorate.simulate.world import Channel
-from electorate.testing.clock import Clock
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import (
     BROKEN,
@@ -19,25 +18,25 @@ from electorate.testing.network import (
     DOWN,
     LOST,
     Flag,
-    Machine,
-    Network,
     Segment,
+    SimulatedMachine,
+    SimulatedNetwork,
     SimulatedTransport,
 )
-from electorate.testing.process import Process
+from electorate.testing.process import MachineClock, Process
 
 USUAL = Uniform(0, 50_000)
 FRESH_MS = 550.0
 
 
 class Scene:
-    """Machine 1 connects to machine 2; what 2 reads, and what else has come of it."""
+    """SimulatedMachine 1 connects to machine 2; what 2 reads, and what else has come of it."""
 
     def __init__(self, seed: int = 0, delay: Delay = USUAL) -> None:
         self.loop = VirtualLoop(10_000)  # type: ignore[abstract]
-        self.network = Network(self.loop, seed, delay, self.tell)
+        self.network = SimulatedNetwork(self.loop, seed, delay, self.tell)
         self.machines = [self.network.add(("simulated", port)) for port in (1, 2)]
-        self.processes = [Process(name, Clock()) for name in "ab"]
+        self.processes = [Process(name, MachineClock()) for name in "ab"]
         self.read: list[tuple[float, bytes]] = []
         self.ended: list[BaseException | None] = []
         """How the connections of machine 2 have ended."""
@@ -51,7 +50,7 @@ class Scene:
         return [data for data, fate in self.told if fate in wanted]
 
     @property
-    def far(self) -> Machine:
+    def far(self) -> SimulatedMachine:
         return self.machines[1]
 
     def transport(self, number: int) -> SimulatedTransport:

@@ -31,7 +31,6 @@ from electorate.trace import (
     Step,
     Ticked,
     TurnRecord,
-    svg_of,
 )
 from electorate.trace.diagram import (
     BEFORE,
@@ -42,6 +41,7 @@ from electorate.trace.diagram import (
     lives_of,
     severances_of,
 )
+from electorate.trace.svg import svg_of
 from tests.trace.run import SVG, A, B, C, NoteState, fates, of_class, starts, trace_of, view
 
 # --- messages ---

@@ -39,15 +39,14 @@ from electorate.trace import (
     Recovered,
     Resumed,
     Saw,
-    Sentence,
     Setting,
     Start,
     Step,
     Ticked,
     Trace,
     TurnRecord,
-    sentences_of,
 )
+from electorate.trace.sentence import Sentence, sentences_of
 
 GOLDEN = FOLDER / "bully"
 

@@ -14,18 +14,12 @@ from electorate.core import (
     Send,
     Timing,
 )
-from electorate.trace import (
-    Connections,
-    Crashed,
-    Delivered,
-    Doubled,
-    Lost,
-    svg_of,
-)
+from electorate.trace import Connections, Crashed, Delivered, Doubled, Lost
 from electorate.trace.diagram import (
     BEFORE,
     flights_of,
 )
+from electorate.trace.svg import svg_of
 from tests.script import GOLDEN, SCRIPTS
 from tests.trace.run import SVG, A, Note, golden_trace, of_class, starts, trace_of, view
 
@@ -73,7 +67,7 @@ def test_the_same_run_is_drawn_with_the_same_bytes_in_every_process() -> None:
             "import sys",
             "from electorate.protocols.registry import REGISTRY",
             "from electorate.simulate import run_script",
-            "from electorate.trace import svg_of",
+            "from electorate.trace.svg import svg_of",
             "trace = run_script(sys.stdin.read(), REGISTRY.__getitem__).trace",
             "machine = trace.setting.machine(*REGISTRY[trace.setting.protocol])",
             "sys.stdout.write(svg_of(trace, machine.view, 'the same', [(3, 'here')]))",

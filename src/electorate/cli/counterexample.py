@@ -14,15 +14,9 @@ from electorate.check.order import Ordered
 from electorate.cli.narration import numbered, numbers_of
 from electorate.core import Machine
 from electorate.simulate.start import first_standings, started
-from electorate.trace import (
-    Sentence,
-    Start,
-    Step,
-    Trace,
-    is_consequence,
-    opening_of,
-    sentences_of,
-)
+from electorate.trace import Start, Step, Trace, is_consequence
+from electorate.trace.belief import opening_of
+from electorate.trace.sentence import Sentence, sentences_of
 from electorate.trace.word import listed, nodes_text
 
 CALM = "From here on nothing fails any more."

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.start import first_standings, started
-from electorate.trace import Start, Trace, opening_of, sentences_of
+from electorate.trace import Start, Trace
+from electorate.trace.belief import opening_of
+from electorate.trace.sentence import sentences_of
 from electorate.trace.tally import messages_of
 from electorate.trace.word import with_names
 

@@ -8,7 +8,8 @@ from typing import Any
 from electorate.cli.error import UsageError
 from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.start import first_standings
-from electorate.trace import Trace, svg_of
+from electorate.trace import Trace
+from electorate.trace.svg import svg_of
 
 
 def add_svg_argument(parser: argparse._ActionsContainer) -> None:

@@ -129,12 +129,13 @@ class Records:
                 self._take(line)
         except RecordError as error:
             raise UsageError(str(error)) from None
-        if file.node is None:
+        if not file.nodes:
             self.notes.append(f"{file.path.name} has no whole line")
             return []
-        if file.node in self.nodes:
-            raise UsageError(f"{file.path}: there is another record of node {file.node}")
-        self.nodes.append(file.node)
+        for node in file.nodes:
+            if node in self.nodes:
+                raise UsageError(f"{file.path}: there is another record of node {node}")
+            self.nodes.append(node)
         self.names |= file.names
         return file.hosts
 

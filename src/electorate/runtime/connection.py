@@ -81,7 +81,10 @@ class Link:
         self._connect_s = connect_ms / 1000
         self._on_connected = on_connected
         self._on_broken = on_broken
+        self.behind = False
+        """Whether the system has not taken everything yet that was sent."""
         self._outbox: deque[tuple[float, bytes]] = deque()
+        """What has come meanwhile, and how long it is fresh."""
         self._stirred = asyncio.Event()
         self._retry = asyncio.Event()
         self._stream: Stream | None = None
@@ -89,17 +92,14 @@ class Link:
         self._says_goodbye = False
 
     def send(self, frame: Frame) -> None:
-        """Queue a frame; without a connection it is lost, as on any network."""
-        if not self.connected:
+        """Send a frame; without a connection it is lost, as on any network."""
+        if not self.connected or self._stream is None:
             self.counters["dropped: not connected"] += 1
-            return
-        self._outbox.append((self._now_ms() + self._fresh_ms, pack(frame)))
-        self._stirred.set()
-
-    @property
-    def behind(self) -> bool:
-        """Whether something is still to be sent."""
-        return bool(self._outbox)
+        elif self.behind:
+            self._outbox.append((self._now_ms() + self._fresh_ms, pack(frame)))
+        elif not self._stream.write(pack(frame)):
+            self.behind = True
+            self._stirred.set()
 
     def introduce(self, name: Callable[[], Hello]) -> None:
         """Speak under this name from now on, on a new connection."""
@@ -179,19 +179,26 @@ class Link:
             self._stirred.clear()
             if ending.done():
                 ending.result()
-            while self._outbox:
-                deadline, data = self._outbox.popleft()
-                left_ms = deadline - self._now_ms()
-                if left_ms < 0:
-                    self.counters["dropped: too late"] += 1
-                    continue
-                if not stream.write(data):
-                    async with asyncio.timeout(left_ms / 1000):
-                        await stream.drain()
+            if self.behind:
+                await self._catch_up(stream)
             await self._stirred.wait()
 
+    async def _catch_up(self, stream: Stream) -> None:
+        """Wait until the system takes what was sent, and send what has come meanwhile."""
+        async with asyncio.timeout(self._fresh_ms / 1000):
+            await stream.drain()
+        while self._outbox:
+            deadline, data = self._outbox.popleft()
+            left_ms = deadline - self._now_ms()
+            if left_ms < 0:
+                self.counters["dropped: too late"] += 1
+            elif not stream.write(data):
+                async with asyncio.timeout(left_ms / 1000):
+                    await stream.drain()
+        self.behind = False
+
     def _close(self) -> None:
-        self.connected = False
+        self.connected = self.behind = False
         self._outbox.clear()
         self._break_off()
         self._stream = None
@@ -250,6 +257,7 @@ class Listener:
         objection: Callable[[Hello], str] = lambda hello: "",
         news: Callable[[], bytes] = lambda: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
+        process: str = "",
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
@@ -258,6 +266,7 @@ class Listener:
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._me = me
+        self._process = process
         self._objection = objection
         self._news = news
         self._member = member
@@ -361,6 +370,9 @@ class Listener:
             raise BadFrame(
                 "hello from another cluster: all nodes need the same members and settings"
             )
+        if hello.process == self._process:
+            # A node that was removed had the address that this one has now.
+            raise BadFrame(f"hello to node {self._called(hello.to)}: that is this very process")
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:

@@ -87,6 +87,7 @@ class Network:
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
         """By which number the instances of this node know it, and for which they take a node."""
         self.links: dict[NodeId, Link] = {}
+        self._process = f"{environment.chance('process').getrandbits(128):032x}"
         self.listener = Listener(
             environment,
             config.me,
@@ -100,6 +101,7 @@ class Network:
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
+            process=self._process,
         )
         probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
@@ -112,7 +114,6 @@ class Network:
         self._runs: dict[NodeId, asyncio.Task[None]] = {}
         self._met = asyncio.Event()
         self._ledger = Ledger()
-        self._process = f"{environment.chance('process').getrandbits(128):032x}"
         self._ended: set[NodeId] = set()
         """Nodes whose last connection to us came to its end, as when a process has died."""
         self._greeted: set[NodeId] = set()

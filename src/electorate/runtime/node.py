@@ -6,6 +6,7 @@ from typing import Any
 from electorate.core import Asked, Machine, Message, Received, Request, Standing, Turns
 from electorate.core.codec import Codec
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.environment import Environment
 from electorate.runtime.host import Host, Mail, Service
 from electorate.runtime.instance import Instance, Owner
 from electorate.trace import Setting
@@ -71,9 +72,10 @@ class Node(Host):
         config: NodeConfig,
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
+        environment: Environment | None = None,
     ) -> None:
         self._only = OneInstance(machine, config.setting, on_change)
-        super().__init__(config.host(machine), [self._only])
+        super().__init__(config.host(machine), [self._only], environment=environment)
 
     @property
     def instance(self) -> Instance:

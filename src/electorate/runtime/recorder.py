@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -382,6 +381,9 @@ def described(machine: Machine[Any], protocol: str, form: str = "sound") -> str:
 
 
 def _version() -> str:
+    # Loading it takes as long as half of the runtime: only who records pays for it.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("electorate")
     except PackageNotFoundError:

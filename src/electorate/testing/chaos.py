@@ -4,13 +4,11 @@ They are the faults of `electorate.simulate`, written down before the first of t
 that finds nothing to do, because the test has done it already, does nothing.
 """
 
-import asyncio
 import random
 from collections.abc import Iterable
 
 from electorate.core import NodeId
 from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Plan, Recover
-from electorate.testing.faults import Faults
 from electorate.testing.network import UNITS_PER_S
 
 GAP_S = 2.0
@@ -61,41 +59,3 @@ def _fault(
 
 def _units(seconds: float) -> int:
     return int(seconds * UNITS_PER_S)
-
-
-async def disturb(cluster: Faults, plan: Plan, seconds: float) -> None:
-    """Have this happen from now on; at the end all is whole that it has hurt."""
-    loop = asyncio.get_running_loop()
-    begun, crashed = loop.time(), set[NodeId]()
-    ends = [(fault.until, fault) for fault in plan if isinstance(fault, Pause | Cut)]
-    agenda = [*((fault.at, True, fault) for fault in plan), *((at, False, f) for at, f in ends)]
-    for at, begins, fault in sorted(agenda, key=lambda entry: entry[0]):
-        await asyncio.sleep(begun + at / UNITS_PER_S - loop.time())
-        if begins:
-            _begin(cluster, fault, crashed)
-        else:
-            _end(cluster, fault)
-    await asyncio.sleep(begun + seconds - loop.time())
-
-
-def _begin(cluster: Faults, fault: AnyFault, crashed: set[NodeId]) -> None:
-    match fault:
-        case Crash(_, node) if cluster.is_running(cluster.names[node - 1]):
-            cluster.crash(cluster.names[node - 1])
-            crashed.add(node)
-        case Recover(_, node) if node in crashed:
-            crashed.remove(node)
-            if not cluster.is_up(cluster.names[node - 1]):
-                cluster.restart(cluster.names[node - 1])
-        case Pause(_, _, node) if cluster.is_running(cluster.names[node - 1]):
-            cluster.pause(cluster.names[node - 1])
-        case Cut(_, _, sender, to):
-            cluster.cut(cluster.names[sender - 1], cluster.names[to - 1], one_way=True)
-
-
-def _end(cluster: Faults, fault: AnyFault) -> None:
-    match fault:
-        case Pause(_, _, node) if cluster.is_up(cluster.names[node - 1]):
-            cluster.unpause(cluster.names[node - 1])
-        case Cut():
-            cluster.heal()

@@ -7,19 +7,19 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from string import ascii_lowercase
 from typing import Any, TypeVar
 
-from electorate.core import NodeId
+from electorate.core import NodeId, Timing
 from electorate.leadership.directory import Place
 from electorate.leadership.term import Term
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
-from electorate.simulate.delay import Uniform
-from electorate.testing.chaos import FAULTS, disturb, draw_plan
-from electorate.testing.faults import Faults
+from electorate.simulate.delay import Uniform, parse_delay
+from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Recover
+from electorate.testing.chaos import FAULTS, draw_plan
 from electorate.testing.loop import VirtualLoop
-from electorate.testing.member import Member, Program
-from electorate.testing.network import UNITS_PER_S, Network
-from electorate.testing.story import Sentence, Story
+from electorate.testing.member import Program, SimulatedMember
+from electorate.testing.network import UNITS_PER_S, SimulatedNetwork
+from electorate.testing.story import ClusterStory, ToldLetter
 from electorate.testing.watch import Watch
 
 R = TypeVar("R")
@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 STEP_S = 0.005
 
 
-class Cluster(Faults):
+class Cluster:
     """Some nodes, their network, and what may befall them. The seed decides all delays."""
 
     def __init__(
@@ -47,11 +47,11 @@ class Cluster(Faults):
         """For choices of the test itself."""
         self._chance = random.Random(f"{seed} chaos")
         self._loop = VirtualLoop(limit_s)  # type: ignore[abstract]
-        self.story = Story(lambda: self._loop.now)
+        self.story = ClusterStory(lambda: self._loop.now)
         usual = Uniform(0, self.pace.T_ms * UNITS_PER_S // 1000)
-        self._network = Network(self._loop, seed, usual, self._tell)
+        self._network = SimulatedNetwork(self._loop, seed, usual, self._tell)
         self._watch = Watch(lambda: self._loop.now, self.story, self._up_ones)
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, SimulatedMember] = {}
         for name in self.names:
             self._join(name)
 
@@ -182,11 +182,191 @@ class Cluster(Faults):
 
     async def chaos(self, seconds: float, faults: Iterable[str] = FAULTS) -> None:
         """Faults that the seed chooses, for a while; at the end all nodes and links are whole."""
+        begun, crashed = self.now, set[str]()
         numbers = tuple(range(1, 1 + len(self.names)))
         plan = draw_plan(self._chance, numbers, seconds, tuple(faults))
-        await disturb(self, plan, seconds)
+        begins = [(fault.at, self._begin_fault, fault) for fault in plan]
+        ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | Cut)]
+        for at, act, fault in sorted([*begins, *ends], key=lambda entry: entry[0]):
+            await asyncio.sleep(begun + at / UNITS_PER_S - self.now)
+            act(fault, crashed)
+        await asyncio.sleep(begun + seconds - self.now)
+
+    # --- what may befall it ---
+
+    def is_running(self, name: str) -> bool:
+        """Whether its process exists and does not stand still."""
+        return self._member(name).is_running
+
+    def crash(self, name: str) -> None:
+        """Its process is gone, in the middle of whatever it did; what it has saved is not."""
+        member = self._up(name)
+        self.story.tell(f"{name} crashes")
+        member.crash()
+
+    def restart(self, name: str, *, join: bool = False) -> None:
+        """Start its process, and what runs in it, anew.
+
+        With `join` it waits to be made a member by others, like one that was added later.
+        """
+        if self._member(name).is_up:
+            raise ValueError(f"{name} is up: crash or stop it first")
+        self.story.tell(f"{name} starts again{', to join' if join else ''}")
+        self._boot(name, join=join)
+
+    async def stop(self, name: str) -> None:
+        """End its process in an orderly way: its work is cancelled, its offices are given up."""
+        member = self._up(name)
+        self.story.tell(f"{name} is told to stop")
+        await member.stop()
+        self.story.tell(f"{name} has stopped")
+
+    def wipe(self, name: str) -> None:
+        """What it has saved is gone; its process must be down."""
+        if self._member(name).is_up:
+            raise ValueError(f"{name} is up: crash or stop it first")
+        self._member(name).disk.wipe()
+        self.story.tell(f"the disk of {name} is wiped")
+
+    def pause(self, name: str, *, clock_stops: bool = False) -> None:
+        """Its process stands still. Its clock goes on, unless the whole machine stands still."""
+        member = self._up(name)
+        member.process.paused = True
+        if clock_stops:
+            member.machine.is_frozen = True
+            self._set_clock(name, 0.0)
+        self.story.tell(f"{name} stands still{' with its clock' if clock_stops else ''}")
+
+    def unpause(self, name: str) -> None:
+        """Its process goes on, and notices nothing by itself."""
+        member = self._up(name)
+        if member.process.paused:
+            if member.clock.stopped:
+                self._set_clock(name, 1.0)
+            member.go_on()
+            self.story.tell(f"{name} goes on")
+
+    def cut(self, a: str, b: str, *, one_way: bool = False) -> None:
+        """Nothing gets from a to b any more, nor back."""
+        machines = self._member(a).machine, self._member(b).machine
+        self._network.cut(*machines)
+        if not one_way:
+            self._network.cut(*reversed(machines))
+        self.story.tell(f"{a} is cut off from {b}{', one way' if one_way else ''}")
+
+    def partition(self, *sides: Iterable[str]) -> None:
+        """Nothing gets from one side to another; who is named on none is on one more side.
+
+        Cuts that were made before are mended.
+        """
+        groups = [set(side) for side in sides]
+        groups.append(set(self.names).difference(*groups))
+        self._network.heal()
+        for group in groups:
+            for a in group:
+                for b in set(self.names) - group:
+                    self._network.cut(self._member(a).machine, self._member(b).machine)
+        self.story.tell(
+            "partition: " + " | ".join(" ".join(sorted(group)) for group in groups if group)
+        )
+
+    def heal(self) -> None:
+        """Everything passes again, and nothing is lost on purpose."""
+        self._network.heal()
+        self._network.loss = 0.0
+        self.story.tell("the network is whole")
+
+    def delay(self, low_ms: float | str, high_ms: float | None = None) -> None:
+        """From now on it takes so many milliseconds to get from one node to another; 0 to T before.
+
+        Instead of two bounds it may be a model as `electorate simulate --delay` takes it.
+        """
+        if isinstance(low_ms, str):
+            timing = Timing(self.pace.T_ms * UNITS_PER_S // 1000)
+            self._network.delay = parse_delay(low_ms, timing)
+            self.story.tell(f"delays are {low_ms}")
+        else:
+            high_ms = low_ms if high_ms is None else high_ms
+            if not 0 <= low_ms <= high_ms:
+                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is none")
+            bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
+            self._network.delay = Uniform(*bounds)
+            self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")
+
+    def lose(self, rate: float) -> None:
+        """From now on such a part of what is sent is lost, and sent again after a while."""
+        self._network.loss = rate
+        self.story.tell(f"{rate:.0%} of all messages are lost")
+
+    def clock_jump(self, name: str, ms: float) -> None:
+        """Its clock is suddenly ahead. No node can guard against that: only tokens help."""
+        if ms < 0:
+            raise ValueError("the clock of a node never goes back")
+        self._watch.clocks_keep_their_word = False
+        self._member(name).clock.jump(self._loop.now, ms / 1000)
+        self._loop.reset_timers()
+        self.story.tell(f"the clock of {name} jumps by {ms:g} ms")
+
+    def clock_rate(self, name: str, rate: float) -> None:
+        """Its clock runs at another speed, 1 being right; `pace.drift` says what is allowed for."""
+        self._set_clock(name, rate)
+        self.story.tell(f"the clock of {name} runs at {rate:g}")
 
     # --- inside ---
+
+    def _boot(self, name: str, *, join: bool = False) -> None:
+        member = self._members[name]
+        member.joins |= join
+        if member.clock.stopped:
+            self._set_clock(name, 1.0)
+        places = [str(each.place) for each in self._members.values()]
+        member.boot(places, self.pace, self._look)
+
+    def _look(self, member: SimulatedMember) -> None:
+        try:
+            self._watch.look(member)
+        except AssertionError as error:
+            self._loop.fail(error)
+
+    def _begin_fault(self, fault: AnyFault, crashed: set[str]) -> None:
+        """Have a fault happen, if there is anything left for it to do."""
+        match fault:
+            case Crash(_, node) if self.is_running(name := self.names[node - 1]):
+                self.crash(name)
+                crashed.add(name)
+            case Recover(_, node) if (name := self.names[node - 1]) in crashed:
+                crashed.remove(name)
+                if not self._member(name).is_up:
+                    self.restart(name)
+            case Pause(_, _, node) if self.is_running(name := self.names[node - 1]):
+                self.pause(name)
+            case Cut(_, _, sender, to):
+                self.cut(self.names[sender - 1], self.names[to - 1], one_way=True)
+
+    def _end_fault(self, fault: AnyFault, _: set[str]) -> None:
+        """Mend what one has brought about that lasts for a while."""
+        match fault:
+            case Pause(_, _, node) if self._member(self.names[node - 1]).is_up:
+                self.unpause(self.names[node - 1])
+            case Cut():
+                self.heal()
+
+    def _set_clock(self, name: str, rate: float) -> None:
+        if abs(rate - 1) > self.pace.drift:
+            self._watch.clocks_keep_their_word = False
+        self._member(name).clock.run(self._loop.now, rate)
+        self._loop.reset_timers()
+
+    def _member(self, name: str) -> SimulatedMember:
+        if name not in self._members:
+            raise ValueError(f"{name!r} is no member; the members are {', '.join(self.names)}")
+        return self._members[name]
+
+    def _up(self, name: str) -> SimulatedMember:
+        member = self._member(name)
+        if not member.is_up:
+            raise ValueError(f"{name} is down")
+        return member
 
     def _boot_all(self) -> None:
         for name in self.names:
@@ -194,9 +374,9 @@ class Cluster(Faults):
 
     def _join(self, name: str) -> None:
         place = Place.of(self.place(name))
-        self._members[name] = Member(place, self.seed, self._loop, self._network)
+        self._members[name] = SimulatedMember(place, self.seed, self._loop, self._network)
 
-    def _up_ones(self) -> list[Member]:
+    def _up_ones(self) -> list[SimulatedMember]:
         return [member for member in self._members.values() if member.is_up]
 
     def _tell(self, sender: NodeId, to: NodeId, data: bytes, fate: str) -> None:
@@ -204,7 +384,7 @@ class Cluster(Faults):
         if is_letter(data):
             offices = self._members[self.names[0]].offices
             ways = self.names[sender - 1], self.names[to - 1]
-            self.story.tell(Sentence(offices, *ways, data, fate))
+            self.story.tell(ToldLetter(offices, *ways, data, fate))
 
 
 def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:

@@ -17,8 +17,14 @@ from itertools import count
 from typing import Any, TypeVar, TypeVarTuple
 
 from electorate.errors import ElectorateError
-from electorate.testing.clock import Clock
-from electorate.testing.process import CURRENT, Handle, Process, TimerHandle, process_of
+from electorate.testing.process import (
+    CURRENT,
+    Handle,
+    MachineClock,
+    Process,
+    TimerHandle,
+    process_of,
+)
 
 CALLS_MAX = 200_000
 """So many callbacks at one moment of simulated time are a task that spins."""
@@ -46,7 +52,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._closed = self._running = False
         self._tasks: dict[asyncio.Task[Any], Process | None] = {}
         self._generators: weakref.WeakSet[AsyncGenerator[Any, Any]] = weakref.WeakSet()
-        self._clock = Clock()
+        self._clock = MachineClock()
         self._world = contextvars.Context()
 
     # --- what asyncio asks of a loop ---
@@ -287,7 +293,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)
 
-    def _clock_of(self, process: Process | None) -> Clock:
+    def _clock_of(self, process: Process | None) -> MachineClock:
         return self._clock if process is None else process.clock
 
     def _expect_open(self) -> None:

@@ -13,23 +13,24 @@ from electorate.leadership.offices import Offices
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
-from electorate.testing.clock import Clock
 from electorate.testing.disk import Disk
 from electorate.testing.engine import SimulatedEngine
 from electorate.testing.loop import VirtualLoop
-from electorate.testing.network import Network, SimulatedTransport
-from electorate.testing.process import Process
+from electorate.testing.network import SimulatedNetwork, SimulatedTransport
+from electorate.testing.process import MachineClock, Process
 
 Program = Callable[..., Awaitable[object]]
 
 
-class Member:
+class SimulatedMember:
     """What survives its process: name, clock, disk, and what the process runs."""
 
     engine: SimulatedEngine
     node: Node
 
-    def __init__(self, place: Place, seed: int, loop: VirtualLoop, network: Network) -> None:
+    def __init__(
+        self, place: Place, seed: int, loop: VirtualLoop, network: SimulatedNetwork
+    ) -> None:
         self.name = place.name
         self.id = place.id
         self.place = place
@@ -37,7 +38,7 @@ class Member:
         """Whether it is started to join, and takes part once others have made it a member."""
         self.was_removed = False
         """Whether its process has ended because others go on without it."""
-        self.clock = Clock()
+        self.clock = MachineClock()
         self.disk = Disk(self._chance(seed, "disk"))
         self.machine = network.add(place.address)
         self.process = Process(self.name, self.clock)
@@ -68,7 +69,9 @@ class Member:
         """Whether its process exists and does not stand still."""
         return self.is_up and not self.process.paused
 
-    def boot(self, members: list[str], pace: Pace, watch: Callable[["Member"], None]) -> None:
+    def boot(
+        self, members: list[str], pace: Pace, watch: Callable[["SimulatedMember"], None]
+    ) -> None:
         """Begin a process, and in it whatever it runs."""
         self.process = Process(self.name, self.clock)
         self.was_removed = False

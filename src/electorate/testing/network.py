@@ -12,6 +12,7 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
@@ -66,7 +67,7 @@ class Segment(msgspec.Struct, eq=False, gc=False):
     told: bool = False
 
 
-class Machine:
+class SimulatedMachine:
     """What the network knows of one machine."""
 
     def __init__(self, number: NodeId, address: Address) -> None:
@@ -92,7 +93,11 @@ class SimulatedStream(Stream):
     far_end: "SimulatedStream"
 
     def __init__(
-        self, network: "Network", machine: Machine, channel: Channel, patience_s: float
+        self,
+        network: "SimulatedNetwork",
+        machine: SimulatedMachine,
+        channel: Channel,
+        patience_s: float,
     ) -> None:
         self.machine = machine
         self.channel = channel
@@ -186,11 +191,28 @@ class SimulatedStream(Stream):
             self._waiter.set_result(None)
 
 
+@dataclass
+class Call:
+    """An attempt to connect."""
+
+    machine: SimulatedMachine
+    life: int
+    """Which of its processes has called."""
+    to: SimulatedMachine
+    patience_s: float
+    answer: "asyncio.Future[Stream]"
+    tries: int = 0
+
+
 class SimulatedListening(Listening):
     """An address at which a process accepts connections."""
 
     def __init__(
-        self, loop: VirtualLoop, machine: Machine, process: Process, take: Callable[[Stream], None]
+        self,
+        loop: VirtualLoop,
+        machine: SimulatedMachine,
+        process: Process,
+        take: Callable[[Stream], None],
     ) -> None:
         self._loop = loop
         self._machine = machine
@@ -217,7 +239,9 @@ class SimulatedListening(Listening):
 class SimulatedTransport(Transport):
     """The network, as one process on one machine uses it."""
 
-    def __init__(self, network: "Network", machine: Machine, process: Process) -> None:
+    def __init__(
+        self, network: "SimulatedNetwork", machine: SimulatedMachine, process: Process
+    ) -> None:
         self._network = network
         self._machine = machine
         self._process = process
@@ -233,7 +257,7 @@ class SimulatedTransport(Transport):
         return SimulatedListening(self._network.loop, self._machine, self._process, accept)
 
 
-class Network:
+class SimulatedNetwork:
     """Carries segments between machines; the seed decides how long each takes."""
 
     def __init__(self, loop: VirtualLoop, seed: int, delay: Delay, tell: Teller) -> None:
@@ -243,13 +267,13 @@ class Network:
         self._loss = 0.0
         self._tell = tell
         self._last_words = random.Random(f"{seed} last words")
-        self._machines: dict[Address, Machine] = {}
+        self._machines: dict[Address, SimulatedMachine] = {}
         self._channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self._redraw()
 
-    def add(self, address: Address) -> Machine:
+    def add(self, address: Address) -> SimulatedMachine:
         """One more machine, without power so far."""
-        machine = Machine(1 + len(self._machines), address)
+        machine = SimulatedMachine(1 + len(self._machines), address)
         self._machines[address] = machine
         return machine
 
@@ -278,7 +302,7 @@ class Network:
     def _redraw(self) -> None:
         self._chance = Drawn(self._seed, self._delay, self._loss)
 
-    def cut(self, one: Machine, other: Machine) -> None:
+    def cut(self, one: SimulatedMachine, other: SimulatedMachine) -> None:
         """Nothing gets from the one to the other any more, not even what is under way."""
         self._channel(one, other).cut = True
 
@@ -287,12 +311,12 @@ class Network:
         for channel in self._channels.values():
             channel.cut = False
 
-    def boot(self, machine: Machine) -> None:
+    def boot(self, machine: SimulatedMachine) -> None:
         """The machine has power, and runs; nobody listens yet."""
-        machine.is_up = True
+        machine.is_up, machine.is_frozen = True, False
         machine.lives += 1
 
-    def crash(self, machine: Machine) -> None:
+    def crash(self, machine: SimulatedMachine) -> None:
         """It has no power. On each connection some first part of what it has sent still arrives."""
         machine.is_up, machine.accept = False, None
         for stream in list(machine.streams):
@@ -304,44 +328,38 @@ class Network:
 
     # --- connections ---
 
-    async def connect(self, machine: Machine, address: Address, patience_s: float) -> Stream:
+    async def connect(
+        self, machine: SimulatedMachine, address: Address, patience_s: float
+    ) -> Stream:
         """Connect from this machine; OSError if nobody listens there."""
         to = self._machines.get(address)
         if to is None:
             raise OSError(f"no machine has the address {address[0]}:{address[1]}")
         answer: asyncio.Future[Stream] = self.loop.create_future()
-        self._call(machine, machine.lives, to, patience_s, answer, 0)
+        self._call(Call(machine, machine.lives, to, patience_s, answer))
         return await answer
 
-    def _call(
-        self,
-        machine: Machine,
-        life: int,
-        to: Machine,
-        patience_s: float,
-        answer: "asyncio.Future[Stream]",
-        tries: int,
-    ) -> None:
+    def _call(self, call: Call) -> None:
         """Ask for a connection, again and again as long as somebody waits for it."""
-        if answer.done() or machine.lives != life or not machine.is_up:
-            return
-        call = self._segment(self._channel(machine, to), Flag.DATA, b"")
+        is_same_process = call.machine.is_up and call.machine.lives == call.life
+        if is_same_process and not call.answer.done():
+            asking = self._segment(self._channel(call.machine, call.to), Flag.DATA, b"")
+            self.loop.call_in_world(asking.due, self._called, call, asking)
 
-        def arrive() -> None:
-            if self._is_missed(call, to):
-                again = self.loop.now + CALL_AGAIN_S * 2**tries
-                given = (machine, life, to, patience_s, answer, tries + 1)
-                self.loop.call_in_world(again, self._call, *given)
-            elif to.accept is None:
-                self._later(to, machine, _refuse, answer)
-            else:
-                ours = SimulatedStream(self, machine, call.channel, patience_s)
-                theirs = SimulatedStream(self, to, self._channel(to, machine), GIVE_UP_S)
-                ours.far_end, theirs.far_end = theirs, ours
-                to.accept(theirs)
-                self._later(to, machine, self._answer, ours, answer)
-
-        self.loop.call_in_world(call.due, arrive)
+    def _called(self, call: Call, asking: Segment) -> None:
+        if self._is_missed(asking, call.to):
+            again = self.loop.now + CALL_AGAIN_S * 2**call.tries
+            call.tries += 1
+            self.loop.call_in_world(again, self._call, call)
+        elif call.to.accept is None:
+            self._later(call.to, call.machine, _refuse, call.answer)
+        else:
+            back = self._channel(call.to, call.machine)
+            ours = SimulatedStream(self, call.machine, asking.channel, call.patience_s)
+            theirs = SimulatedStream(self, call.to, back, GIVE_UP_S)
+            ours.far_end, theirs.far_end = theirs, ours
+            call.to.accept(theirs)
+            self._later(call.to, call.machine, self._answer, ours, call.answer)
 
     def _answer(self, stream: SimulatedStream, answer: "asyncio.Future[Stream]") -> None:
         """The connection stands, if somebody still waits for it."""
@@ -353,7 +371,11 @@ class Network:
             answer.set_result(stream)
 
     def _later(
-        self, sender: Machine, to: Machine, act: Callable[..., None], *given: object
+        self,
+        sender: SimulatedMachine,
+        to: SimulatedMachine,
+        act: Callable[..., None],
+        *given: object,
     ) -> None:
         """Do this when a word of one machine has reached another; it is said until it is heard."""
         word = self._segment(self._channel(sender, to), Flag.DATA, b"")
@@ -404,7 +426,7 @@ class Network:
         outside = self._channels.setdefault((0, 0), Channel(0, 0))
         return self._segment(outside, Flag.DATA, b"").due - self.loop.now
 
-    def _channel(self, sender: Machine, to: Machine) -> Channel:
+    def _channel(self, sender: SimulatedMachine, to: SimulatedMachine) -> Channel:
         way = (sender.number, to.number)
         if way not in self._channels:
             self._channels[way] = Channel(*way)
@@ -422,7 +444,7 @@ class Network:
         segment.due = now + self._chance.delay(segment) / UNITS_PER_S
         return segment
 
-    def _is_missed(self, segment: Segment, to: Machine) -> bool:
+    def _is_missed(self, segment: Segment, to: SimulatedMachine) -> bool:
         """Whether an attempt to connect, or an answer to one, does not arrive."""
         is_lost = self._loss and self._chance.loses(segment)
         return bool(is_lost) or segment.channel.cut or not to.answers

@@ -1,19 +1,50 @@
-"""Simulated processes: whatever runs belongs to one of them, or to the test itself.
+"""Simulated processes and clocks: whatever runs belongs to a process, or to the test itself.
 
 Which one, the context of a callback says; whatever a process starts inherits that.
 """
 
 import asyncio
 import contextvars
+import math
 from typing import Any
 
-from electorate.testing.clock import Clock
+
+class MachineClock:
+    """What a machine's clock shows, given the true time; both in seconds."""
+
+    def __init__(self) -> None:
+        self._shown = self._since = 0.0
+        self._rate = 1.0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it stands still."""
+        return self._rate == 0
+
+    def at(self, now: float) -> float:
+        """What it shows then."""
+        return self._shown + self._rate * (now - self._since)
+
+    def when(self, shown: float) -> float:
+        """The true time at which it will show that."""
+        missing = shown - self._shown
+        if self._rate == 0:
+            return math.inf if missing > 0 else self._since
+        return self._since + missing / self._rate
+
+    def run(self, now: float, rate: float) -> None:
+        """Run at another speed from now on; 0 is none at all."""
+        self._shown, self._since, self._rate = self.at(now), now, rate
+
+    def jump(self, now: float, by: float) -> None:
+        """Show another time from now on."""
+        self._shown, self._since = self.at(now) + by, now
 
 
 class Process:
     """Tasks that stand still together, and die together."""
 
-    def __init__(self, name: str, clock: Clock) -> None:
+    def __init__(self, name: str, clock: MachineClock) -> None:
         self.name = name
         self.clock = clock
         self.context = contextvars.copy_context()

@@ -17,7 +17,7 @@ from electorate.testing.network import LOST
 LINES_MAX = 100_000
 
 
-class Sentence:
+class ToldLetter:
     """Who has said what to whom; read only if somebody wants to know."""
 
     def __init__(
@@ -77,11 +77,11 @@ class Sentence:
         return found
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """One thing that has happened."""
 
     at_s: float
-    text: Sentence | str
+    text: ToldLetter | str
 
     def __str__(self) -> str:
         return f"{self.at_s:9.3f} s  {self.text}"
@@ -89,21 +89,21 @@ class Line(NamedTuple):
     @property
     def is_routine(self) -> bool:
         """Whether it happens all the time."""
-        return isinstance(self.text, Sentence) and self.text.is_routine
+        return isinstance(self.text, ToldLetter) and self.text.is_routine
 
 
-class Story:
+class ClusterStory:
     """Everything that has happened, the latest last; the beginning of a long story is forgotten."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._ended = False
-        self._lines: deque[Line] = deque(maxlen=LINES_MAX)
+        self._lines: deque[StoryLine] = deque(maxlen=LINES_MAX)
 
-    def tell(self, text: Sentence | str) -> None:
+    def tell(self, text: ToldLetter | str) -> None:
         """This happens now."""
         if not self._ended:
-            self._lines.append(Line(self._now(), text))
+            self._lines.append(StoryLine(self._now(), text))
 
     def end(self) -> None:
         """What happens from now on is not worth telling."""

@@ -6,8 +6,8 @@ from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office, Seat, Seen
 from electorate.leadership.term import Tenure
-from electorate.testing.member import Member
-from electorate.testing.story import Story
+from electorate.testing.member import SimulatedMember
+from electorate.testing.story import ClusterStory
 
 
 class TwoLeaders(AssertionError):
@@ -18,7 +18,10 @@ class Watch:
     """Called after everything that happens at a node."""
 
     def __init__(
-        self, now: Callable[[], float], story: Story, up: Callable[[], Iterable[Member]]
+        self,
+        now: Callable[[], float],
+        story: ClusterStory,
+        up: Callable[[], Iterable[SimulatedMember]],
     ) -> None:
         self.changed_at = 0.0
         """When some node has last changed its mind about who leads."""
@@ -31,7 +34,7 @@ class Watch:
         self._terms: dict[str, Tenure] = {}
         self._group_terms: dict[tuple[str, NodeId], Tenure] = {}
 
-    def look(self, member: Member) -> None:
+    def look(self, member: SimulatedMember) -> None:
         """See what has changed at this node."""
         for office in member.offices.all():
             if office.seen != self._seen.get(office, Seen()):
@@ -43,7 +46,7 @@ class Watch:
                 elif isinstance(office, Office):
                     self._judge(member, office, term)
 
-    def _tell(self, member: Member, office: Seat) -> None:
+    def _tell(self, member: SimulatedMember, office: Seat) -> None:
         was, now, me = self._seen.get(office, Seen()), office.seen, member.offices.me
         self._seen[office] = now
         self.changed_at = self._now()
@@ -56,7 +59,7 @@ class Watch:
             leader = member.offices.directory.name(now.leader)
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
-    def _judge(self, member: Member, office: Office, term: Tenure) -> None:
+    def _judge(self, member: SimulatedMember, office: Office, term: Tenure) -> None:
         last = self._terms.setdefault(office.name, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
@@ -67,7 +70,7 @@ class Watch:
                 both = f"{member.name} and {other.name}"
                 raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
 
-    def _judge_group(self, member: Member, office: GroupOffice, term: Tenure) -> None:
+    def _judge_group(self, member: SimulatedMember, office: GroupOffice, term: Tenure) -> None:
         """Each side of a partition may have its leader; no group has two."""
         name = member.name
         key = (office.name, member.offices.me)

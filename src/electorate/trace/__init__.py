@@ -1,8 +1,9 @@
-"""One record of a run, from any driver, and its text, JSON and script forms."""
+"""One record of a run, from any driver, and its text, JSON and script forms.
 
-from electorate.trace.belief import opening_of
+Sentences and pictures are imported from where they are: a node that writes down its run needs none.
+"""
+
 from electorate.trace.jsonl import to_json_lines
-from electorate.trace.sentence import Sentence, sentences_of
 from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Storage, Ties
 from electorate.trace.step import (
     Crashed,
@@ -25,7 +26,6 @@ from electorate.trace.step import (
     Trace,
     TurnRecord,
 )
-from electorate.trace.svg import svg_of
 from electorate.trace.text import command_of, is_consequence, lines_of, script_of
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
     "Recovered",
     "Resumed",
     "Saw",
-    "Sentence",
     "Setting",
     "Start",
     "Step",
@@ -59,9 +58,6 @@ __all__ = [
     "command_of",
     "is_consequence",
     "lines_of",
-    "opening_of",
     "script_of",
-    "sentences_of",
-    "svg_of",
     "to_json_lines",
 ]

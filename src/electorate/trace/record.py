@@ -258,8 +258,9 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.node: NodeId | None = None
-        """Whose record it is; None as long as no whole line was read."""
+        self.nodes: list[NodeId] = []
+        """Whose record it is: none as long as no whole line was read, and another one after the
+        first if a node has lost its folder and was replaced under its name."""
         self.names: dict[NodeId, str] = {}
         self.hosts: list[Host] = []
         """Every life of the host."""
@@ -286,7 +287,7 @@ class RecordFile:
     def _read(self, line: bytes, where: str) -> Line | None:
         entry = parse_entry(line, where)
         if isinstance(entry, Host):
-            self._begin(entry, where)
+            self._begin(entry)
             return None
         if self._host is None:
             raise RecordError(f"{where}: a record begins with a line about its host")
@@ -303,10 +304,10 @@ class RecordFile:
             del self._instances[entry.i]
         return Line(where, self._host, self._clock, self._gap, name, entry)
 
-    def _begin(self, host: Host, where: str) -> None:
-        if self.node not in (None, host.node):
-            raise RecordError(f"{where}: from here on this is the record of node {host.node}")
-        last, self._host, self.node = self._host, host, host.node
+    def _begin(self, host: Host) -> None:
+        if host.node not in self.nodes:
+            self.nodes.append(host.node)
+        last, self._host = self._host, host
         known = last is not None and host.part in (last.part, last.part + 1)
         self._gap = host.continued and not (known and last and last.incarnation == host.incarnation)
         if host.at < self._at:
