@@ -8,7 +8,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
 from pathlib import Path
 from typing import Any
 
@@ -512,3 +519,32 @@ def test_a_folder_of_transactions_alone_is_refused_with_what_to_do(
     store.close()
     with pytest.raises(StoreError, match=told):
         sync.Node(**Site(tmp_path, "a").told("a")).__enter__()
+
+
+MEMORY = "6d4f91b8ba434efe9447a1b9f1fd51e6"
+LIFE = (1, 1699463305, MEMORY, 1, 146702404)
+DIRECTORY = (
+    "86a7636c7573746572b063613937383131326361316262646361a8666f756e6465727391ce654bc089a56b6e6f77"
+    "6e81ce654bc08993b061403132372e302e302e313a37343939d920366434663931623862613433346566653934343"
+    "761316239663166643531653600a4726f6c6c83a776657273696f6e920000a36f6c6491ce654bc089a36e657791ce"
+    "654bc089a66c697374656481ce654bc089b061403132372e302e302e313a37343939a6666f726d657280"
+)
+OFFICE = (
+    "83a770726f6d69736583a565706f636802a6686f6c646572ce654bc089a561626f766500a5696e6e657280a6726f"
+    "7374657283a776657273696f6e920000a36f6c6491ce654bc089a36e657791ce654bc089"
+)
+
+
+def test_a_folder_of_elections_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """These are the bytes that a node alone had written which had led twice."""
+    store = Store(tmp_path / "a", number("a"))
+    records = {"directory": DIRECTORY, "election": "80", "pace": "cd0258", "office x": OFFICE}
+    store.save({name: bytes.fromhex(data) for name, data in records.items()})
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "a" / "electorate.db")) as db, db:
+        db.execute("delete from life")
+        db.execute("insert into life values (?, ?, ?, ?, ?)", LIFE)
+    with sync.Node(**Site(tmp_path, "a").told("a")) as node:
+        assert node._node._engine.offices.host.store.identity == MEMORY
+        with node.election("x").lead(timeout=10) as term:
+            assert term.token == 3
