@@ -109,6 +109,9 @@ class Nothing:
 
     commit = abort = forget = prepare
 
+    def open(self) -> None:
+        pass
+
     def known(self) -> frozenset[str]:
         return frozenset()
 
@@ -118,24 +121,22 @@ class Nothing:
 
 async def transact(told: dict[str, Any]) -> None:
     """Run all nodes of one cluster, and a client of one of them."""
-    from electorate.errors import Aborted
-    from electorate.transactions.cluster import Cluster
-    from electorate.transactions.transaction import transaction
+    from electorate import Aborted, Node
 
-    members = dict(place.split("@") for place in told["places"])
     given = {"record": told["record"]} if told["record"] else {}
     async with AsyncExitStack() as stack:
         nodes = {}
-        for name in members:
-            resource = None if name == "a" else Nothing()
-            node = Cluster(name, members, Path(told["folder"]) / name, resource, **given)
+        for name in (place.partition("@")[0] for place in told["places"]):
+            database = None if name == "a" else Nothing()
+            folder = Path(told["folder"]) / name
+            node = Node(name, told["places"], folder, database=database, **given)
             nodes[name] = await stack.enter_async_context(node)
 
         async def work(count: int) -> None:
             done = 0
             while done < count:
                 try:
-                    async with transaction(nodes["a"]) as tx:
+                    async with nodes["a"].transaction() as tx:
                         await asyncio.gather(*(tx.on(name).execute("work") for name in "bc"))
                     done += 1
                 except Aborted:

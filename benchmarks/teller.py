@@ -6,12 +6,13 @@ python -m benchmarks.teller FILE NAME
 import sys
 from pathlib import Path
 
-from electorate.transactions.config import cluster
+from electorate.sync import Node
+from electorate.transactions.config import arguments
 
 
 def main() -> int:
     """Say that it serves, and wait for the end of standard input."""
-    with cluster(Path(sys.argv[1]), sys.argv[2]):
+    with Node(**arguments(Path(sys.argv[1]), sys.argv[2])):
         print("serves", flush=True)
         sys.stdin.read()
     return 0

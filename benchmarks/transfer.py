@@ -17,10 +17,9 @@ from typing import Literal, NamedTuple
 from electorate.bank.run import free_addresses
 from electorate.bank.server import Server
 from electorate.errors import Aborted
-from electorate.transactions.cluster import Cluster
-from electorate.transactions.config import cluster
+from electorate.node import Node
+from electorate.transactions.config import arguments
 from electorate.transactions.sqlite import Sqlite
-from electorate.transactions.transaction import transaction
 
 Kind = Literal["postgres", "sqlite"]
 
@@ -63,8 +62,8 @@ class Wrong(Exception):
 class Site:
     """Two databases of a kind with a member each, one that coordinates, and the floor."""
 
-    def __init__(self, cluster: Cluster, kind: Kind, floor: Callable[[int], None]) -> None:
-        self._cluster = cluster
+    def __init__(self, node: Node, kind: Kind, floor: Callable[[int], None]) -> None:
+        self._node = node
         self._mark = "%s" if kind == "postgres" else "?"
         self._floor = floor
         self._floors = 0
@@ -72,7 +71,7 @@ class Site:
     async def transfer(self, client: int) -> None:
         """Move 1 from the client's account in one database to that in the other."""
         move = f"update account set balance = balance + {self._mark} where id = {self._mark}"
-        async with transaction(self._cluster) as tx:
+        async with self._node.transaction() as tx:
             for place, amount in zip(PLACES, (-1, 1), strict=True):
                 await tx.on(place).execute(move, amount, client * APART)
 
@@ -120,7 +119,7 @@ class Site:
     async def audit(self) -> None:
         """What has left one database is in the other, for every client."""
         query = f"select id, balance from account where id < {FLOOR} and balance <> 0 order by id"
-        async with transaction(self._cluster) as tx:
+        async with self._node.transaction() as tx:
             rows = [(await tx.on(place).execute(query)).rows for place in PLACES]
         left, come = (dict(map(tuple, found)) for found in rows)
         for account in sorted(left.keys() | come.keys()):
@@ -143,7 +142,10 @@ def site(kind: Kind) -> Iterator[Site]:
         config.write_text("\n".join(lines), encoding="utf-8")
         for name in PLACES:
             _start(config, name, stack)
-        yield Site(stack.enter_context(cluster(config, TELLER)), kind, floor)
+        node = Node(**arguments(config, TELLER))
+        asyncio.run(node.__aenter__())
+        stack.callback(lambda: asyncio.run(node.__aexit__()))
+        yield Site(node, kind, floor)
 
 
 def _start(config: Path, name: str, stack: ExitStack) -> None:

@@ -27,9 +27,9 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted Cluster ClusterMismatch Damaged Election ElectorateError GroupTerm IdTaken Leader
+Aborted ClusterMismatch Damaged Election ElectorateError GroupTerm IdTaken Leader
 LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite
-StoreError Term TransferFailed Triple sync transaction
+StoreError Term Transaction TransferFailed Triple sync
 """
 
 

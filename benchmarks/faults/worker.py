@@ -28,6 +28,7 @@ from benchmarks.faults.evidence import (
 )
 from electorate import Term, sync
 from electorate.errors import ElectorateError, NodeStopped, Removed
+from electorate.leadership.term import Tenure
 
 WORK_S = 0.02
 TEAM_S = 0.1
@@ -126,10 +127,10 @@ class Worker:
 def stretch() -> None:
     """The mutant of a term that goes by its own idea of time, and lasts a second too long."""
 
-    def remaining(self: Term) -> float:
+    def remaining(self: Tenure) -> float:
         return max(0.0, (self._deadline_ms - self._clock()) / 1000 + STRETCH_S)
 
-    Term.remaining = remaining  # type: ignore[method-assign]
+    Tenure.remaining = remaining  # type: ignore[method-assign]
 
 
 def stand(node: sync.Node, election: str, orders: Orders) -> None:

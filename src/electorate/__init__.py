@@ -24,22 +24,19 @@ if TYPE_CHECKING:
         StoreError,
         TransferFailed,
     )
-    from electorate.leadership.engine import Leader
-    from electorate.leadership.group.term import GroupTerm
-    from electorate.leadership.node import Election, Node
-    from electorate.leadership.term import Term
+    from electorate.leadership.engine import Election, Leader
+    from electorate.leadership.term import GroupTerm, Term
+    from electorate.node import Node
     from electorate.pace import Pace
-    from electorate.transactions.cluster import Cluster
     from electorate.transactions.postgres import Postgres
     from electorate.transactions.sqlite import Sqlite
-    from electorate.transactions.transaction import transaction
+    from electorate.transactions.transaction import Transaction
     from electorate.transactions.triple import Triple
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
-    "Cluster",
     "ClusterMismatch",
     "Damaged",
     "Election",
@@ -59,24 +56,23 @@ __all__ = [
     "Sqlite",
     "StoreError",
     "Term",
+    "Transaction",
     "TransferFailed",
     "Triple",
     "sync",
-    "transaction",
 ]
 
 _HOMES = {
-    "Cluster": "transactions.cluster",
-    "Election": "leadership.node",
-    "GroupTerm": "leadership.group.term",
+    "Election": "leadership.engine",
+    "GroupTerm": "leadership.term",
     "Leader": "leadership.engine",
-    "Node": "leadership.node",
+    "Node": "node",
     "Pace": "pace",
     "Postgres": "transactions.postgres",
     "Sqlite": "transactions.sqlite",
     "Term": "leadership.term",
+    "Transaction": "transactions.transaction",
     "Triple": "transactions.triple",
-    "transaction": "transactions.transaction",
 }
 """Where a name is found; all others are exceptions."""
 

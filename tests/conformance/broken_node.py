@@ -18,9 +18,9 @@ from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.node import INSTANCE
 from electorate.runtime.recorder import InstanceRecorder
 from electorate.runtime.store import Store
-from electorate.transactions import clerk
+from electorate.transactions import host as transactions
 from electorate.transactions.deal import Deal
-from electorate.transactions.log import PREFIX as TRANSACTION
+from electorate.transactions.letter import PREFIX as TRANSACTION
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 from tests.conformance.driver import USES
@@ -56,7 +56,7 @@ def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
         return None if is_the_probe else whole(self, instance)
 
     patch.setattr(Store, "load", load)
-    patch.setattr(clerk, "records", lambda store: {})
+    patch.setattr(transactions, "records", lambda store: {})
 
 
 @NODES.noticed_by(rule.durable_before_the_first_effect, "office")

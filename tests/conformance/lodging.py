@@ -24,14 +24,13 @@ from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.environment import Address
 from electorate.runtime.host import Host
-from electorate.runtime.node import INSTANCE, Node, OneInstance
+from electorate.runtime.node import INSTANCE, Node
 from electorate.runtime.store import Store
 from electorate.trace import Connections, Setting
-from electorate.transactions.clerk import Clerk
 from electorate.transactions.deal import Deal
-from electorate.transactions.letter import Part, Parts, Step
-from electorate.transactions.log import PREFIX as TRANSACTION
-from electorate.transactions.log import Record
+from electorate.transactions.host import TransactionHost
+from electorate.transactions.letter import PREFIX as TRANSACTION
+from electorate.transactions.letter import Part, Parts, Record, Step
 from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS
 from tests.conformance.probe import Kept, Probe
 
@@ -233,10 +232,8 @@ class ProbeOffice(Office):
 # --- as transactions do ---
 
 
-class TransactionLodging(Lodging, tag="transactions"):
-    """A transaction between all nodes, beside the election that names who finds out decisions."""
-
-    outlives = True
+class TransactionLodging(LeadershipLodging, tag="transactions"):
+    """A transaction between all nodes, beside elections and the one that names who finds out."""
 
     @property
     def instance(self) -> str:
@@ -250,23 +247,16 @@ class TransactionLodging(Lodging, tag="transactions"):
         )
         return Parts(coordinator, tuple(participants))
 
-    def prepare(self) -> None:
-        opened = [Store(self.data(node), node) for node in self.ids]
-        self.stores = [store.identity for store in opened]
-        for store in opened:
-            store.close()
-
     def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
-        names = dict(zip(NAMES, self.ids, strict=False))
-        clerk = ProbeClerk(names, None, PACE)
-        clerk.setting, clerk.parts, clerk.probe = self.setting, self.parts, Turns(self.machine)
-        election = Setting("bully", self.ids, timing=PACE.transaction_timing)
-        machine = election.machine(*_bully())
-        addresses = dict(zip(self.ids, self.addresses, strict=True))
-        record = self.record(node)
-        where = (node, election, addresses, self.data(node), record, BEAT_MS, TIMEOUT_MS)
-        naming = OneInstance(machine, election, lambda standing: None)
-        return make_host(NodeConfig(*where).host(machine), [clerk, naming])
+        index = self.ids.index(node)
+        me, places = self.places[index], {place.id: place for place in self.places}
+        founders = {place.id: place for place in self.places[:2]}
+        offices = Offices(me, founders, PACE, joins=index == 2)
+        offices.call = lambda act, *given: act(*given)
+        probed = ProbeTransactions(offices, PACE, self.data(node))
+        probed.setting, probed.parts, probed.probe = self.setting, self.parts, Turns(self.machine)
+        config = host_config(me.id, places, PACE, self.data(node), self.record(node))
+        return make_host(config, [offices, probed], offices)
 
     def message(self, body: bytes) -> Message:
         return super().message(bytes(_steps.decode(body).body))
@@ -275,21 +265,22 @@ class TransactionLodging(Lodging, tag="transactions"):
         return super().kept(msgspec.msgpack.decode(record, type=Record).stable)
 
 
-class ProbeClerk(Clerk):
+class ProbeTransactions(TransactionHost):
     """The transactions of a node, one of them a probe's."""
 
     parts: Parts
     probe: Turns
     setting: Setting
 
-    def begin(self, host: Host) -> None:
-        super().begin(host)
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        self._wake()
+        super().lives(alive)
         if PROBE not in self.deals:
             self._go_on(PROBE, Record(self.parts, b"", 0.0))
 
     def _go_on(self, tx: str, record: Record) -> None:
         if tx == PROBE:
-            deal = self.deals[tx] = ProbeDeal(self, tx, record.parts, self.probe, self.host.me)
+            deal = self.deals[tx] = ProbeDeal(self, tx, record.parts, self.probe, self.members.me)
             deal.boot(record, _codec.stable(record.stable) if record.stable else None)
         else:
             super()._go_on(tx, record)
@@ -333,12 +324,6 @@ class ProbeDeal(Deal):
 
     def after(self) -> None:
         """A probe wants nothing of a resource."""
-
-
-def _bully() -> Any:
-    from electorate.protocols.registry import REGISTRY
-
-    return REGISTRY["bully"]
 
 
 LODGINGS: dict[str, type[Lodging]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.runtime.host import Host
-from tests.conformance.lodging import LODGINGS, ProbeClerk
+from tests.conformance.lodging import LODGINGS, ProbeTransactions
 from tests.conformance.loopback import T_MS, TIMEOUT_MS, wait_until
 from tests.conformance.probe import Reign, Speak, Wind
 from tests.conformance.process import Processes
@@ -144,9 +144,9 @@ def reopen(nodes: Nodes, node: int) -> None:
     before = nodes.watches[node].life
 
     def forget(host: Host) -> None:
-        clerk = host.services[0]
-        assert isinstance(clerk, ProbeClerk)
-        clerk.reopen()
+        probed = host.services[1]
+        assert isinstance(probed, ProbeTransactions)
+        probed.reopen()
 
     nodes.enter(node, forget)
     wait_until(lambda: nodes.watches[node].life is not before)

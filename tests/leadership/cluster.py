@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from electorate import Election, Node
 from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Election, Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from tests.runtime.cluster import free_addresses

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
+from electorate import Node, sync
 from electorate.errors import LeadershipLost, NodeStopped, StoreError, TransferFailed
-from electorate.leadership import sync
 from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Node
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure, Term
 from electorate.pace import Pace
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 
@@ -254,14 +253,14 @@ def test_a_term_in_a_thread_ends_its_block_quietly_and_lets_other_errors_out(
     tmp_path: Path,
 ) -> None:
     class Nobody:
-        def finished(self, term: Term) -> None:
-            ended.append(term.token)
+        def finished(self, tenure: Tenure) -> None:
+            ended.append(tenure.token)
 
     ended: list[int] = []
-    with Term("x", 7, Nobody(), 0.0) as term:
+    with Tenure("x", 7, Nobody(), 0.0).term as term:
         term.check()
         raise AssertionError("a term that is over has been taken for granted")
-    with pytest.raises(LeadershipLost), Term("x", 8, Nobody(), 0.0):
+    with pytest.raises(LeadershipLost), Tenure("x", 8, Nobody(), 0.0).term:
         raise LeadershipLost("x", 7)
     assert ended == [7, 8]
 
@@ -282,11 +281,11 @@ def test_work_in_a_thread_is_done_in_every_term_and_something_after_each(tmp_pat
 
 def test_asyncio_is_told_to_say_async_with() -> None:
     class Nobody:
-        def finished(self, term: Term) -> None:
+        def finished(self, tenure: Tenure) -> None:
             """Nothing to do."""
 
     async def scene() -> None:
-        with pytest.raises(TypeError, match="async with term"), Term("x", 1, Nobody(), 0.0):
+        with pytest.raises(TypeError, match="async with term"), Tenure("x", 1, Nobody(), 0.0).term:
             pass
 
     run(scene())

@@ -3,17 +3,16 @@
 import asyncio
 import math
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from electorate import sync
+from electorate import Election, sync
 from electorate.errors import LeadershipLost, NodeStopped
 from electorate.leadership.engine import Leader
-from electorate.leadership.group.term import GroupTerm
-from electorate.leadership.node import Election
-from electorate.leadership.term import Term
+from electorate.leadership.term import GroupTenure, Tenure, Term
 from tests.leadership.cluster import Cluster, run, running, until
 
 CACHE = "cache"
@@ -175,6 +174,27 @@ def test_threads_have_groups_too(tmp_path: Path) -> None:
     assert term.members == ("a", "b")
 
 
+def test_a_function_that_is_to_be_called_back_is_not_called_once_its_term_is_over() -> None:
+    called: list[str] = []
+
+    async def scene() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        going = loop.create_future()
+
+        def go_and_end() -> None:
+            assert task is not None
+            going.set_result(None)
+            loop.call_soon(task.cancel)
+
+        loop.call_soon(go_and_end)
+        await going
+        await sync.called_back(called.append)("late")
+
+    with pytest.raises(asyncio.CancelledError):
+        sync.wait(scene(), None, "nothing happens")
+    assert called == []
+
+
 async def until_there_are(works: list[tuple[str, Term]]) -> None:
     await until(lambda: works)
 
@@ -183,27 +203,43 @@ def test_a_hook_in_a_thread_that_fails_gives_the_group_up_and_says_why() -> None
     heard: list[str] = []
 
     class Group:
-        def finished(self, term: Term) -> None:
+        def finished(self, tenure: Tenure) -> None:
             heard.append("finished")
 
-        def reconciled(self, term: GroupTerm) -> None:
+        def reconciled(self, tenure: GroupTenure) -> None:
             heard.append("reconciled")
 
-    def merged() -> GroupTerm:
+    merged: list[GroupTenure] = []
+
+    def reconciled(hook: Callable[[Term, dict[str, str]], None]) -> bool:
         heard.clear()
-        return GroupTerm(CACHE, 7, Group(), lambda: 0.0, ("a", "b"), {"b": "b"})
+        merged.append(GroupTenure(CACHE, 7, Group(), lambda: 0.0, ("a", "b"), {"b": "b"}))
+        return sync.wait(merged[-1].reconcile(sync.called_back(hook)), None, "nothing happens")
 
     def fail(term: Term, others: dict[str, str]) -> None:
         raise KeyError(*others)
 
     def notice(term: Term, others: dict[str, str]) -> None:
-        term.end()
+        merged[-1].end()
         term.check()
 
+    def end_with_it(term: Term, others: dict[str, str]) -> None:
+        merged[-1].end()
+        raise KeyError("also if the group is over by then")
+
+    def interrupt(term: Term, others: dict[str, str]) -> None:
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyError, match="b"):
-        merged().reconcile_in_thread(fail)
+        reconciled(fail)
     assert heard == ["finished"]
-    assert not merged().reconcile_in_thread(notice), "the next term is waited for"
+    assert not reconciled(notice), "the next term is waited for"
     assert heard == ["finished"]
-    assert merged().reconcile_in_thread(lambda term, others: None)
+    with pytest.raises(KeyError, match="also if"):
+        reconciled(end_with_it)
+    assert heard == ["finished"]
+    with pytest.raises(KeyboardInterrupt):
+        reconciled(interrupt)
+    assert heard == ["finished"]
+    assert reconciled(lambda term, others: None)
     assert heard == ["reconciled"]

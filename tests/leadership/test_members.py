@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import ClusterMismatch, MembersUnchanged, NodeStopped, Removed
-from electorate.leadership.node import Node
-from electorate.leadership.sync import Node as SyncNode
 from electorate.pace import Pace
+from electorate.sync import Node as SyncNode
 from tests.leadership.cluster import PACE, Cluster, idle, run, running, until
 from tests.runtime.cluster import free_addresses
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from electorate import Node
 from electorate.errors import IdTaken, NodeStopped, Removed
 from electorate.leadership.directory import Known, number
 from electorate.leadership.letter import decoder
-from electorate.leadership.node import Node
 from electorate.leadership.offices import LETTER
 from electorate.leadership.term import Term
 from electorate.pace import Pace

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from electorate import Election
 from electorate.errors import IdTaken, LeadershipLost, NodeStopped, TransferFailed
 from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Election
 from electorate.leadership.term import Term
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 

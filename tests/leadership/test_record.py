@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import Removed
-from electorate.leadership.node import Node
 from electorate.runtime.recorder import Recorder
 from electorate.trace.record import older_parts
 from tests.cli.run import runner

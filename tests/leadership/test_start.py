@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from electorate import Node, NodeStopped, Pace, Removed, sync
-from electorate.leadership import threaded
+from electorate import node as nodes
 from tests.leadership.cluster import PACE, Cluster, run, running
 
 
@@ -79,10 +79,10 @@ def test_a_node_ends_though_its_last_words_do_not_get_through(
     async def for_ever() -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(threaded, "GRACE_S", 0.1)
+    monkeypatch.setattr(nodes, "GRACE_S", 0.1)
     place = Cluster(tmp_path, "a").places["a"]
     with sync.Node(place, [], tmp_path / "a", pace=PACE) as node:
-        monkeypatch.setattr(node._engine.offices.host.network, "flushed", for_ever)
+        monkeypatch.setattr(node._node._engine.offices.host.network, "flushed", for_ever)
     assert not is_running("node-")
 
 

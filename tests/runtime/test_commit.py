@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from electorate import Node
 from electorate.errors import LeadershipLost, NodeStopped, StoreError
-from electorate.leadership.node import Node
 from electorate.leadership.office import PREFIX
 from electorate.leadership.offices import Offices
 from electorate.pace import Pace

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+from electorate import Election, Node
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Election, Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 

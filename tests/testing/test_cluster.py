@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 from electorate.testing import Cluster, Stuck, TwoLeaders

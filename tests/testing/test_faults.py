@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate import Node
 from electorate.errors import LeadershipLost
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.runtime.host import Host
 from electorate.simulate.fault import Crash, Pause, Recover

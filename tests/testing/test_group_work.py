@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from electorate.leadership.node import Node
+from electorate import Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 from tests.testing.diary import CACHE, Diary, by_strength, until

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
+from electorate import Node
 from electorate.errors import LeadershipLost
-from electorate.leadership.group.term import GroupTerm
-from electorate.leadership.node import Node
+from electorate.leadership.term import GroupTenure
 from electorate.testing import Cluster, TwoLeaders
 from tests.testing.diary import CACHE, Diary, by_strength
 
@@ -127,7 +127,7 @@ def test_two_leaders_of_one_group_fail_the_test() -> None:
         leader, term = diary.works[-1]
         follower = next(name for name in "abc" if name != leader)
         office = cluster._member(follower).offices.groups.offices[CACHE]
-        office.term = GroupTerm(CACHE, term.token, office, lambda: 0.0, term.members, {})
+        office.term = GroupTenure(CACHE, term.token, office, lambda: 0.0, term.members, {})
         office.after = lambda: None  # type: ignore[method-assign]
         await asyncio.sleep(1)
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from electorate import Node
 from electorate.errors import MembersUnchanged, NodeStopped, TransferFailed
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 from tests.testing.diary import CACHE, Diary, until

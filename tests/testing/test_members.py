@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
+from electorate import Node
 from electorate.errors import MembersUnchanged
-from electorate.leadership.node import Node
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, idle
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from electorate.leadership.node import Node
+from electorate import Node
 from electorate.pace import Pace
 from electorate.testing import Cluster
 from tests.testing.worker import ELECTION, idle

@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from electorate import Election, Node
 from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Election, Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from electorate.leadership.node import Node
+from electorate import Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
 

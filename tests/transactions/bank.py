@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from electorate import sync
 from electorate.core import Stage
 from electorate.errors import Aborted, OutcomeUnknown
+from electorate.leadership.directory import number
 from electorate.pace import Pace
-from electorate.transactions import sync
-from electorate.transactions.cluster import Cluster
+from electorate.transactions.host import TransactionHost
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 from tests.runtime.cluster import free_addresses, wait_until
@@ -41,23 +42,31 @@ class Bank:
         self.members = dict(
             zip((*ACCOUNTS, "atm"), (f"{h}:{p}" for h, p in free_addresses(4)), strict=True)
         )
-        self.nodes: dict[str, Cluster] = {}
+        self.nodes: dict[str, sync.Node] = {}
         self.watched: list[tuple[str, str, str]] = []
         self._open = opened or (lambda name: Sqlite(folder / f"{name}.db", wait_s=0.5))
 
     def start(self, *names: str, **changed: Any) -> None:
         for name in names or self.members:
             resource = self._open(name) if name in ACCOUNTS else None
-            self.nodes[name] = Cluster(
+            self.nodes[name] = sync.Node(
                 name,
-                self.members,
+                [f"{each}@{address}" for each, address in self.members.items()],
                 self.folder / name,
-                resource,
                 pace=self.pace,
+                database=resource,
                 watch=partial(self._watch, name),
                 **changed,
             )
-            self.nodes[name].start()
+            self.nodes[name].__enter__()
+
+    def host(self, name: str) -> TransactionHost:
+        """All transactions of a node."""
+        return host_of(self.nodes[name])
+
+    def sees(self, name: str, other: str) -> bool:
+        """Whether one node takes another for live."""
+        return number(other) in self.host(name).members.alive
 
     def _watch(self, name: str, tx: str, what: str) -> None:
         self.watched.append((name, tx, what))
@@ -65,7 +74,7 @@ class Bank:
     def stop(self, *names: str) -> None:
         for name in names or list(self.nodes):
             if name in self.nodes:
-                self.nodes.pop(name).close()
+                self.nodes.pop(name).__exit__()
 
     def restart(self, *names: str) -> None:
         self.stop(*names)
@@ -78,21 +87,28 @@ class Bank:
                 wait_until(partial(self._answers, name), 20)
 
     def _answers(self, name: str) -> bool:
-        with suppress(Aborted), sync.transaction(self.atm) as tx:
+        with suppress(Aborted), self.atm.transaction() as tx:
             tx.on(name).execute("select 1")
             return True
         return False
 
     @property
-    def atm(self) -> Cluster:
+    def atm(self) -> sync.Node:
         return self.nodes["atm"]
 
     def open_deals(self) -> dict[str, list[str]]:
-        return {name: sorted(node.clerk.deals) for name, node in self.nodes.items()}
+        return {name: sorted(node.open_transactions) for name, node in self.nodes.items()}
 
     def settled(self, seconds: float = 20.0) -> None:
         """Wait until no transaction is left anywhere."""
         wait_until(lambda: not any(self.open_deals().values()), seconds)
+
+
+def host_of(node: sync.Node) -> TransactionHost:
+    """All transactions of a node."""
+    engine = node._node._caller
+    assert engine is not None
+    return engine.transactions
 
 
 @contextmanager
@@ -136,8 +152,7 @@ class Fragile(Bank):
     def _watch(self, name: str, tx: str, what: str) -> None:
         super()._watch(name, tx, what)
         if self.deaf and name == "atm" and what == "sent Commit":
-            network = self.atm.clerk.host.network
-            network.cut = frozenset({self.atm.clerk.names[self.deaf]})
+            self.host("atm").host.network.cut = frozenset({number(self.deaf)})
         if name == self.victim and what == self.point and tx not in self._earlier:
             self.left -= 1
             if self.left == 0:
@@ -151,12 +166,12 @@ class Fragile(Bank):
         self.deaf = ""
         wait_until(lambda: self.stage(source) is Stage.COMMITTED)
         self.stop("atm")
-        (deal,) = self.nodes[target].clerk.deals.values()
+        (deal,) = self.host(target).deals.values()
         assert not deal.state.told
 
     def stage(self, name: str) -> Stage | None:
         """How far a node has come with the one transaction that is left."""
-        found = list(self.nodes[name].clerk.deals.values())
+        found = list(self.host(name).deals.values())
         return found[0].view.state if found else None
 
     def crashed(self, victim: str, point: str, times: int = 1) -> str:
@@ -182,7 +197,7 @@ class Fragile(Bank):
 
 def set_up(bank: Bank) -> None:
     """500 in every account."""
-    with sync.transaction(bank.atm) as tx:
+    with bank.atm.transaction() as tx:
         for name in ACCOUNTS:
             tx.on(name).execute("create table account (id integer primary key, balance int)")
             tx.on(name).execute("insert into account values (1, 500)")
@@ -191,7 +206,7 @@ def set_up(bank: Bank) -> None:
 
 def move(bank: Bank, source: str = "savings", target: str = "checking") -> None:
     """Move 100."""
-    with sync.transaction(bank.atm) as tx:
+    with bank.atm.transaction() as tx:
         tx.on(source).execute(MOVE, -100)
         tx.on(target).execute(MOVE, 100)
 
@@ -200,7 +215,7 @@ def balances(bank: Bank) -> tuple[int, ...]:
     """All three, at one moment."""
     for _ in range(20):
         try:
-            with sync.transaction(bank.atm) as tx:
+            with bank.atm.transaction() as tx:
                 found = [tx.on(name).execute("select balance from account") for name in ACCOUNTS]
             return tuple(answer.value() for answer in found)
         except Aborted:

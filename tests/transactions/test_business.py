@@ -27,7 +27,7 @@ class Branch:
         self.drawer = drawer
         self.spec = Spec("sqlite", bank.members, customers=2, clients=1, seed=1)
         self.stop_at = ""
-        self.business = Business(bank.atm, self.spec, drawer, self._reached)
+        self.business = Business(bank.atm._node, self.spec, drawer, self._reached)
 
     def _reached(self, what: str) -> None:
         if what == self.stop_at:

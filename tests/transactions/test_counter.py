@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from electorate import sync
 from electorate.core import Stage
-from electorate.transactions.config import Config, cluster
+from electorate.leadership.directory import number
+from electorate.transactions.config import Config, arguments
 from tests.cli.run import Ran, runner
 from tests.runtime.cluster import free_addresses, wait_until
-from tests.transactions.bank import Fragile, balances, running, set_up
+from tests.transactions.bank import Fragile, balances, host_of, running, set_up
 
 SAVED_COMMITTED = "saved committed"
 """A point of a transaction: see test_crash.py, where they are listed."""
@@ -43,8 +45,8 @@ def is_shown(tx: Tx, folder: Path, name: str, what: str) -> bool:
 def in_doubt(bank: Fragile) -> str:
     """The name of a transaction that both participants are left with."""
     bank.crashed("atm", SAVED_COMMITTED)
-    (name,) = bank.nodes["savings"].clerk.deals
-    wait_until(lambda: 4 not in bank.nodes["savings"].clerk.host.network.alive())
+    (name,) = bank.host("savings").deals
+    wait_until(lambda: not bank.sees("savings", "atm") and not bank.sees("checking", "atm"))
     return name
 
 
@@ -54,7 +56,7 @@ def test_nothing_is_open(bank: Fragile, tx: Tx) -> None:
 
 def test_a_transaction_in_doubt_is_listed_and_shown(bank: Fragile, tx: Tx) -> None:
     name = in_doubt(bank)
-    wait_until(lambda: bank.nodes["checking"].clerk.leader == 1)
+    wait_until(lambda: bank.host("checking").recovery.leader == number("savings"))
     listed = tx("list", bank.folder / "checking").out
     assert name in listed
     assert "in doubt" in listed
@@ -128,11 +130,11 @@ def test_what_is_in_doubt_is_not_forgotten_and_what_is_not_is_not_decided(
     assert "decide it first" in refused.err
     bank.stop("checking")
     bank.start("atm")
-    wait_until(lambda: bool(bank.atm.clerk.deals))
+    wait_until(lambda: bool(bank.host("atm").deals))
     refused = tx("resolve", bank.folder / "atm", name, "--abort", "--yes")
     assert refused.code == 2
     assert "this node is its coordinator; it is committed" in refused.err
-    wait_until(lambda: 2 not in bank.atm.clerk.host.network.alive())
+    wait_until(lambda: not bank.sees("atm", "checking"))
     shown = tx("show", bank.folder / "atm", name).out
     assert "checking (unreachable) to have committed it" in shown
 
@@ -144,7 +146,7 @@ def test_what_a_participant_has_lost_is_listed_by_both(bank: Fragile, tx: Tx) ->
     bank.stop("checking")
     shutil.rmtree(bank.folder / "checking")
     bank.start("checking", "atm")
-    wait_until(lambda: bool(bank.nodes["checking"].clerk.losses))
+    wait_until(lambda: bool(bank.host("checking").losses))
     wait_until(lambda: "damaged: checking came back" in tx("list", bank.folder / "atm").out)
     assert "damaged: this node came back without" in tx("list", bank.folder / "checking").out
 
@@ -166,17 +168,15 @@ def config(folder: Path) -> Path:
 
 
 def test_a_member_is_run_from_a_file(short_path: Path) -> None:
-    from electorate import sync
-
     path = config(short_path)
     words = [sys.executable, "-m", "electorate.cli.main", "tx", "serve", str(path), "savings"]
     serving = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ)
     assert serving.stdout is not None
     try:
         assert serving.stdout.readline() == "savings takes part; stop it with Ctrl-C\n"
-        with cluster(path, "atm") as atm:
-            wait_until(lambda: 1 in atm.clerk.host.network.alive())
-            with sync.transaction(atm) as tx:
+        with sync.Node(**arguments(path, "atm")) as atm:
+            wait_until(lambda: number("savings") in host_of(atm).members.alive)
+            with atm.transaction() as tx:
                 tx.on("savings").execute("create table account (id int)")
     finally:
         serving.send_signal(signal.SIGTERM)
@@ -202,6 +202,6 @@ def test_an_unknown_member_and_an_unknown_kind_of_database_are_refused(tmp_path:
     path = tmp_path / "bank.toml"
     path.write_text("[members.a]\naddress = '127.0.0.1:1'\ndatabase = 'oracle:x'")
     with pytest.raises(ValueError, match="no member is called 'b'"):
-        cluster(path, "b")
+        arguments(path, "b")
     with pytest.raises(ValueError, match=r"a database is sqlite:FILE or postgresql:"):
-        cluster(path, "a")
+        arguments(path, "a")

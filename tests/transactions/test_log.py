@@ -11,9 +11,8 @@ from electorate.core import Members, Stage, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import StoreError
 from electorate.runtime.store import Connection, Store
-from electorate.transactions.clerk import Commitment
-from electorate.transactions.letter import Part, Parts
-from electorate.transactions.log import PREFIX, Record, records
+from electorate.transactions.host import Commitment
+from electorate.transactions.letter import PREFIX, Part, Parts, Record, records
 from tests.runtime.disk import Volume, opener
 
 PARTS = Parts(Part(3, "c", 1), (Part(1, "a", 1), Part(2, "b", 4)))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from electorate.core import Stage, Wants
-from electorate.transactions.clerk import Clerk
 from electorate.transactions.deal import Deal
+from electorate.transactions.host import TransactionHost
 from electorate.transactions.worker import Worker
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import PACE, Fragile, balances, move, running, set_up
@@ -24,7 +24,7 @@ def bank(short_path: Path) -> Iterator[Fragile]:
 
 
 def damage(bank: Fragile, name: str) -> str:
-    return "; ".join(deal.damage or "" for deal in bank.nodes[name].clerk.deals.values())
+    return "; ".join(deal.damage or "" for deal in bank.host(name).deals.values())
 
 
 def forcing_all_but(stage: Stage) -> Any:
@@ -61,13 +61,13 @@ def test_a_decision_that_is_not_forced_loses_money(
 def test_a_promise_without_preparing_is_damage(
     bank: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = Clerk.do
+    done = TransactionHost.do
 
-    async def do(self: Clerk, tx: str, wants: Wants) -> None:
+    async def do(self: TransactionHost, tx: str, wants: Wants) -> None:
         if wants is not Wants.PREPARE:
             await done(self, tx, wants)
 
-    monkeypatch.setattr(Clerk, "do", do)
+    monkeypatch.setattr(TransactionHost, "do", do)
     move(bank)
     wait_until(lambda: "has lost what was prepared" in damage(bank, "savings"))
     wait_until(lambda: "has lost what was prepared" in damage(bank, "atm"))
@@ -106,7 +106,7 @@ def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
 
 
 def prepared(bank: Fragile) -> frozenset[str]:
-    worker = bank.nodes["savings"].clerk.worker
+    worker = bank.host("savings").worker
     assert worker is not None
     return worker.resource.known()
 
@@ -119,11 +119,11 @@ def test_who_forgets_first_and_lets_others_forget_later_cannot_tell_a_loss(
     bank.start("atm")
     bank.reached()
     bank.settled()
-    assert bank.nodes["savings"].clerk.losses == {}
+    assert bank.host("savings").losses == {}
 
     monkeypatch.setattr(Deal, "drop", lambda self: None)
     bank.crashed("atm", "sent Forget")
     monkeypatch.undo()
-    wait_until(lambda: not bank.nodes["savings"].clerk.deals)
+    wait_until(lambda: not bank.host("savings").deals)
     bank.start("atm")
-    wait_until(lambda: bool(bank.nodes["savings"].clerk.losses))
+    wait_until(lambda: bool(bank.host("savings").losses))

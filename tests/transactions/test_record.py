@@ -10,7 +10,6 @@ import pytest
 
 from electorate.core import Stage
 from electorate.errors import Aborted
-from electorate.transactions import sync
 from tests.cli.run import runner
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, running, set_up
@@ -88,14 +87,14 @@ def test_transactions_in_doubt_come_out_the_same(
 def test_no_statement_no_row_and_no_reason_is_in_a_record(tmp_path: Path) -> None:
     statement, row, reason = "secret_column", "a secret of the customer", "secret_table"
     with recorded(tmp_path) as bank:
-        with sync.transaction(bank.atm) as tx:
+        with bank.atm.transaction() as tx:
             tx.on("savings").execute(f"create table notes ({statement} text)")
             tx.on("savings").execute("insert into notes values (?)", row)
-        with sync.transaction(bank.atm) as tx:
+        with bank.atm.transaction() as tx:
             (found,) = tx.on("savings").execute(f"select {statement} from notes").rows
             tx.on("checking").execute("select 1")
         assert tuple(found) == (row,)
-        with pytest.raises(Aborted, match=reason), sync.transaction(bank.atm) as tx:
+        with pytest.raises(Aborted, match=reason), bank.atm.transaction() as tx:
             tx.on("savings").execute(f"select * from {reason}")
         bank.settled()
     files = list(bank.record.glob("*.jsonl"))

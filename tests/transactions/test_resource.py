@@ -200,8 +200,9 @@ def test_sqlite_notices_when_somebody_was_at_its_file_meanwhile(tmp_path: Path) 
 
 def test_a_file_that_is_no_database_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "one.db").write_bytes(b"what is this? " * 100)
+    db = Sqlite(tmp_path / "one.db")
     with pytest.raises(Damaged, match="file is not a database"):
-        Sqlite(tmp_path / "one.db")
+        db.open()
 
 
 @pytest.mark.postgres

@@ -9,9 +9,9 @@ import sys
 import msgspec
 
 from benchmarks.leadership.application.voice import obey, say
+from electorate import Election, Node
 from electorate.errors import LeadershipLost, TransferFailed
 from electorate.leadership.engine import Leader
-from electorate.leadership.node import Election, Node
 from electorate.leadership.term import Term
 from electorate.pace import Pace
 

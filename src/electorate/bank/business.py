@@ -20,9 +20,9 @@ from typing import Any
 from electorate.bank.drawer import Drawer, Jammed
 from electorate.bank.place import ACCOUNTS, DISPENSED, Spec
 from electorate.errors import Aborted
-from electorate.transactions.cluster import Cluster
+from electorate.node import Node
 from electorate.transactions.history import Read, Row
-from electorate.transactions.transaction import Transaction, transaction
+from electorate.transactions.transaction import Transaction
 
 NOTE = "insert into movement select ?, id, writer from account where id = ?"
 MOVE = "update account set balance = balance + ?, writer = ? where id = ?"
@@ -41,13 +41,13 @@ class Business:
     """What the cash machine does for its customers."""
 
     def __init__(
-        self, cluster: Cluster, spec: Spec, drawer: Drawer, reached: Callable[[str], None]
+        self, node: Node, spec: Spec, drawer: Drawer, reached: Callable[[str], None]
     ) -> None:
         self.counts = dict.fromkeys(("committed", "aborted", "refused", "returned", "audits"), 0)
         self.reads: list[Read] = []
         self.why = ""
         """Why the last one was aborted."""
-        self._cluster = cluster
+        self._node = node
         self._spec = spec
         self._drawer = drawer
         self._reached = reached
@@ -58,7 +58,7 @@ class Business:
         """Steps 1 to 8; Aborted or Insufficient if there was no commit."""
         name = ""
         try:
-            async with transaction(self._cluster) as tx:
+            async with self._node.transaction() as tx:
                 name = tx.name
                 self._at_hand.add(name)
                 await self._steps(tx, customer)
@@ -88,13 +88,13 @@ class Business:
             await self._put_back(tx, customer)
             return
         self._reached("step 8")
-        async with transaction(self._cluster) as mark:
+        async with self._node.transaction() as mark:
             await self._do(mark, "checking", PAY, "given", tx)
 
     async def _put_back(self, tx: str, customer: int) -> None:
         """After the commit point nothing is undone: it is compensated."""
         self._reached("jam")
-        async with transaction(self._cluster) as back:
+        async with self._node.transaction() as back:
             if (await self._do(back, "checking", PAY, "returned", tx)).count:
                 await self._do(back, "checking", NOTE, back.name, customer)
                 await self._do(back, "checking", MOVE, DISPENSED, back.name, customer)
@@ -102,7 +102,7 @@ class Business:
 
     async def pay_what_is_owed(self) -> int:
         """Make the payments that a crash has left behind; how many there were."""
-        async with transaction(self._cluster) as tx:
+        async with self._node.transaction() as tx:
             owed = (await self._do(tx, "checking", OWED)).rows
         left = [(name, customer) for name, customer in owed if name not in self._at_hand]
         for name, customer in left:
@@ -111,7 +111,7 @@ class Business:
 
     async def audit(self, customer: int) -> None:
         """See all accounts of a customer at one moment; no money is lost or made."""
-        async with transaction(self._cluster) as tx:
+        async with self._node.transaction() as tx:
             rows = {}
             for name in ACCOUNTS:
                 rows[name] = (await self._do(tx, name, LOOK, customer)).rows[0]

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from electorate.bank.doom import Doom
 from electorate.bank.drawer import Drawer
 from electorate.bank.place import ATM, Spec
 from electorate.errors import Aborted
+from electorate.node import Node
 from electorate.pace import Pace
-from electorate.transactions.cluster import Cluster
 
 PACE = Pace(
     timeout=1.0,
@@ -52,10 +51,10 @@ class Orders:
         os._exit(1)
 
 
-async def serve(cluster: Cluster, spec: Spec, folder: Path, doom: Doom, orders: Orders) -> Business:
+async def serve(node: Node, spec: Spec, folder: Path, doom: Doom, orders: Orders) -> Business:
     """Be a cash machine until told to finish; then pay whatever is still owed."""
     drawer = Drawer(folder / "drawer.db")
-    business = Business(cluster, spec, drawer, doom.reached)
+    business = Business(node, spec, drawer, doom.reached)
     stopping = asyncio.Event()
     clients = [
         asyncio.ensure_future(business.serve(number, stopping)) for number in range(spec.clients)
@@ -87,27 +86,22 @@ def tell(business: Business) -> None:
     print(json.dumps(told), flush=True)
 
 
-def main(folder: Path, name: str) -> None:
+async def main(folder: Path, name: str) -> None:
     """Run until whoever started this closes its standard input; tell when nothing is left."""
     spec, doom = Spec.read(folder), Doom()
     orders = Orders(doom)
-    cluster = Cluster(
-        name,
-        spec.members,
-        folder / name,
-        spec.resource(folder, name),
-        pace=PACE,
-        watch=doom.watch,
-    )
-    with cluster:
+    resource = spec.resource(folder, name)
+    data = folder / name
+    node = Node(name, spec.places, data, pace=PACE, database=resource, watch=doom.watch)
+    async with node:
         if name == ATM:
-            asyncio.run(serve(cluster, spec, folder, doom, orders))
+            await serve(node, spec, folder, doom, orders)
         told = -1
-        while cluster.running:
-            if orders.finishing.is_set() and told != (told := len(cluster.clerk.deals)):
+        while node.running:
+            if orders.finishing.is_set() and told != (told := len(node.open_transactions)):
                 print(json.dumps({"open": told}), flush=True)
-            time.sleep(0.02)
+            await asyncio.sleep(0.02)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

@@ -48,6 +48,11 @@ class Spec(msgspec.Struct, frozen=True):
     def write(self, folder: Path) -> None:
         (folder / "bank.json").write_bytes(msgspec.json.encode(self))
 
+    @property
+    def places(self) -> list[str]:
+        """All members, as `name@host:port`."""
+        return [f"{name}@{address}" for name, address in self.members.items()]
+
     def resource(self, folder: Path, name: str) -> Resource | None:
         """The database of a member; the cash machine has none."""
         if name not in ACCOUNTS:

@@ -13,17 +13,17 @@ from rich.table import Table
 
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.errors import Damaged, Refused, StoreError
-from electorate.transactions.config import cluster
-from electorate.transactions.counter import WARNINGS, NoNode, Wrong, ask
-from electorate.transactions.status import Status
+from electorate.sync import Node
+from electorate.transactions.admin import WARNINGS, NoNode, Status, Wrong, ask
+from electorate.transactions.config import arguments
 
 NAME = "tx"
 SUMMARY = "Run a member that takes part in transactions; see those that are not over."
 EXAMPLES = """examples:
   electorate tx serve bank.toml savings          run the member savings of this cluster
   electorate tx list data/savings                what is not over at the node with this data folder
-  electorate tx show data/savings 4-9f3a1c20b7de-17
-  electorate tx resolve data/savings 4-9f3a1c20b7de-17 --abort --yes
+  electorate tx show data/savings atm-9f3a1c20b7de-17
+  electorate tx resolve data/savings atm-9f3a1c20b7de-17 --abort --yes
 
 A transaction in doubt has been voted for, and its coordinator has not said what was decided. It
 waits: to guess may split it. `resolve` decides it by hand at this one node."""
@@ -73,7 +73,7 @@ def _serve(config: Path, name: str) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    with cluster(config, name) as node:
+    with Node(**arguments(config, name)) as node:
         print(f"{name} takes part; stop it with Ctrl-C", flush=True)
         while node.running and not stopping.wait(0.2):
             pass

@@ -29,7 +29,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
@@ -106,16 +106,16 @@ class Seat(Owner, ABC):
         self.name = name
         self.priority = 1
         self.paused = False
-        self.waiting: deque[Future[Term]] = deque()
+        self.waiting: deque[Future[Tenure]] = deque()
         self.watching: list[Callable[[Seen], None]] = []
         self.seen = Seen()
         """What anybody may know; this moment may have changed it, but has not been kept yet."""
-        self.term: Term | None = None
+        self.term: Tenure | None = None
         """The term whose work has not ended, also when it is over itself."""
         self.released = Seen()
         """The last term that was given up by another's own word."""
         self._seen = Seen()
-        self._promised: Future[Term] | None = None
+        self._promised: Future[Tenure] | None = None
         """Who is to have the present term once that is kept."""
         self._seat_desk = desk
 
@@ -133,7 +133,7 @@ class Seat(Owner, ABC):
         """Other nodes are suspect than before, or stand with other priorities."""
 
     @abstractmethod
-    def _finished(self, term: Term) -> None:
+    def _finished(self, term: Tenure) -> None:
         """The work of a term has ended."""
 
     @property
@@ -174,24 +174,24 @@ class Seat(Owner, ABC):
 
     # --- what the application wants ---
 
-    def wait(self, future: "Future[Term]") -> None:
+    def wait(self, future: "Future[Tenure]") -> None:
         """Somebody wants to lead."""
         self.waiting.append(future)
         self.stand()
 
-    def leave(self, future: "Future[Term]") -> None:
+    def leave(self, future: "Future[Tenure]") -> None:
         """Somebody does not want to lead any more."""
         if future in self.waiting:
             self.waiting.remove(future)
             self.stand()
 
-    def finished(self, term: Term) -> None:
+    def finished(self, term: Tenure) -> None:
         """The work of a term has ended; called in any thread."""
         self._seat_desk.enter(self._finished, term)
 
     # --- what follows from a turn ---
 
-    def _give(self, term: Term) -> None:
+    def _give(self, term: Tenure) -> None:
         """Give the term to whoever has waited longest."""
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
@@ -199,7 +199,7 @@ class Seat(Owner, ABC):
                 self.term, self._promised = term, future
                 self._seat_desk.then(self._hand, future, term)
 
-    def _hand(self, future: "Future[Term]", term: Term) -> None:
+    def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
         """What the term rests on is kept: no later life of this node uses its token again."""
         self._promised = None
         future.set_result(term)
@@ -327,7 +327,7 @@ class Office(Seat):
             self.reconsider()
             self._instance.look()
 
-    def _finished(self, term: Term) -> None:
+    def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
             if self._seen == (self._desk.me, term.token):
@@ -373,6 +373,6 @@ class Office(Seat):
             self.ask(StepDown())
             self.ask(Ended())
 
-    def _term(self, token: int, deadline_ms: float) -> Term:
+    def _term(self, token: int, deadline_ms: float) -> Tenure:
         desk = self._desk
-        return Term(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
+        return Tenure(self.name, token, self, deadline_ms, desk.now_ms, desk.members)

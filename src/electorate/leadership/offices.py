@@ -52,6 +52,8 @@ class Offices(Service, Admission):
     ) -> None:
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
+        self.refusing: Callable[[str, Hello], None] = lambda name, hello: None
+        """Told whom this node does not let in, by the name that it goes by."""
         self.me = me.id
         self.pace = pace
         self.directory = Directory(me, founders, pace.agreed, joins=joins)
@@ -135,7 +137,10 @@ class Offices(Service, Admission):
 
     def objection(self, hello: Hello) -> str:
         """Why another node is not to be let in; empty if it is."""
-        return self._door.objection(hello)
+        why = self._door.objection(hello)
+        if why:
+            self.refusing(self.directory.lines.called(hello.node), hello)
+        return why
 
     def news(self) -> bytes:
         """Who is who by now, for one that takes others for who they are no more."""
@@ -307,6 +312,21 @@ class Offices(Service, Admission):
     def members(self) -> tuple[str, ...]:
         """What the members are called."""
         return tuple(sorted(map(self.directory.name, self.register.roster.new)))
+
+    @property
+    def numbers(self) -> dict[str, NodeId]:
+        """The number of every member, by its name."""
+        found = {self.directory.name(node): node for node in self.register.roster.new}
+        return dict(sorted(found.items()))
+
+    def called(self, node: NodeId) -> str:
+        """What people call a node."""
+        return self.directory.name(node)
+
+    def sender(self, hello: Hello) -> NodeId | None:
+        """The member that speaks; None if another one has been put in its place just now."""
+        node: NodeId = hello.member
+        return node if self.directory.lines.speaker(hello.node) == node else None
 
     def lists(self, roster: Roster | None) -> None:
         """The register has this list."""

@@ -20,7 +20,7 @@ from electorate.errors import MembersUnchanged, Removed
 from electorate.leadership.directory import Directory, Place
 from electorate.leadership.letter import Letter
 from electorate.leadership.office import Office
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Add, Listed, Remove
 from electorate.protocols.mandate.state import Roster
@@ -230,9 +230,9 @@ class Register:
         for node in self._house.others():
             self.show(node)
 
-    async def _elected(self, deadline_ms: float) -> Term:
+    async def _elected(self, deadline_ms: float) -> Tenure:
         """The next term of the register at this node."""
-        future: Future[Term] = Future()
+        future: Future[Tenure] = Future()
         self._house.enter_here(self._office.wait, future)
         try:
             while not future.done():
@@ -244,14 +244,14 @@ class Register:
             raise
         return future.result()
 
-    def _give_up(self, future: "Future[Term]") -> None:
+    def _give_up(self, future: "Future[Tenure]") -> None:
         """Nobody wants the register here any more: others must be able to have it."""
         if future.cancel():
             self._house.enter_here(self._office.leave, future)
         else:
             future.add_done_callback(_finish)
 
-    def _is_over(self, term: Term) -> bool:
+    def _is_over(self, term: Tenure) -> bool:
         """Whether nothing more can come of a term: it is lost, or its one change was another."""
         roster = self.roster
         is_used_up = roster.version[0] == term.token and not roster.is_pending
@@ -304,7 +304,7 @@ class Register:
         return f"{pending}too few of {members} answer in time"
 
 
-def _finish(future: "Future[Term]") -> None:
+def _finish(future: "Future[Tenure]") -> None:
     if future.exception() is None:
         future.result().finish()
 

@@ -1,10 +1,11 @@
-"""A term of office, as the application holds it in its hands."""
+"""A term of office: as the node holds it, and as the application holds it in its hands."""
 
 import asyncio
+import inspect
 import logging
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
@@ -18,17 +19,19 @@ log = logging.getLogger("electorate")
 class Granted(Protocol):
     """Who has granted a term, and wants to know when the work in it has ended."""
 
-    def finished(self, term: "Term") -> None:
+    def finished(self, tenure: "Tenure") -> None:
         """The work has ended; called in any thread."""
 
 
-class Term:
-    """From when this node is elected until it steps down or the term cannot be proved any more.
+class Forming(Granted, Protocol):
+    """Who has formed the group of a term."""
 
-    `token` is larger than that of every term before, in the whole cluster. Send it along with
-    whatever you write: whoever stores it can refuse what comes late. The terms of an election with
-    `safety="group"` promise less: see `GroupTerm`.
-    """
+    def reconciled(self, tenure: "GroupTenure") -> None:
+        """Whoever has come from another group has been dealt with; called in any thread."""
+
+
+class Tenure:
+    """A term as the node holds it. Everything that changes a term is here; `term` only shows it."""
 
     def __init__(
         self,
@@ -42,11 +45,10 @@ class Term:
         self.election = election
         self.token = token
         self.members = members
-        """The names of those who are led, this node's own among them."""
         self.lost = threading.Event()
-        """Set when the work has to end: the term is over, or the office is to be handed over."""
         self.abandoned = False
-        """Whether the work goes on though the term is over and all grace has passed."""
+        self.term = self._shown()
+        """What the application gets."""
         self._granted = granted
         self._clock = clock
         self._deadline_ms = deadline_ms
@@ -59,18 +61,15 @@ class Term:
         self._cancelling = 0
         self._cancelled = False
 
-    def check(self) -> None:
-        """Raise LeadershipLost unless it is certain that nobody else leads. Asks nobody."""
-        if self.remaining() <= 0:
-            raise LeadershipLost(self.election, self.token)
-
-    def remaining(self) -> float:
-        """Seconds for which it is certain that nobody else leads; the term is usually renewed."""
-        return 0.0 if self._over else max(0.0, (self._deadline_ms - self._clock()) / 1000)
+    def _shown(self) -> "Term":
+        return Term(self)
 
     def __repr__(self) -> str:
-        state = "over" if self.remaining() <= 0 else f"{self.remaining():.3f} s certain"
-        return f"<Term {self.token} of {self.election}: {state}>"
+        return repr(self.term)
+
+    def remaining(self) -> float:
+        """Seconds for which it is certain that nobody else leads."""
+        return 0.0 if self._over else max(0.0, (self._deadline_ms - self._clock()) / 1000)
 
     # --- what the node tells it, in its own thread ---
 
@@ -97,6 +96,8 @@ class Term:
         """Whether the work goes on though it was asked to end that long ago."""
         return not self._finished and self._clock() >= self.overdue_at_ms(grace_ms)
 
+    # --- what either side tells it ---
+
     def ask_to_end(self) -> None:
         """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""
         with self._lock:
@@ -107,8 +108,6 @@ class Term:
             if first and self._cancel is not None:
                 self._cancel()
 
-    # --- how the application holds it ---
-
     def finish(self) -> None:
         """The work has ended: the office may go to another. Nothing happens the second time."""
         with self._lock:
@@ -118,35 +117,13 @@ class Term:
         self.lost.set()
         self._granted.finished(self)
 
-    def __enter__(self) -> Self:
-        with suppress(RuntimeError):  # There is no loop: this is a thread, as it should be.
-            asyncio.get_running_loop()
-            raise TypeError("say `async with term`: otherwise nothing could cancel the work")
-        return self
+    # --- the work of an application with asyncio ---
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        self.finish()
-        return self._is_loss(error)
+    async def reconcile(self, hook: "OnMerge | None") -> bool:
+        """Have the application deal with who has come; False if the term is over before that."""
+        return True
 
-    async def __aenter__(self) -> Self:
-        self._guard()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        self.finish()
-        return self._unguard(error)
-
-    def _guard(self) -> None:
+    def guard(self) -> None:
         """Cancel what the running task does from here on, once the work has to end."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
@@ -161,7 +138,7 @@ class Term:
             if self.lost.is_set():
                 cancel()
 
-    def _unguard(self, error: BaseException | None) -> bool:
+    def unguard(self, error: BaseException | None) -> bool:
         """Cancel nothing any more; whether it was the end of the term that has ended the work."""
         with self._lock:
             self._cancel = None
@@ -171,9 +148,9 @@ class Term:
         if is_ours and task is not None:
             # Somebody else may have cancelled the task as well: then it is still to end.
             is_ours = task.uncancel() <= self._cancelling
-        return self._is_loss(error) or (is_ours and isinstance(error, asyncio.CancelledError))
+        return self.is_loss(error) or (is_ours and isinstance(error, asyncio.CancelledError))
 
-    def _is_loss(self, error: BaseException | None) -> bool:
+    def is_loss(self, error: BaseException | None) -> bool:
         """Whether this says that this very term is over, which ends its block and nothing else."""
         own = (self.election, self.token)
         return isinstance(error, LeadershipLost) and (error.election, error.token) == own
@@ -182,3 +159,159 @@ class Term:
         if self._task is not None and not self._finished:
             self._cancelled = True
             self._task.cancel(f"term {self.token} of {self.election} has to end")
+
+
+class GroupTenure(Tenure):
+    """The term of a group as the node holds it."""
+
+    term: "GroupTerm"
+
+    def __init__(
+        self,
+        election: str,
+        token: int,
+        forming: Forming,
+        clock: Callable[[], float],
+        members: tuple[str, ...],
+        others: dict[str, str],
+    ) -> None:
+        self.others = others
+        super().__init__(election, token, forming, math.inf, clock, members)
+        self._forming = forming
+
+    def _shown(self) -> "GroupTerm":
+        return GroupTerm(self)
+
+    async def reconcile(self, hook: "OnMerge | None") -> bool:
+        """Have the application deal with who has come; False if the group is over before that."""
+        if hook is not None and self.others:
+            self.guard()
+            try:
+                answer = hook(self.term, dict(self.others))
+                if inspect.isawaitable(answer):
+                    await answer
+            except BaseException as error:
+                self.finish()
+                if self.unguard(error):
+                    return False
+                raise
+            self.unguard(None)
+        if self.lost.is_set():
+            self.finish()
+            return False
+        self._forming.reconciled(self)
+        return True
+
+
+class Term:
+    """From when this node is elected until it steps down or the term cannot be proved any more.
+
+    `token` is larger than that of every term before, in the whole cluster. Send it along with
+    whatever you write: whoever stores it can refuse what comes late. The terms of an election with
+    `safety="group"` promise less: see `GroupTerm`.
+    """
+
+    __slots__ = ("__weakref__", "_tenure")
+
+    def __init__(self, tenure: Tenure) -> None:
+        self._tenure = tenure
+
+    @property
+    def election(self) -> str:
+        """The name of the election."""
+        return self._tenure.election
+
+    @property
+    def token(self) -> int:
+        """The number of this term: larger than that of every term before."""
+        return self._tenure.token
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of those who are led, this node's own among them."""
+        return self._tenure.members
+
+    @property
+    def lost(self) -> threading.Event:
+        """Set when the work has to end: the term is over, or the office is to be handed over."""
+        return self._tenure.lost
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the work goes on though the term is over and all grace has passed."""
+        return self._tenure.abandoned
+
+    def check(self) -> None:
+        """Raise LeadershipLost unless it is certain that nobody else leads. Asks nobody."""
+        if self.remaining() <= 0:
+            raise LeadershipLost(self.election, self.token)
+
+    def remaining(self) -> float:
+        """Seconds for which it is certain that nobody else leads; the term is usually renewed."""
+        return self._tenure.remaining()
+
+    def ask_to_end(self) -> None:
+        """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""
+        self._tenure.ask_to_end()
+
+    def finish(self) -> None:
+        """The work has ended: the office may go to another. Nothing happens the second time."""
+        self._tenure.finish()
+
+    def __repr__(self) -> str:
+        state = "over" if self.remaining() <= 0 else f"{self.remaining():.3f} s certain"
+        return f"<Term {self.token} of {self.election}: {state}>"
+
+    def __enter__(self) -> Self:
+        with suppress(RuntimeError):  # There is no loop: this is a thread, as it should be.
+            asyncio.get_running_loop()
+            raise TypeError("say `async with term`: otherwise nothing could cancel the work")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.finish()
+        return self._tenure.is_loss(error)
+
+    async def __aenter__(self) -> Self:
+        self._tenure.guard()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.finish()
+        return self._tenure.unguard(error)
+
+
+class GroupTerm(Term):
+    """From when a group is complete until somebody joins or leaves it, or it merges with another.
+
+    On the other side of a partition there may be another term of this election at the same time.
+    So `token` fences nothing: it counts the groups that this node has formed, and only together
+    with the name of this node it names one. `check()` raises once this node knows that the group
+    is over; nothing runs out before that, and `remaining()` has no end.
+    """
+
+    __slots__ = ()
+    _tenure: GroupTenure
+
+    @property
+    def others(self) -> dict[str, str]:
+        """Who of the members was in another group before, and who led that."""
+        return dict(self._tenure.others)
+
+    def __repr__(self) -> str:
+        state = "over" if self.remaining() <= 0 else f"leads {', '.join(self.members)}"
+        return f"<GroupTerm {self.token} of {self.election}: {state}>"
+
+
+OnMerge = Callable[[GroupTerm, dict[str, str]], Awaitable[object] | object]
+"""Called with the term of a merged group, and with who has come from which leader's group."""

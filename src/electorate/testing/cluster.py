@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from electorate.core import NodeId, Timing
 from electorate.leadership.directory import Place
-from electorate.leadership.node import Node
 from electorate.leadership.term import Term
+from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
 from electorate.simulate.delay import Uniform, parse_delay
@@ -143,7 +143,7 @@ class Cluster:
         for office in member.offices.all() if member.is_up else ():
             term = office.term if office.name == election else None
             if term is not None and term.remaining() > 0:
-                return term
+                return term.term
         return None
 
     def leaders(self, election: str) -> tuple[str, ...]:

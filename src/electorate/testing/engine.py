@@ -69,9 +69,14 @@ class SimulatedEngine(Engine):
         self._stopping.set()
         await asyncio.wait([self._running])
 
+    @property
+    def running(self) -> bool:
+        """Whether it was neither stopped nor has crashed."""
+        return not self._running.done() and not self.process.dead
+
     def expect_running(self) -> None:
         """NodeStopped if it was stopped or has crashed."""
-        if self._running.done() or self.process.dead:
+        if not self.running:
             raise NodeStopped("the node has stopped")
 
     def call(self, act: Callable[..., object], *given: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from electorate.core.turn import TrustedTurns
 from electorate.errors import Removed
 from electorate.leadership.directory import Place
-from electorate.leadership.node import Node
 from electorate.leadership.offices import Offices
+from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
 from electorate.testing.disk import Disk

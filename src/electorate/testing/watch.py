@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from electorate.core import NodeId
 from electorate.leadership.group.office import GroupOffice
 from electorate.leadership.office import Office, Seat, Seen
-from electorate.leadership.term import Term
+from electorate.leadership.term import Tenure
 from electorate.testing.member import SimulatedMember
 from electorate.testing.story import ClusterStory
 
@@ -31,8 +31,8 @@ class Watch:
         self._story = story
         self._up = up
         self._seen: dict[Seat, Seen] = {}
-        self._terms: dict[str, Term] = {}
-        self._group_terms: dict[tuple[str, NodeId], Term] = {}
+        self._terms: dict[str, Tenure] = {}
+        self._group_terms: dict[tuple[str, NodeId], Tenure] = {}
 
     def look(self, member: SimulatedMember) -> None:
         """See what has changed at this node."""
@@ -59,7 +59,7 @@ class Watch:
             leader = member.offices.directory.name(now.leader)
             self._story.tell(f"{name} follows {leader} in {office.name} (term {now.token})")
 
-    def _judge(self, member: SimulatedMember, office: Office, term: Term) -> None:
+    def _judge(self, member: SimulatedMember, office: Office, term: Tenure) -> None:
         last = self._terms.setdefault(office.name, term)
         if term is not last and term.token <= last.token:
             raise TwoLeaders(f"term {term.token} of {office.name} came after term {last.token}")
@@ -70,7 +70,7 @@ class Watch:
                 both = f"{member.name} and {other.name}"
                 raise TwoLeaders(f"{both} lead {office.name} at once, by {term} and {held.term}")
 
-    def _judge_group(self, member: SimulatedMember, office: GroupOffice, term: Term) -> None:
+    def _judge_group(self, member: SimulatedMember, office: GroupOffice, term: Tenure) -> None:
         """Each side of a partition may have its leader; no group has two."""
         name = member.name
         key = (office.name, member.offices.me)
@@ -87,5 +87,5 @@ class Watch:
                 raise TwoLeaders(f"{both} lead one group of {office.name} at once")
 
 
-def _is_certain(term: Term | None) -> bool:
+def _is_certain(term: Tenure | None) -> bool:
     return term is not None and term.remaining() > 0

@@ -19,11 +19,12 @@ that a member keeps its log in.
 
 import tomllib
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
-from electorate.transactions.cluster import Cluster
 from electorate.transactions.postgres import Postgres
+from electorate.transactions.recovery import USUAL
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 
@@ -40,7 +41,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     members: dict[str, Member]
-    election: str = "bully"
+    election: str = USUAL
+    """Which protocol names who finds out decisions."""
     data: str = "data"
 
     @classmethod
@@ -52,22 +54,35 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"{path}: {error}") from None
 
 
-def cluster(path: Path, me: str) -> Cluster:
-    """The node of one member, as the file has it; it is not started yet."""
+class Arguments(TypedDict):
+    """What `Node` is told."""
+
+    me: str
+    members: list[str]
+    data_dir: Path
+    database: Resource | None
+    recovery: str
+
+
+def arguments(path: Path, me: str) -> Arguments:
+    """How the file has one of its members: `Node(**arguments(path, me))`."""
     config = Config.read(path)
     if me not in config.members:
         raise ValueError(f"{path}: no member is called {me!r}")
-    addresses = {name: member.address for name, member in config.members.items()}
-    data = path.parent / config.data / me
-    resource = _resource(path.parent, me, config.members[me].database)
-    return Cluster(me, addresses, data, resource, election=config.election)
+    return {
+        "me": me,
+        "members": [f"{name}@{member.address}" for name, member in config.members.items()],
+        "data_dir": path.parent / config.data / me,
+        "database": _database(path.parent, me, config.members[me].database),
+        "recovery": config.election,
+    }
 
 
-def _resource(folder: Path, name: str, database: str | None) -> Resource | None:
-    if database is None:
+def _database(folder: Path, name: str, text: str | None) -> Resource | None:
+    if text is None:
         return None
-    if database.startswith("sqlite:"):
-        return Sqlite(folder / database.removeprefix("sqlite:"))
-    if database.startswith(("postgresql:", "postgres:")):
-        return Postgres(name, database)
-    raise ValueError(f"{name}: a database is sqlite:FILE or postgresql://…, not {database!r}")
+    if text.startswith("sqlite:"):
+        return Sqlite(folder / text.removeprefix("sqlite:"))
+    if text.startswith(("postgresql:", "postgres:")):
+        return Postgres(name, text)
+    raise ValueError(f"{name}: a database is sqlite:FILE or postgresql://…, not {text!r}")

@@ -37,8 +37,7 @@ from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
-from electorate.transactions.letter import Parts, Step
-from electorate.transactions.log import PREFIX, Record
+from electorate.transactions.letter import PREFIX, Parts, Record, Step
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 

@@ -1,12 +1,24 @@
-"""What nodes say to one another about transactions, around the machine's own messages."""
+"""What nodes say to one another about transactions, and what each keeps in its log.
 
-from typing import Any
+The log is forced before anything that follows from it is said. It is in the node's store, one
+record for each transaction that is not over.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from electorate.core import NodeId, Stage
+from electorate.errors import StoreError
 from electorate.runtime.frame import Hello
+from electorate.runtime.store import FILE
 from electorate.transactions.resource import Answer
+
+PREFIX = "transaction "
+"""With which the names of their instances and records begin."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -15,6 +27,8 @@ class Part(msgspec.Struct, frozen=True):
     node: NodeId
     store: str
     incarnation: int
+    name: str = ""
+    """What people call it; it may be no member any more when somebody wants to know."""
 
     def lost_by(self, hello: Hello) -> bool:
         """Whether the node has come back with another memory, or an older one."""
@@ -116,3 +130,78 @@ def decode(body: bytes) -> Letter:
     """The letter in these bytes."""
     letter: Letter = _decoder.decode(body)
     return letter
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What is known of a transaction."""
+
+    parts: Parts
+    stable: bytes
+    """The stable part of its machine."""
+    began: float
+    """When it was first written down, in seconds since 1970; for people to read."""
+    by_hand: str | None = None
+    """What somebody has decided by hand, if so."""
+
+
+_records = msgspec.msgpack.Decoder(Record)
+
+
+class Kept(Protocol):
+    """The store, as far as it is needed here."""
+
+    def names(self) -> list[str]:
+        """Everything under which something is saved."""
+
+    def load(self, instance: str) -> bytes | None:
+        """What was saved last under this name."""
+
+
+def records(store: Kept) -> dict[str, Record]:
+    """Every transaction that is not over."""
+    names = [name for name in store.names() if name.startswith(PREFIX)]
+    return {name.removeprefix(PREFIX): _read(store, name) for name in sorted(names)}
+
+
+def _read(store: Kept, name: str) -> Record:
+    try:
+        record: Record = _records.decode(store.load(name) or b"")
+    except msgspec.DecodeError as error:
+        raise StoreError(f"the record of {name} cannot be read: {error}") from None
+    return record
+
+
+# --- folders of an earlier version ---
+
+ELECTION, MEMBERS = "election", "directory"
+"""Nodes that had transactions alone kept what their one election saved, and nothing of members.
+
+Those were numbered as they were listed. The folder does not say how that list read, so what
+is open there can only be finished by the version that has begun it.
+"""
+
+
+def explained(error: Exception, folder: Path) -> str:
+    """Why a folder cannot be used, and what to do if it is one of those."""
+    kept = _kept(folder / FILE)
+    left = sorted(name.removeprefix(PREFIX) for name in kept if name.startswith(PREFIX))
+    if ELECTION not in kept or MEMBERS in kept:
+        return str(error)
+    if not left:
+        told = "was not written by a Node: start it in an empty folder"
+        return f"{folder} {told} (no transaction is open in this one)"
+    some = ", ".join(left[:3]) + (", …" if len(left) > 3 else "")
+    return (
+        f"{folder} was written by an earlier version, and transactions are open in it ({some}): "
+        "run that version until `electorate tx list` shows none at any member, then start all "
+        "members of this version in empty folders"
+    )
+
+
+def _kept(file: Path) -> frozenset[str]:
+    """Everything under which something is saved there; nothing if that cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+            return frozenset(name for (name,) in db.execute("select instance from stable"))
+    except sqlite3.Error:
+        return frozenset()

@@ -58,6 +58,9 @@ class Postgres:
         self._lock = threading.Lock()
         self._set_up = False
 
+    def open(self) -> None:
+        """Connections are opened when they are needed: the server may be away just now."""
+
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
         word = re.match(r"(?:\s|--[^\n]*|/\*.*?\*/)*(\w*)", statement, re.DOTALL)
         if word and word[1].lower() in ENDS:

@@ -30,6 +30,12 @@ class Resource(Protocol):
     isolation: str
     """How transactions are kept apart, in words."""
 
+    def open(self) -> None:
+        """Make ready; nothing is opened before. What cannot be used at all raises Damaged.
+
+        One that cannot be reached at the moment is no error: it is asked again.
+        """
+
     def execute(self, tx: str, statement: Any, values: Sequence[Any]) -> Answer:
         """Do a piece of work that nobody else sees yet; Refused if it cannot be done."""
 

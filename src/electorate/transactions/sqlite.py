@@ -58,12 +58,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Sqlite:
-    """A database in one file."""
+    """A database in one file. It is opened when its node is entered, or by its first use."""
 
     isolation = "serializable, also across databases: one transaction at a time"
 
-    def __init__(self, path: Path, wait_s: float = 2.0) -> None:
-        self._path = path
+    def __init__(self, path: Path | str, wait_s: float = 2.0) -> None:
+        self._path = Path(path)
         self._wait_s = wait_s
         self._steps: list[Step] = []
         self._forgotten: set[str] = set()
@@ -73,25 +73,42 @@ class Sqlite:
         """The transaction that has the database to itself."""
         self._own = True
         """Whether the statement that is being prepared is our own."""
+        self._file: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        with self._lock:
+            if self._file is None:
+                self._file = self._opened()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        self.open()
+        assert self._file is not None
+        return self._file
+
+    def _opened(self) -> sqlite3.Connection:
         # A statement that was compiled before would not be asked what it may do.
-        self._db = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, cached_statements=0
+        db = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, cached_statements=0
         )
         try:
             for pragma in PRAGMAS:
-                list(self._db.execute(f"pragma {pragma}"))
-            self._db.set_authorizer(self._may)
-            with self._written():
-                for table in SCHEMA:
-                    self._db.execute(table)
-            prepared = self._column("select tx from electorate_prepared")
+                list(db.execute(f"pragma {pragma}"))
+            db.set_authorizer(self._may)
+            db.execute("begin immediate")
+            for table in SCHEMA:
+                db.execute(table)
+            db.execute("commit")
+            prepared = [tx for (tx,) in db.execute("select tx from electorate_prepared")]
         except sqlite3.Error as error:
-            self._db.close()
-            raise Damaged(f"cannot use {path}: {error}") from error
+            db.close()
+            raise Damaged(f"cannot use {self._path}: {error}") from error
         self._owner = prepared[0] if prepared else None
+        return db
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
         with self._lock:
+            self.open()
             self._acquire(tx)
             try:
                 if not self._db.in_transaction:
@@ -104,6 +121,7 @@ class Sqlite:
 
     def prepare(self, tx: str) -> None:
         with self._lock:
+            self.open()
             if self._owner != tx or not self._steps:
                 raise Refused("there is no work of this transaction here")
             try:
@@ -131,6 +149,7 @@ class Sqlite:
 
     def abort(self, tx: str) -> None:
         with self._lock:
+            self.open()
             if self._owner != tx:
                 return
             if self._db.in_transaction:
@@ -154,7 +173,8 @@ class Sqlite:
 
     def close(self) -> None:
         with self._lock:
-            self._db.close()
+            if self._file is not None:
+                self._file.close()
 
     def _acquire(self, tx: str) -> None:
         """Wait until no other transaction has the database."""

@@ -1,61 +1,240 @@
-"""A transaction as an application writes it:
+"""A transaction as an application writes it, and while its work is being done:
 
-    async with transaction(cluster) as tx:
+    async with node.transaction() as tx:
         await tx.on("savings").execute("update account set balance = balance - 100")
         await tx.on("checking").execute("update account set balance = balance + 100")
 
 The end of the block is the commit point. Whatever is raised inside aborts, and is raised again;
-if the others abort, `Aborted` is raised. The same without `async` is in transactions/sync.py.
+if the others abort, `Aborted` is raised.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import Any
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
 
-from electorate.errors import NodeStopped
-from electorate.transactions.cluster import Cluster
-from electorate.transactions.draft import Draft
+from electorate.core import NodeId, Stage
+from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
+from electorate.pace import Pace
+from electorate.protocols.commit.state import Begin
+from electorate.runtime.frame import Hello
+from electorate.transactions.deal import Deal
+from electorate.transactions.letter import Failed, Leave, Letter, Part, Parts, Work, Worked
+from electorate.transactions.recovery import Members
 from electorate.transactions.resource import Answer
+
+R = TypeVar("R")
+
+
+class Caller(Protocol):
+    """Who has something awaited in the loop of the node."""
+
+    async def call(self, act: Coroutine[Any, Any, R]) -> R:
+        """What comes of it; NodeStopped if the node ends before."""
+
+
+class Desk(Protocol):
+    """What the work of a transaction needs of its node."""
+
+    pace: Pace
+    members: Members
+    errands: "Errands"
+
+    def now_ms(self) -> float:
+        """The clock of the node."""
+
+    def new_name(self) -> str:
+        """The name of a transaction: no two ever share one."""
+
+    def me_as_part(self) -> Part:
+        """This node, with the memory that it has."""
+
+    def open(self, tx: str, parts: Parts) -> Deal:
+        """A transaction that is to be decided."""
+
+    def enter(self, act: Any, *given: Any) -> None:
+        """Have something done; what it raises ends the node."""
+
+    def send(self, to: NodeId, letter: Letter) -> None:
+        """Bring a letter on its way, or drop it."""
+
+
+class Host(Protocol):
+    """Where transactions begin."""
+
+    async def draft(self) -> "Draft":
+        """A new transaction, without any work yet."""
 
 
 class Place:
     """A member where work is to be done."""
 
-    def __init__(self, cluster: Cluster, draft: Draft, name: str) -> None:
-        self._cluster = cluster
+    def __init__(self, caller: Caller, draft: "Draft", name: str) -> None:
+        self._caller = caller
         self._draft = draft
         self._name = name
 
     async def execute(self, statement: Any, *values: Any) -> Answer:
         """Do a piece of work; Aborted if it cannot be done."""
-        return await self._cluster.call(self._draft.execute(self._name, statement, values))
+        return await self._caller.call(self._draft.execute(self._name, statement, values))
 
 
 class Transaction:
     """All of its work is committed, or none of it."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._draft = cluster.draft()
+    def __init__(self, caller: Caller, host: Host) -> None:
+        self._caller = caller
+        self._host = host
+        self._draft: Draft | None = None
 
     @property
     def name(self) -> str:
         """What it is called in logs, and by `electorate tx`."""
-        return self._draft.tx
+        return self._begun().tx
 
     def on(self, name: str) -> Place:
         """A member, by its name."""
-        return Place(self._cluster, self._draft, name)
+        return Place(self._caller, self._begun(), name)
+
+    def _begun(self) -> "Draft":
+        if self._draft is None:
+            raise RuntimeError("a transaction begins with its block: `async with` it first")
+        return self._draft
+
+    async def __aenter__(self) -> Self:
+        if self._draft is not None:
+            raise RuntimeError("a transaction is over with its block: begin another one")
+        self._draft = await self._caller.call(self._host.draft())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self._caller.call(self._begun().commit())
+        else:
+            with suppress(NodeStopped):
+                await self._caller.call(self._begun().abort())
 
 
-@asynccontextmanager
-async def transaction(cluster: Cluster) -> AsyncIterator[Transaction]:
-    """Begin; commit at the end of the block, or abort if it raises."""
-    tx = Transaction(cluster)
-    try:
-        yield tx
-    except BaseException:
-        with suppress(NodeStopped):
-            await cluster.call(tx._draft.abort())
-        raise
-    await cluster.call(tx._draft.commit())
+# --- in the loop of the node ---
+
+
+class Draft:
+    """A transaction while its work is being done.
+
+    Nothing of it is in any log yet. Once everything is done it is opened as a deal, and the machine
+    decides it; whatever fails before that ends it without a trace.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.tx = desk.new_name()
+        self._desk = desk
+        self._counts: dict[NodeId, int] = {}
+        self._parts: dict[NodeId, Part] = {}
+        self._failure: str | None = None
+
+    async def execute(self, name: str, statement: Any, values: tuple[Any, ...]) -> Answer:
+        """Do a piece of work; if it fails, the transaction cannot be committed any more."""
+        if self._failure is not None:
+            raise Aborted(self.tx, self._failure)
+        node = self._node(name)
+        number = self._counts[node] = self._counts.get(node, 0) + 1
+        try:
+            work = Work(self.tx, number, statement, values)
+            answer, part = await self._desk.errands.ask(node, work)
+        except Refused as error:
+            self._failure = f"{name}: {error}"
+            raise Aborted(self.tx, self._failure) from None
+        except BaseException:
+            self._failure = f"{name}: an answer was not waited for"
+            raise
+        self._parts.setdefault(node, part)
+        return answer
+
+    async def commit(self) -> None:
+        """Have it decided; Aborted if that is how it is decided."""
+        if self._failure is not None:
+            await self.abort()
+            raise Aborted(self.tx, self._failure)
+        if not self._parts:
+            return
+        participants = tuple(self._parts[node] for node in sorted(self._parts))
+        deal = self._desk.open(self.tx, Parts(self._desk.me_as_part(), participants))
+        self._desk.enter(deal.ask, Begin())
+        await asyncio.wait([deal.decided])
+        if deal.decided.cancelled():
+            raise OutcomeUnknown(self.tx)
+        if deal.decided.result() is Stage.ABORTED:
+            why = "; ".join(deal.reasons) or "not everybody voted yes in time"
+            raise Aborted(self.tx, why)
+        await asyncio.wait([deal.ended], timeout=self._desk.pace.settle_ms / 1000)
+
+    async def abort(self) -> None:
+        """Tell everybody who has done work to undo it; who does not hear it does so in time."""
+        for node in self._counts:
+            self._desk.send(node, Leave(self.tx))
+        self._counts.clear()
+        self._failure = self._failure or "it was given up"
+
+    def _node(self, name: str) -> NodeId:
+        members = self._desk.members
+        if name not in members.numbers:
+            told = ", ".join(members.numbers)
+            raise ValueError(f"{name!r} is no member; the members are {told}")
+        if members.numbers[name] == members.me:
+            raise ValueError(f"{name} coordinates: it takes no part in its own transactions")
+        return members.numbers[name]
+
+
+class Errands:
+    """Work that other nodes were asked to do and have not answered yet."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._asked: dict[tuple[str, NodeId, int], asyncio.Future[tuple[Answer, Part]]] = {}
+
+    async def ask(self, to: NodeId, work: Work) -> tuple[Answer, Part]:
+        """Have another node do a piece of work; Refused if it could not, or cannot be reached."""
+        key, pace = (work.tx, to, work.number), self._desk.pace
+        answer: asyncio.Future[tuple[Answer, Part]] = asyncio.get_running_loop().create_future()
+        self._asked[key] = answer
+        deadline = self._desk.now_ms() + pace.work_ms
+        suspect = False
+        try:
+            while not answer.done():
+                # Twice in a row: it may have come back just now.
+                was_suspect, suspect = suspect, to not in self._desk.members.alive
+                if suspect and was_suspect:
+                    raise Refused("it cannot be reached")
+                left_ms = deadline - self._desk.now_ms()
+                if left_ms <= 0:
+                    raise Refused(f"no answer within {pace.work_timeout:g} s")
+                # The work or its answer may get lost; who has done it already only says so.
+                self._desk.send(to, work)
+                await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)
+            if answer.cancelled():
+                raise Refused("the node has ended")
+            return answer.result()
+        finally:
+            del self._asked[key]
+
+    def answered(self, sender: NodeId, hello: Hello, letter: Worked | Failed) -> None:
+        """An answer has come; what nobody waits for any more is not heard."""
+        asked = self._asked.get((letter.tx, sender, letter.number))
+        if asked is None or asked.done():
+            return
+        if isinstance(letter, Worked):
+            name = self._desk.members.called(sender)
+            asked.set_result((letter.answer, Part(sender, hello.store, hello.incarnation, name)))
+        else:
+            asked.set_exception(Refused(letter.reason))
+
+    def close(self) -> None:
+        """Nobody will answer any more."""
+        for asked in self._asked.values():
+            asked.cancel()

@@ -4,8 +4,8 @@
 that cannot be done. Once it has returned, `commit(tx)` and `abort(tx)` must be possible whatever
 happens, also after a crash, and doing them twice must be the same as doing them once.
 
-A note is written before `prepare` is called, so that after a crash it is known what may have been
-prepared.
+A note is written in the file `notes` before `prepare` is called, so that after a crash it is known
+what may have been prepared.
 """
 
 import sqlite3
@@ -30,14 +30,24 @@ class Triple:
         prepare: Callable[[str, Work], object],
         commit: Callable[[str], object],
         abort: Callable[[str], object],
-        notes: Path,
+        notes: Path | str,
     ) -> None:
         self._functions = prepare, commit, abort
         self._work: dict[str, Work] = {}
         self._lock = threading.Lock()
-        self._notes = sqlite3.connect(notes, isolation_level=None, check_same_thread=False)
-        self._notes.execute("pragma synchronous=extra")
-        self._notes.execute("create table if not exists note (tx text primary key)")
+        self._path = notes
+        self._file: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        with self._lock:
+            self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._file is None:
+            self._file = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._file.execute("pragma synchronous=extra")
+            self._file.execute("create table if not exists note (tx text primary key)")
+        return self._file
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
         self._work.setdefault(tx, []).append((statement, tuple(values)))
@@ -66,14 +76,16 @@ class Triple:
 
     def known(self) -> frozenset[str]:
         with self._lock:
-            return frozenset(tx for (tx,) in self._notes.execute("select tx from note"))
+            return frozenset(tx for (tx,) in self._opened().execute("select tx from note"))
 
     def forget(self, tx: str) -> None:
         self._note("delete from note where tx = ?", tx)
 
     def close(self) -> None:
-        self._notes.close()
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
 
     def _note(self, statement: str, tx: str) -> None:
         with self._lock:
-            self._notes.execute(statement, (tx,))
+            self._opened().execute(statement, (tx,))

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from electorate.core import NodeId
 from electorate.errors import Refused
-from electorate.runtime.frame import Hello
 from electorate.transactions.letter import Work
 from electorate.transactions.resource import Answer, Resource
 
@@ -74,13 +73,14 @@ class Worker:
             await self._thread(self._ending, self.resource.forget, tx)
         return known
 
-    async def execute(self, hello: Hello, work: Work) -> Answer:
+    async def execute(self, coordinator: NodeId, process: str, work: Work) -> Answer:
         """Do a piece of work; Refused if it cannot be done, or something before it is missing."""
         if self.trouble is not None:
             raise Refused(self.trouble)
         session = self._sessions.get(work.tx)
         if session is None:
-            session = self._sessions[work.tx] = Session(hello.node, hello.process, self._now_ms())
+            session = Session(coordinator, process, self._now_ms())
+            self._sessions[work.tx] = session
         async with session.turn:
             if session.over or work.number not in (session.count, session.count + 1):
                 raise Refused("earlier work of this transaction is gone")
@@ -140,18 +140,14 @@ class Worker:
             session.over = True
             self._sessions.pop(tx, None)
 
-    def orphans(self, hello: Hello | None = None) -> Sequence[str]:
-        """Transactions at work whose coordinator has started anew, or is silent for too long."""
+    def orphans(self, coordinator: NodeId = 0, process: str = "") -> Sequence[str]:
+        """Transactions at work whose coordinator is silent for too long, or now that process."""
         now = self._now_ms()
         return [
             tx
             for tx, session in self._sessions.items()
             if (now - session.used_ms > self._idle_ms and not session.turn.locked())
-            or (
-                hello is not None
-                and hello.node == session.coordinator
-                and hello.process != session.process
-            )
+            or (session.coordinator == coordinator and session.process != process)
         ]
 
     def close(self) -> None:

@@ -13,9 +13,8 @@ import msgspec
 
 from electorate.core import Machine, Message, NodeId, Received, Stable, State, Turns
 from electorate.core.codec import Codec
-from electorate.leadership.group.term import GroupTerm
 from electorate.leadership.office import Seat, SeatDesk, Seen
-from electorate.leadership.term import Term
+from electorate.leadership.term import GroupTenure, Tenure
 from electorate.protocols.invitation import (
     RESTING,
     Accept,
@@ -162,7 +161,7 @@ class GroupOffice(Seat):
 
     # --- what the application wants ---
 
-    def leave(self, future: "Future[Term]") -> None:
+    def leave(self, future: "Future[Tenure]") -> None:
         """Somebody does not want to lead any more."""
         if self.term is None:
             self._idle_until_ms = -math.inf
@@ -188,16 +187,16 @@ class GroupOffice(Seat):
         elif self.waiting:
             self._instance.look()
 
-    def reconciled(self, term: GroupTerm) -> None:
+    def reconciled(self, term: GroupTenure) -> None:
         """Whoever has come from another group has been dealt with; called in any thread."""
         self._desk.enter(self._reconciled, term)
 
-    def _reconciled(self, term: GroupTerm) -> None:
+    def _reconciled(self, term: GroupTenure) -> None:
         # Once the group is over, somebody else may have come that the hook knew nothing of.
         if self.term is term and term.remaining() > 0:
             self._newcomers.settle()
 
-    def _finished(self, term: Term) -> None:
+    def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
             self._idle_until_ms = self.now_ms() + self._desk.grace_ms
@@ -243,12 +242,12 @@ class GroupOffice(Seat):
                 self._give(self._group_term(state))
                 self._served = token if self.term is not None else self._served
 
-    def _group_term(self, state: InvitationState) -> GroupTerm:
+    def _group_term(self, state: InvitationState) -> GroupTenure:
         name_of = self._desk.name_of
         members = tuple(sorted(map(name_of, {self._desk.me, *state.followers})))
         owed = self._newcomers.owed
         others = dict(sorted((name_of(node), name_of(leader)) for node, leader in owed.items()))
-        return GroupTerm(self.name, state.group[1], self, self._desk.now_ms, members, others)
+        return GroupTenure(self.name, state.group[1], self, self._desk.now_ms, members, others)
 
     def _go(self) -> None:
         """Leave the group, without a word, for one of my own: as by a crash and a recovery."""

@@ -34,7 +34,7 @@ class Employer(Protocol):
         """Somebody may want to know what was just done."""
 
 
-class Caretaker:
+class ResourceGuard:
     """There may be no database at all; then everything is refused."""
 
     def __init__(self, employer: Employer, worker: Worker | None) -> None:
@@ -47,10 +47,10 @@ class Caretaker:
             self._employer.start(self._recover(self._worker))
             self._employer.start(self._sweep(self._worker))
 
-    def met(self, hello: Hello) -> None:
+    def met(self, sender: NodeId, hello: Hello) -> None:
         """Another node has connected; what it began in an earlier life is undone."""
         if self._worker is not None:
-            for tx in self._worker.orphans(hello):
+            for tx in self._worker.orphans(sender, hello.process):
                 self.undo(tx)
 
     def undo(self, tx: str) -> None:
@@ -63,19 +63,19 @@ class Caretaker:
         if self._worker is not None:
             self._employer.start(self._worker.forget(tx))
 
-    def begin_work(self, hello: Hello, work: Work) -> None:
+    def begin_work(self, sender: NodeId, hello: Hello, work: Work) -> None:
         """Have a piece of work done beside everything else."""
-        self._employer.start(self._work(hello, work))
+        self._employer.start(self._work(sender, hello.process, work))
 
-    async def _work(self, hello: Hello, work: Work) -> None:
+    async def _work(self, sender: NodeId, process: str, work: Work) -> None:
         try:
             if self._worker is None:
                 raise Refused(NO_DATABASE)
-            answer = await self._worker.execute(hello, work)
+            answer = await self._worker.execute(sender, process, work)
             self._employer.watch(work.tx, "worked")
-            self._employer.send(hello.node, Worked(work.tx, work.number, answer))
+            self._employer.send(sender, Worked(work.tx, work.number, answer))
         except Refused as error:
-            self._employer.send(hello.node, Failed(work.tx, work.number, str(error)))
+            self._employer.send(sender, Failed(work.tx, work.number, str(error)))
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Prepare, commit or abort."""

@@ -1,20 +1,21 @@
-"""The clerk of a node: carries on all transactions that the node coordinates or takes part in.
+"""All transactions that a node coordinates or takes part in: a service of its host.
 
-It is a service of its host. The one election of that host names, for every transaction, the node
-that finds out the decision if its coordinator is gone: a thousand transactions in doubt hold one
-election.
+It sleeps until somebody wants something of it: where there is no database, nothing in the log and
+nobody who begins a transaction, it costs nothing.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Members, Message, NodeId, Timing, Turns, Wants
+from electorate.core import Members as Ranking
+from electorate.core import Message, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
@@ -22,86 +23,162 @@ from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
-from electorate.transactions.caretaker import Caretaker
+from electorate.transactions.admin import AdminSocket
 from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
-from electorate.transactions.errand import Errands
+from electorate.transactions.guard import ResourceGuard
 from electorate.transactions.letter import (
+    PREFIX,
     Letter,
     Lost,
     Part,
     Parts,
+    Record,
     Settled,
     Step,
     Word,
     decode,
     encode,
+    records,
 )
-from electorate.transactions.log import PREFIX, Record, records
-from electorate.transactions.reader import Reader
+from electorate.transactions.reader import WIPED, Reader
+from electorate.transactions.recovery import (
+    RECOVERY,
+    USUAL,
+    Members,
+    RecoveryElection,
+    expect_election,
+)
 from electorate.transactions.resource import Resource
+from electorate.transactions.transaction import Draft, Errands
 from electorate.transactions.worker import Worker
 
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
 """For whom mail is: one transaction, or this node as a whole."""
 
+Watch = Callable[[str, str], None]
+"""Told the name of a transaction, and what was just done for it."""
+
 Commitment = TwoPhase.over(ToldLeader)
-"""What decides a transaction. It is told the leader of the host's election."""
+"""What decides a transaction. It is told the leader of the recovery election."""
 
 _messages = Codec(Commitment)
 _steps = msgspec.msgpack.Decoder(Step)
 
 
-class Clerk(Service):
+class TransactionHost(Service):
     """All transactions of one node."""
 
-    kinds = (TRANSACTION, LETTER)
+    kinds = (TRANSACTION, LETTER, RECOVERY)
     host: Host
+    worker: Worker | None = None
+    guard: ResourceGuard
+    errands: Errands
+    recovery: RecoveryElection
 
     def __init__(
         self,
-        names: dict[str, NodeId],
-        resource: Resource | None,
+        members: Members,
         pace: Pace,
-        watch: Callable[[str, str], None] | None = None,
+        folder: Path,
+        database: Resource | None = None,
+        recovery: str = USUAL,
+        watch: Watch | None = None,
     ) -> None:
-        self.names = names
+        self.members = members
         self.pace = pace
         self.deals: dict[str, Deal] = {}
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node knows nothing of, and why."""
-        self.leader: NodeId | None = None
-        self.worker = (
-            None if resource is None else Worker(resource, pace.idle_ms, lambda: self.host.now_ms())
-        )
-        self.caretaker = Caretaker(self, self.worker)
-        self.closing: list[Callable[[], None]] = []
-        """What else is to be closed with it."""
+        if recovery != USUAL:
+            expect_election(recovery)
+        self._protocol = recovery
+        self._database = database
+        self._folder = folder
         self._watch = watch
         self._turns: dict[tuple[NodeId, ...], Turns] = {}
-        self.errands = Errands(self)
-        self._reader = Reader(self)
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._admin: AdminSocket | None = None
+        self._lives = False
 
     # --- a service of its host ---
 
     def begin(self, host: Host) -> None:
         """Go on with every transaction that is in the log."""
         self.host = host
+        kept = any(name.startswith(PREFIX) for name in host.store.names())
+        if kept or self._database is not None:
+            self._wake()
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether anybody has wanted a transaction here so far."""
+        return self._admin is not None
+
+    def _wake(self) -> None:
+        if self.is_awake:
+            return
+        host, database = self.host, self._database
         self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
+        self.worker = None if database is None else Worker(database, self.pace.idle_ms, host.now_ms)
+        self.guard = ResourceGuard(self, self.worker)
+        self.errands = Errands(self)
+        self._reader = Reader(self)
+        self.recovery = RecoveryElection(
+            self._protocol, self.pace.transaction_timing, self.members, self._name_all
+        )
+        self._admin = AdminSocket(self, self._folder)
+        self._opening = asyncio.ensure_future(self._admin.open())
         for tx, record in records(host.store).items():
             self._go_on(tx, record)
-        self.caretaker.begin()
+        self.guard.begin()
         self.start(self._remind())
+        if self._lives:
+            self.recovery.begin(self.host)
+
+    async def opened(self) -> None:
+        """Wait until people can ask about transactions here, if there may be any."""
+        if self.is_awake:
+            await asyncio.wait([self._opening])
+
+    def lives(self, alive: frozenset[NodeId]) -> None:
+        """The others are within reach as far as they ever are."""
+        self._lives = True
+        if self.is_awake:
+            self.recovery.begin(self.host)
+
+    def viewed(self, alive: frozenset[NodeId]) -> None:
+        """The set of suspects changed."""
+        if self.is_awake and self._lives:
+            self.recovery.look()
+
+    def halted(self) -> None:
+        """The life of the host is over."""
+        self._lives = False
+        if self.is_awake:
+            self.recovery.halt()
 
     def met(self, hello: Hello) -> None:
         """Another node has connected: does it remember what it has promised?"""
+        sender = self.members.sender(hello)
+        if sender is None or not self.is_awake:
+            return
         for deal in self.deals.values():
-            self._reader.is_sound(hello, deal)
-        self.caretaker.met(hello)
+            self._reader.is_sound(sender, hello, deal)
+        self.guard.met(sender, hello)
+        self.recovery.met(sender)
+
+    def refused(self, name: str, hello: Hello) -> None:
+        """Somebody was not let in: a participant that has lost its memory may be that one."""
+        for deal in self.deals.values():
+            for part in deal.parts.all:
+                if part.name == name and part.lost_by(hello):
+                    deal.damage = f"{name} {WIPED}"
 
     def decode(self, kind: str, body: bytes) -> Any:
         """A letter, or the message of a machine with those who take part."""
+        if kind == RECOVERY:
+            return self.recovery.decode(body) if self.is_awake else None
         if kind == LETTER:
             return decode(body)
         step = _steps.decode(body)
@@ -109,15 +186,20 @@ class Clerk(Service):
 
     def receive(self, kind: str, mail: Mail) -> None:
         """A letter, or the message of a machine, has come."""
-        if kind == LETTER:
-            self._reader.read(mail.hello, mail.message)
+        self._wake()
+        if kind == RECOVERY:
+            self.recovery.receive(mail)
+        elif kind == LETTER:
+            self._reader.read(mail.sender, mail.hello, mail.message)
         else:
             self._reader.step(mail)
 
     async def end(self) -> None:
         """Stop everything; what is in the log is gone on with in the next life."""
-        for close in self.closing:
-            close()
+        if self._admin is None:
+            return
+        self._opening.cancel()
+        self._admin.close()
         for task in self._tasks:
             task.cancel()
         for deal in self.deals.values():
@@ -126,39 +208,39 @@ class Clerk(Service):
         self.errands.close()
         for _ in range(3):
             await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
-        await self.caretaker.close()
-
-    def led(self, leader: NodeId | None) -> None:
-        """The node's election has named somebody, or nobody."""
-        self.leader = leader
-        self._name_all()
+        await self.guard.close()
 
     # --- what an application may want ---
 
+    async def draft(self) -> Draft:
+        """A new transaction, without any work yet."""
+        self.enter(self._wake)
+        return Draft(self)
+
+    def now_ms(self) -> float:
+        """The clock of the node."""
+        return self.host.now_ms()
+
     def new_name(self) -> str:
         """The name of a transaction: no two ever share one."""
-        return f"{self.host.me}-{self._process}-{next(self._numbers)}"
-
-    def name_of(self, node: NodeId) -> str:
-        """What people call a node."""
-        return next((name for name, other in self.names.items() if other == node), str(node))
+        return f"{self.members.called(self.members.me)}-{self._process}-{next(self._numbers)}"
 
     def me_as_part(self) -> Part:
         """This node, with the memory that it has."""
-        store = self.host.store
-        return Part(self.host.me, store.identity, store.incarnation)
+        store, me = self.host.store, self.members.me
+        return Part(me, store.identity, store.incarnation, self.members.called(me))
 
     def open(self, tx: str, parts: Parts) -> Deal:
         """A transaction that is to be decided."""
-        deal = self.deals[tx] = Deal(self, tx, parts, self.turns(parts), self.host.me)
+        deal = self.deals[tx] = Deal(self, tx, parts, self.turns(parts), self.members.me)
         deal.boot(None, None)
         return deal
 
     def presume_aborted(self, tx: str, parts: Parts) -> Deal:
         """A transaction of this coordinator of which there is nothing in the log."""
-        turns = self.turns(parts)
-        deal = self.deals[tx] = Deal(self, tx, parts, turns, self.host.me)
-        deal.boot(None, presumed_abort(turns, self.host.me))
+        turns, me = self.turns(parts), self.members.me
+        deal = self.deals[tx] = Deal(self, tx, parts, turns, me)
+        deal.boot(None, presumed_abort(turns, me))
         return deal
 
     def send(self, to: NodeId, letter: Letter) -> None:
@@ -180,7 +262,7 @@ class Clerk(Service):
             node = parts.coordinator.node
             lengths = self.pace.transaction_lengths
             rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
-            self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
+            self._turns[key] = Turns(Commitment(Ranking.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
     # --- the desk of its deals ---
@@ -196,7 +278,7 @@ class Clerk(Service):
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
-        await self.caretaker.do(tx, wants)
+        await self.guard.do(tx, wants)
 
     def settled(self, deal: Deal) -> None:
         """Tell the coordinator that this is done: its word that it is over may have been lost."""
@@ -221,7 +303,7 @@ class Clerk(Service):
         deal.ended.set_result(None)
         deal.close()
         self.watch(deal.tx, "forgot")
-        self.caretaker.forget(deal.tx)
+        self.guard.forget(deal.tx)
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
@@ -236,14 +318,14 @@ class Clerk(Service):
 
     def _go_on(self, tx: str, record: Record) -> None:
         turns = self.turns(record.parts)
-        deal = self.deals[tx] = Deal(self, tx, record.parts, turns, self.host.me)
+        deal = self.deals[tx] = Deal(self, tx, record.parts, turns, self.members.me)
         deal.boot(record, Codec(turns.machine).stable(record.stable))
 
     def whom(self, deal: Deal) -> NodeId | None:
         """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
-        if self.leader in deal.parts.ids:
-            return self.leader
-        alive = self.host.network.alive() & {part.node for part in deal.parts.participants}
+        if self.recovery.leader in deal.parts.ids:
+            return self.recovery.leader
+        alive = self.members.alive & {part.node for part in deal.parts.participants}
         return deal.machine.members.strongest_of(alive) if alive else None
 
     def _name_all(self) -> None:
@@ -256,6 +338,8 @@ class Clerk(Service):
         """Say again what may have been lost, and to whom one may turn by now."""
         while True:
             await asyncio.sleep(self.pace.sweep_ms / 1000)
+            if self._lives:
+                self.enter(self.recovery.look)
             self.enter(self._name_all)
             for deal in list(self.deals.values()):
                 self.enter(deal.remind)
