@@ -9,6 +9,7 @@ ROUNDS ?= 100
 WHIMS ?= 100
 FAULTS ?= 500
 DRAWN ?= 10000
+KINDS ?= kill,stop,cut,members
 PROTOCOL ?= all
 
 BIN := .venv/bin
@@ -20,7 +21,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults bank golden lectures pictures clean
+.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +94,12 @@ graphs: setup ## see the mandate come into office on every graph of three, four 
 
 faults: setup ## kill and stop three processes FAULTS=500 times: no two terms overlap, fences hold
 	$(BIN)/python -m benchmarks.faults --faults $(FAULTS)
+
+records: setup ## hurt five recorded processes FAULTS=500 times, as root by cuts too, and replay all of it (RECORD=folder)
+	$(BIN)/python -m benchmarks.faults --nodes 5 --faults $(FAULTS) --kinds $(KINDS) --record $(or $(RECORD),data/records)
+
+turns: setup ## have the version in OLD=folder and this one measure in turn: is one worse beyond the noise?
+	$(BIN)/python -m benchmarks.turns $(or $(OLD),$(error say OLD=folder, one with a .venv)) . $(TURNS)
 
 bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL (BANK="--seed 2")
 	$(BIN)/electorate bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
