@@ -200,6 +200,24 @@ def test_who_goes_by_another_pace_is_not_let_in(tmp_path: Path) -> None:
     run(scene())
 
 
+def test_who_was_removed_and_is_restarted_as_it_was_is_told_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            await cluster.nodes["b"].remove_member("a")
+            await until(lambda: not cluster.nodes["a"].running)
+            for _ in range(2):
+                with pytest.raises(Removed):
+                    await cluster.nodes.pop("a").__aexit__()
+                await cluster.start("a")
+                with pytest.raises(NodeStopped):
+                    await anext(aiter(cluster.nodes["a"].election("x").terms()))
+                await until(lambda: not cluster.nodes["a"].running)
+            with pytest.raises(Removed):
+                await cluster.nodes.pop("a").__aexit__()
+
+    run(scene())
+
+
 def test_a_change_whose_node_is_removed_meanwhile_says_so(tmp_path: Path) -> None:
     async def scene() -> None:
         async with running(tmp_path) as cluster:

@@ -129,6 +129,7 @@ def test_its_records_are_kept_where_it_is_told_to(tmp_path: Path) -> None:
         process.terminate()
         process.communicate(timeout=10)
     assert {"node-1.jsonl", "node-2.jsonl", "node-1", "node-2"} <= {p.name for p in runs.iterdir()}
+    assert runs.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(

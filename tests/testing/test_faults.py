@@ -216,6 +216,25 @@ async def test_the_worker_survives_chaos(electorate_cluster: Cluster) -> None:
     assert database.rows
 
 
+@pytest.mark.electorate(nodes=5, seeds=3)
+async def test_chaos_mends_what_it_has_cut_and_nothing_else(electorate_cluster: Cluster) -> None:
+    cluster = electorate_cluster
+    cluster.cut("a", "b")
+    cluster.lose(0.01)
+    await cluster.chaos(30, ["cut"])
+    network, names = cluster._network, cluster.names
+    machine = {name: cluster._member(name).machine for name in names}
+    ways = [(a, b) for a in names for b in names if network.is_cut(machine[a], machine[b])]
+    assert ways == [("a", "b"), ("b", "a")]
+    assert network.loss == 0.01
+    told = [line.split("  ")[-1] for line in cluster.story]
+    assert "the network is whole" not in told
+    cut_by_chaos = sum(line.endswith("one way") for line in told)
+    assert 0 < sum(line.endswith("again") for line in told) <= cut_by_chaos
+    with pytest.raises(ValueError, match="from 0 to 1, not 2"):
+        cluster.lose(2)
+
+
 async def test_delays_may_follow_a_model_of_the_simulator(electorate_cluster: Cluster) -> None:
     cluster, terms = electorate_cluster, list[Term]()
     cluster.start(idle, terms)

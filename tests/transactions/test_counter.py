@@ -198,6 +198,11 @@ def test_a_file_that_is_no_cluster_is_refused(tmp_path: Path, text: str, wrong: 
         Config.read(tmp_path / "bank.toml")
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"bank\.toml: No such file or directory"):
+        Config.read(tmp_path / "bank.toml")
+
+
 def test_an_unknown_member_and_an_unknown_kind_of_database_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bank.toml"
     path.write_text("[members.a]\naddress = '127.0.0.1:1'\ndatabase = 'oracle:x'")

@@ -205,6 +205,18 @@ def test_a_file_that_is_no_database_is_damaged(tmp_path: Path) -> None:
         db.open()
 
 
+def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Damaged, match=r"cannot use .*nowhere/one\.db: unable to open"):
+        Sqlite(tmp_path / "nowhere" / "one.db").open()
+
+
+def test_a_file_that_somebody_else_has_is_said_to_be_used(tmp_path: Path) -> None:
+    with closing(Sqlite(tmp_path / "one.db")) as first:
+        first.open()
+        with pytest.raises(Damaged, match=r"one\.db: another process or node uses it"):
+            Sqlite(tmp_path / "one.db").open()
+
+
 @pytest.mark.postgres
 def test_postgres_says_what_a_server_lacks(server: Server) -> None:
     server.stop()

@@ -81,6 +81,32 @@ def test_the_same_with_async(bank: Bank) -> None:
     assert balances(bank) == (500 - 36, 500 + 36, 500)
 
 
+def test_no_work_is_done_after_the_end_of_the_block(bank: Bank) -> None:
+    with bank.atm.transaction() as empty:
+        pass
+    with bank.atm.transaction() as full:
+        full.on("checking").execute(MOVE, 100)
+    for over in (empty, full):
+        with pytest.raises(RuntimeError, match="over with its block"):
+            over.on("savings").execute(MOVE, -100)
+    assert no_work_at(bank, "savings")
+    assert balances(bank) == (500, 600, 500)
+
+
+def test_work_that_was_not_waited_for_is_not_left_out(bank: Bank) -> None:
+    async def half() -> None:
+        async with bank.atm._node.transaction() as tx:
+            await tx.on("checking").execute(MOVE, 100)
+            task = asyncio.create_task(tx.on("savings").execute(MOVE, -100))
+            task.add_done_callback(lambda ended: ended.exception())
+            await asyncio.sleep(0)
+
+    with pytest.raises(Aborted, match="savings: an answer was not waited for"):
+        asyncio.run(half())
+    wait_until(lambda: no_work_at(bank, "savings"))
+    assert balances(bank) == (500, 500, 500)
+
+
 def test_a_finished_transaction_is_forgotten_everywhere(bank: Bank) -> None:
     with bank.atm.transaction() as tx:
         tx.on("savings").execute(MOVE, -100)

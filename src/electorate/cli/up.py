@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     with any_end_is_ctrl_c(), tempfile.TemporaryDirectory(prefix="electorate-") as spare:
         folder = options.record or Path(spare)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot keep records in {folder}: {error.strerror}") from None
         record = options.record is not None

@@ -399,9 +399,13 @@ class Directory:
         nodes = {node: known for node, known in self.known.items() if node not in unsure}
         return Known(self._cluster, nodes, self.roll, self._former)
 
+    def is_of_one_cluster(self, told: Known) -> bool:
+        """Whether this may be said by a member of the cluster that this node belongs to."""
+        return told.cluster == self._cluster and told.is_sound
+
     def learn(self, told: Known) -> None:
         """Another node tells whom it knows."""
-        if told.cluster != self._cluster or not told.is_sound:
+        if not self.is_of_one_cluster(told):
             return
         before = dict(self.known), self.roll, self._former
         self._former = told.former | self._former

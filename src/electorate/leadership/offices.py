@@ -150,7 +150,10 @@ class Offices(Service, Admission):
         """A node that has not let in this one has told that: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             # It may be anybody: by which memories to know the others is not for it to say.
-            self._learn(msgspec.msgpack.decode(news, type=Known).without_memories())
+            told = msgspec.msgpack.decode(news, type=Known).without_memories()
+            self._learn(told)
+            if self.lived.is_set() and self.directory.is_of_one_cluster(told):
+                self.membership.turned_away(told.roll)
 
     def _learn(self, told: Known) -> None:
         self.directory.learn(told)

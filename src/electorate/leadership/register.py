@@ -355,13 +355,26 @@ class Membership:
             names = ", ".join(sorted(map(house.directory.name, roster.new)))
             log.info("the members are now %s", names)
             house.reconsider(list(house.offices))
-        was_over, is_member = self.is_over, house.me in roster.new
-        self.is_over = not is_member and (was_over or (self._belongs and was_member))
+        is_member = house.me in roster.new
+        self._set_over(not is_member and (self.is_over or (self._belongs and was_member)))
         self._belongs = self._belongs or (is_member and bool(before.new))
-        if self.is_over != was_over:
-            told = "no member any more" if self.is_over else "a member again"
-            log.warning("%s is %s", house.directory.me.name, told)
-            house.pause(house.paused)
+
+    def turned_away(self, roll: Roster) -> None:
+        """Another node has not let in this one. If both know that it was removed, that is why.
+
+        It has learnt of it in an earlier life, and was not told to join again.
+        """
+        own, me = self._house.register.roster, self._house.me
+        is_listed = me in {*own.everybody, *roll.everybody}
+        if self._belongs and not is_listed and not own.is_newer(roll):
+            self._set_over(True)
+
+    def _set_over(self, is_over: bool) -> None:
+        was_over, self.is_over = self.is_over, is_over
+        if is_over != was_over:
+            told = "no member any more" if is_over else "a member again"
+            log.warning("%s is %s", self._house.directory.me.name, told)
+            self._house.pause(self._house.paused)
 
     def expect_member(self) -> None:
         """Removed if the others go on without this node."""

@@ -5,6 +5,7 @@ that finds nothing to do, because the test has done it already, does nothing.
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 
 from electorate.core import NodeId
@@ -18,6 +19,15 @@ LENGTH_S = 3.0
 ONE_WAY = 0.25
 """The share of cuts that are one-way."""
 FAULTS = ("crash", "pause", "cut")
+
+
+class Hurt:
+    """What chaos itself has brought about and has to mend; the rest is up to the test."""
+
+    def __init__(self) -> None:
+        self.crashed: set[str] = set()
+        self.cuts: Counter[tuple[str, str]] = Counter()
+        """From whom to whom nothing passes, and how many faults want it so."""
 
 
 def draw_plan(

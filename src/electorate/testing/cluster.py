@@ -15,10 +15,10 @@ from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
 from electorate.simulate.delay import Uniform, parse_delay
 from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Recover
-from electorate.testing.chaos import FAULTS, draw_plan
+from electorate.testing.chaos import FAULTS, Hurt, draw_plan
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Program, SimulatedMember
-from electorate.testing.network import UNITS_PER_S, SimulatedNetwork
+from electorate.testing.network import UNITS_PER_S, SimulatedMachine, SimulatedNetwork
 from electorate.testing.story import ClusterStory, ToldLetter
 from electorate.testing.watch import Watch
 
@@ -181,15 +181,15 @@ class Cluster:
             await asyncio.sleep(STEP_S)
 
     async def chaos(self, seconds: float, faults: Iterable[str] = FAULTS) -> None:
-        """Faults that the seed chooses, for a while; at the end all nodes and links are whole."""
-        begun, crashed = self.now, set[str]()
+        """Faults that the seed chooses, for a while; at the end all that they hurt is whole."""
+        begun, hurt = self.now, Hurt()
         numbers = tuple(range(1, 1 + len(self.names)))
         plan = draw_plan(self._chance, numbers, seconds, tuple(faults))
         begins = [(fault.at, self._begin_fault, fault) for fault in plan]
         ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | Cut)]
         for at, act, fault in sorted([*begins, *ends], key=lambda entry: entry[0]):
             await asyncio.sleep(begun + at / UNITS_PER_S - self.now)
-            act(fault, crashed)
+            act(fault, hurt)
         await asyncio.sleep(begun + seconds - self.now)
 
     # --- what may befall it ---
@@ -295,6 +295,8 @@ class Cluster:
 
     def lose(self, rate: float) -> None:
         """From now on such a part of what is sent is lost, and sent again after a while."""
+        if not 0 <= rate <= 1:
+            raise ValueError(f"a part of what is sent is from 0 to 1, not {rate:g}")
         self._network.loss = rate
         self.story.tell(f"{rate:.0%} of all messages are lost")
 
@@ -328,28 +330,39 @@ class Cluster:
         except AssertionError as error:
             self._loop.fail(error)
 
-    def _begin_fault(self, fault: AnyFault, crashed: set[str]) -> None:
+    def _begin_fault(self, fault: AnyFault, hurt: Hurt) -> None:
         """Have a fault happen, if there is anything left for it to do."""
         match fault:
             case Crash(_, node) if self.is_running(name := self.names[node - 1]):
                 self.crash(name)
-                crashed.add(name)
-            case Recover(_, node) if (name := self.names[node - 1]) in crashed:
-                crashed.remove(name)
+                hurt.crashed.add(name)
+            case Recover(_, node) if (name := self.names[node - 1]) in hurt.crashed:
+                hurt.crashed.remove(name)
                 if not self._member(name).is_up:
                     self.restart(name)
             case Pause(_, _, node) if self.is_running(name := self.names[node - 1]):
                 self.pause(name)
             case Cut(_, _, sender, to):
-                self.cut(self.names[sender - 1], self.names[to - 1], one_way=True)
+                way = self.names[sender - 1], self.names[to - 1]
+                if hurt.cuts[way] or not self._network.is_cut(*self._ends(way)):
+                    hurt.cuts[way] += 1
+                    self.cut(*way, one_way=True)
 
-    def _end_fault(self, fault: AnyFault, _: set[str]) -> None:
+    def _end_fault(self, fault: AnyFault, hurt: Hurt) -> None:
         """Mend what one has brought about that lasts for a while."""
         match fault:
             case Pause(_, _, node) if self._member(self.names[node - 1]).is_up:
                 self.unpause(self.names[node - 1])
-            case Cut():
-                self.heal()
+            case Cut(_, _, sender, to) if hurt.cuts[
+                way := (self.names[sender - 1], self.names[to - 1])
+            ]:
+                hurt.cuts[way] -= 1
+                if not hurt.cuts[way] and self._network.is_cut(*self._ends(way)):
+                    self._network.mend(*self._ends(way))
+                    self.story.tell(f"{way[0]} reaches {way[1]} again")
+
+    def _ends(self, way: tuple[str, str]) -> tuple[SimulatedMachine, SimulatedMachine]:
+        return self._member(way[0]).machine, self._member(way[1]).machine
 
     def _set_clock(self, name: str, rate: float) -> None:
         if abs(rate - 1) > self.pace.drift:

@@ -306,6 +306,14 @@ class SimulatedNetwork:
         """Nothing gets from the one to the other any more, not even what is under way."""
         self._channel(one, other).cut = True
 
+    def is_cut(self, one: SimulatedMachine, other: SimulatedMachine) -> bool:
+        """Whether nothing gets from the one to the other."""
+        return self._channel(one, other).cut
+
+    def mend(self, one: SimulatedMachine, other: SimulatedMachine) -> None:
+        """What the one sends gets to the other again."""
+        self._channel(one, other).cut = False
+
     def heal(self) -> None:
         """Everything passes again."""
         for channel in self._channels.values():

@@ -50,6 +50,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Read a file; ValueError if it is not like this."""
         try:
             return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), cls)
+        except OSError as error:
+            raise ValueError(f"{path}: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             raise ValueError(f"{path}: {error}") from None
 

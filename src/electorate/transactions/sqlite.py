@@ -87,24 +87,32 @@ class Sqlite:
         return self._file
 
     def _opened(self) -> sqlite3.Connection:
-        # A statement that was compiled before would not be asked what it may do.
-        db = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False, cached_statements=0
-        )
         try:
-            for pragma in PRAGMAS:
-                list(db.execute(f"pragma {pragma}"))
-            db.set_authorizer(self._may)
-            db.execute("begin immediate")
-            for table in SCHEMA:
-                db.execute(table)
-            db.execute("commit")
-            prepared = [tx for (tx,) in db.execute("select tx from electorate_prepared")]
+            # A statement that was compiled before would not be asked what it may do.
+            db = sqlite3.connect(
+                self._path, isolation_level=None, check_same_thread=False, cached_statements=0
+            )
+        except sqlite3.Error as error:
+            raise Damaged(f"cannot use {self._path}: {error}") from error
+        try:
+            prepared = self._set_up(db)
         except sqlite3.Error as error:
             db.close()
-            raise Damaged(f"cannot use {self._path}: {error}") from error
+            why = "another process or node uses it" if _is_busy(error) else error
+            raise Damaged(f"cannot use {self._path}: {why}") from error
         self._owner = prepared[0] if prepared else None
         return db
+
+    def _set_up(self, db: sqlite3.Connection) -> list[str]:
+        """Have the file for itself; which transactions are prepared in it?"""
+        for pragma in PRAGMAS:
+            list(db.execute(f"pragma {pragma}"))
+        db.set_authorizer(self._may)
+        db.execute("begin immediate")
+        for table in SCHEMA:
+            db.execute(table)
+        db.execute("commit")
+        return [tx for (tx,) in db.execute("select tx from electorate_prepared")]
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
         with self._lock:
@@ -228,3 +236,7 @@ class Sqlite:
 
 def _checksum(answer: Answer) -> int:
     return zlib.crc32(repr(answer).encode())
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY

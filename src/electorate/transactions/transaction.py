@@ -26,6 +26,9 @@ from electorate.transactions.resource import Answer
 
 R = TypeVar("R")
 
+OVER = "a transaction is over with its block: begin another one"
+UNHEARD = "an answer was not waited for"
+
 
 class Caller(Protocol):
     """Who has something awaited in the loop of the node."""
@@ -104,7 +107,7 @@ class Transaction:
 
     async def __aenter__(self) -> Self:
         if self._draft is not None:
-            raise RuntimeError("a transaction is over with its block: begin another one")
+            raise RuntimeError(OVER)
         self._draft = await self._caller.call(self._host.draft())
         return self
 
@@ -137,27 +140,39 @@ class Draft:
         self._counts: dict[NodeId, int] = {}
         self._parts: dict[NodeId, Part] = {}
         self._failure: str | None = None
+        self._asking: list[str] = []
+        """Members that have not answered yet."""
+        self._is_over = False
 
     async def execute(self, name: str, statement: Any, values: tuple[Any, ...]) -> Answer:
         """Do a piece of work; if it fails, the transaction cannot be committed any more."""
         if self._failure is not None:
             raise Aborted(self.tx, self._failure)
+        if self._is_over:
+            raise RuntimeError(OVER)
         node = self._node(name)
         number = self._counts[node] = self._counts.get(node, 0) + 1
+        self._asking.append(name)
         try:
             work = Work(self.tx, number, statement, values)
             answer, part = await self._desk.errands.ask(node, work)
         except Refused as error:
-            self._failure = f"{name}: {error}"
+            self._failure = self._failure or f"{name}: {error}"
             raise Aborted(self.tx, self._failure) from None
         except BaseException:
-            self._failure = f"{name}: an answer was not waited for"
+            self._failure = self._failure or f"{name}: {UNHEARD}"
             raise
+        finally:
+            self._asking.remove(name)
         self._parts.setdefault(node, part)
         return answer
 
     async def commit(self) -> None:
         """Have it decided; Aborted if that is how it is decided."""
+        self._is_over = True
+        if self._asking:
+            # Its end came while a task was still at work: without that, it would be half of it.
+            self._failure = self._failure or f"{self._asking[0]}: {UNHEARD}"
         if self._failure is not None:
             await self.abort()
             raise Aborted(self.tx, self._failure)
@@ -176,10 +191,11 @@ class Draft:
 
     async def abort(self) -> None:
         """Tell everybody who has done work to undo it; who does not hear it does so in time."""
+        self._failure = self._failure or "it was given up"
+        self._desk.errands.give_up(self.tx)
         for node in self._counts:
             self._desk.send(node, Leave(self.tx))
         self._counts.clear()
-        self._failure = self._failure or "it was given up"
 
     def _node(self, name: str) -> NodeId:
         members = self._desk.members
@@ -233,6 +249,12 @@ class Errands:
             asked.set_result((letter.answer, Part(sender, hello.store, hello.incarnation, name)))
         else:
             asked.set_exception(Refused(letter.reason))
+
+    def give_up(self, tx: str) -> None:
+        """Ask no more for the work of a transaction that is over."""
+        for (asked_for, _, _), asked in self._asked.items():
+            if asked_for == tx and not asked.done():
+                asked.set_exception(Refused("the transaction is over"))
 
     def close(self) -> None:
         """Nobody will answer any more."""
