@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from electorate.core import Viewed
+from electorate.core import Received, Viewed
+from electorate.protocols.bully import AreYouThere
+from electorate.trace.record import Letterhead
 from tests.cli.run import Run, runner
 from tests.runtime.diary import Diary
 
@@ -120,3 +122,39 @@ def test_a_missing_record_is_minded(replay: Run, folder: Path) -> None:
     told = replay("replay", str(folder))
     assert told.code == 0
     assert "mind that there is no record of two" in told.err
+
+
+def test_a_life_that_is_in_no_record_is_said_and_no_crash_is_told(
+    replay: Run, folder: Path
+) -> None:
+    for life in (3, 4):
+        diary = Diary(folder / "two.jsonl", node=2)
+        diary.now = life * 100_000.0
+        diary.begin(life).live(3).recorder.close()
+    told = replay("replay", str(folder), "--tell")
+    assert told.code == 0, told.err
+    assert "mind that the record of two has a gap from 0.003s to 29" in told.err
+    assert ", life 2 is not in it: what two did then is not known" in told.err
+    assert "no claim is judged: the records begin in the middle, or have a gap" in told.err
+    assert told.out.count("Node two crashes") == 1, "between the third life and the fourth"
+
+
+def test_a_record_that_ended_before_its_node_is_said(replay: Run, folder: Path) -> None:
+    with (folder / "two.jsonl").open("a") as file:
+        file.write('{"type":"stopped","at":1004.0,"why":"No space left on device"}\n')
+    told = replay("replay", str(folder))
+    assert "mind that the record of two has a gap from 0.003s on: what two did" in told.err
+    assert json.loads(replay("replay", str(folder), "--json").out)["notes"]
+
+
+def test_one_message_is_spoken_of_as_one(replay: Run, tmp_path: Path) -> None:
+    for node, name in ((1, "one"), (2, "two"), (3, "three")):
+        diary = Diary(tmp_path / f"{name}.jsonl", node=node).begin()
+        if name == "one":
+            event = Received(3, AreYouThere())
+            state = diary.turns.step(diary.state, event).state
+            diary.instance.took(event, state, Letterhead(1, 999))
+        diary.recorder.close()
+    told = replay("replay", str(tmp_path))
+    assert told.code == 0, told.err
+    assert "1 message of three is not in its record" in told.err

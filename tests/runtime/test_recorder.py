@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from electorate.runtime.recorder import Recorder, record_file
-from electorate.trace.merge import Differs
+from electorate.trace import Setting
+from electorate.trace.merge import Differs, merged
 from electorate.trace.record import Booted, Held, RecordError, RecordFile, Took, older_parts
+from electorate.trace.step import Crashed
 from tests.runtime.diary import CLUSTER, Diary, read
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -242,6 +244,80 @@ def test_a_record_that_cannot_be_written_ends_and_says_so_once(
     assert len(read(diary.path)) == 7, "what was written before is whole"
 
 
+def full_at_its_end(path: Path, disk: pytest.MonkeyPatch) -> None:
+    """What is in the file can be written over; there is no room for a byte more."""
+    real, size = os.pwrite, path.stat().st_size
+
+    def write(file: int, data: bytes) -> int:
+        raise FULL
+
+    def pwrite(file: int, data: bytes, offset: int) -> int:
+        if offset + len(data) > size:
+            raise FULL
+        return real(file, data, offset)
+
+    disk.setattr("electorate.runtime.recorder.os.write", write)
+    disk.setattr("electorate.runtime.recorder.os.pwrite", pwrite)
+
+
+def test_the_last_line_of_a_record_that_cannot_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(20)
+    with monkeypatch.context() as disk:
+        full_at_its_end(diary.path, disk)
+        diary.live(20)
+    diary.recorder.close()
+    *_, last = lines(diary.path)
+    assert (last["type"], last["why"]) == ("stopped", "No space left on device")
+    file = RecordFile(diary.path)
+    assert 15 <= len([*file.lines()]) <= 22, "a few lines gave way to the last one"
+    (gap,) = file.gaps
+    assert (gap.node, gap.end) == (1, None)
+
+
+def test_after_a_gap_nobody_has_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    diary = Diary(tmp_path / "a.jsonl").begin().live(20)
+    with monkeypatch.context() as disk:
+        full_at_its_end(diary.path, disk)
+        diary.live(20)
+    diary.recorder.close()
+    again = Diary(diary.path)
+    again.now = diary.now
+    again.begin(4).live(5).recorder.close()
+    file = RecordFile(diary.path)
+    boots = [line.gap for line in file.lines() if isinstance(line.entry, Booted)]
+    assert boots == [False, True]
+    (gap,) = file.gaps
+    assert gap.end is not None
+    assert gap.missing == (2, 3)
+    trace = merged(Setting.parse(CLUSTER), {1: read(diary.path)})
+    assert not [step for step in trace.steps if isinstance(step.happening, Crashed)]
+
+
+def test_a_new_part_that_has_no_room_is_said_in_the_part_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, data: bytes) -> int:
+        raise FULL
+
+    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(3)
+    rotate = Recorder._rotate
+
+    def rotate_into_nothing(recorder: Recorder) -> None:
+        monkeypatch.setattr("electorate.runtime.recorder.os.write", full)
+        rotate(recorder)
+
+    monkeypatch.setattr(Recorder, "_rotate", rotate_into_nothing)
+    diary.live(100).recorder.close()
+    monkeypatch.undo()
+    ((_, part),) = older_parts(diary.path)
+    assert diary.path.read_bytes() == b""
+    assert lines(part)[-1]["type"] == "stopped"
+    Diary(diary.path).begin(2).recorder.close()
+    assert len(lines(diary.path)) == 4, "the next start goes on in the empty file"
+
+
 def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -257,5 +333,5 @@ def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
 
 def test_a_record_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError):
+    with pytest.raises(NotADirectoryError, match=r"into a folder, and '.*/file' is a file"):
         Recorder(tmp_path / "file" / "a.jsonl")

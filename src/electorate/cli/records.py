@@ -16,7 +16,7 @@ from electorate.core.turn import Sample, SampledTurns
 from electorate.trace import Setting, Trace
 from electorate.trace.clocks import ClockId, Clocks
 from electorate.trace.merge import Differs, Merger, Occurrence, Rerun, free, is_held
-from electorate.trace.record import Booted, Line, RecordError, RecordFile, Took, series_in
+from electorate.trace.record import Booted, Gap, Line, RecordError, RecordFile, Took, series_in
 from electorate.trace.word import listed
 
 TURNS_MAX = 20_000
@@ -107,6 +107,7 @@ class Records:
         self._clocks = Clocks()
         self._wanted = instance
         self._kept: dict[NodeId, list[Occurrence]] = {}
+        self._gaps: list[Gap] = []
         clusters: set[str] = set()
         for file in [each for path in paths for each in _series(path)]:
             # A node that is about to join does not know yet which cluster that is.
@@ -122,6 +123,7 @@ class Records:
         self._clocks.settle()
         firsts = [self._clocks.at(*c.first) for c in self._every() if c.first is not None]
         self._zero = min(firsts, default=0.0)
+        self.notes += map(self._told_gap, self._gaps)
 
     def _read(self, file: RecordFile) -> list[Any]:
         try:
@@ -137,6 +139,7 @@ class Records:
                 raise UsageError(f"{file.path}: there is another record of node {node}")
             self.nodes.append(node)
         self.names |= file.names
+        self._gaps += file.gaps
         return file.hosts
 
     def _take(self, line: Line) -> None:
@@ -151,6 +154,19 @@ class Records:
             self._kept.clear()  # None of several is told unless one is named.
         elif self._wanted in (None, instance):
             self._kept.setdefault(node, []).append(found)
+
+    def _told_gap(self, gap: Gap) -> str:
+        begin, name = self._clocks.at((gap.node, gap.clock), gap.begin), self.called(gap.node)
+        told = f"the record of {name} has a gap from {_seconds(begin - self._zero)} on"
+        if gap.end is not None:
+            clock, at = gap.end
+            end = self._clocks.at((gap.node, clock), at) - self._zero
+            told = f"{told.removesuffix(' on')} to {_seconds(end)}"
+        if gap.missing is not None:
+            first, last = gap.missing
+            lives = f"life {first} is" if first == last else f"lives {first} to {last} are"
+            told += f", {lives} not in it"
+        return f"{told}: what {name} did then is not known"
 
     def _every(self) -> Iterator[Course]:
         return (course for at_nodes in self.courses.values() for course in at_nodes.values())
@@ -265,7 +281,8 @@ class Records:
         records = {node: self._clocks.shifted(self._kept.get(node, [])) for node in courses}
         absent = set(setting.ids) - set(self.nodes)
         senders = {e.sender for r in records.values() for o in r if isinstance(e := o.entry, Took)}
-        merger = Merger(free(setting), records, self._zero, absent & senders)
+        unseen = absent & senders | {gap.node for gap in self._gaps}
+        merger = Merger(free(setting), records, self._zero, unseen)
         try:
             trace = merger.trace()
         except (RecordError, ProtocolError) as error:
@@ -279,14 +296,15 @@ class Records:
         for sender in sorted({name[0] for name in merger.strays} - absent):
             count = sum(name[0] == sender for name in merger.strays)
             what = _count(count, "message")
-            self.notes.append(f"{what} of {self.called(sender)} are not in its record")
+            verb = "is" if count == 1 else "are"
+            self.notes.append(f"{what} of {self.called(sender)} {verb} not in its record")
 
     def _doubts(self, is_one: bool, trace: Trace, merger: Merger) -> Iterator[str]:
         if not is_one:
             yield "members, ranks or rules were not the same everywhere and all the time"
         if merger.strays:
             yield "messages were received that no record shows to have been sent"
-        if any(map(is_held, trace.steps)):
+        if self._gaps or any(map(is_held, trace.steps)):
             yield "the records begin in the middle, or have a gap"
         for node in sorted(merger.surprises):
             yield f"{self.called(node)} booted with something else than its last life had saved"
@@ -310,6 +328,10 @@ def _joint(texts: Sequence[str]) -> tuple[Setting, bool]:
         ranks |= dict(zip(setting.ids, setting.attributes, strict=False))
     attributes = tuple(ranks.get(node, 0) for node in ids) if ranks else ()
     return replace(settings[-1], ids=ids, attributes=attributes), len(settings) == 1
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms / 1000:.3f}s"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

@@ -454,6 +454,7 @@ class Host:
             own = self.admission.own or self.me
             life, cluster = self.store.incarnation, self.network.cluster
             self.recorder.begin(own, life, self.config.called(self.me), names, cluster)
+            self.recorder.flush()  # A life of which there is no line is taken for a gap.
 
     def _begin_life(self) -> None:
         """Boot what lives with this host, with what its last life saved."""

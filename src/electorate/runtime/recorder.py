@@ -40,6 +40,7 @@ from electorate.trace.record import (
     Letterhead,
     Named,
     Ruled,
+    Stopped,
     Took,
     digest_of,
     older_parts,
@@ -252,6 +253,12 @@ class Recorder:
             self._file = None
         self.gathered.clear()
         self._instances.clear()
+        stopped = _encoder.encode(Stopped(self._now(), self.failure)) + b"\n"
+        parts = [file for _, file in reversed(older_parts(self._path))]
+        with contextlib.suppress(OSError):  # As on a disk that is gone: a crash looks the same.
+            files = (each for each in (self._path, *parts) if each.exists() and each.stat().st_size)
+            for last in [*files][:1]:
+                _end_with(last, stopped)
 
 
 class InstanceRecorder:
@@ -396,6 +403,10 @@ def _version() -> str:
 
 def _make_folder(folder: Path) -> None:
     """Make the folder, for nobody else to read; one that is there stays as it is."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(
+            f"records are written into a folder, and {str(folder)!r} is a file: name another"
+        )
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -406,6 +417,22 @@ def _is_of_another_format(path: Path) -> bool:
         head = file.readline(64)
     expected = f'{{"type":"host","format":{FORMAT},'.encode()
     return head[: len(expected)] != expected[: len(head)]  # A torn head is as good as none.
+
+
+def _end_with(path: Path, line: bytes) -> None:
+    """Write a last line on a disk that is full: if need be over the last ones before it."""
+    file = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    try:
+        size = _whole(file, os.fstat(file).st_size)
+        over = _whole(file, max(0, size - len(line)))
+        for begin in (size, over):
+            with contextlib.suppress(OSError):
+                if begin and (written := os.pwrite(file, line, begin)):
+                    is_whole = written == len(line)
+                    os.ftruncate(file, begin + written if is_whole else begin)
+                    return
+    finally:
+        os.close(file)
 
 
 def _whole(file: int, size: int) -> int:

@@ -32,6 +32,7 @@ from electorate.trace.record import (
     Ended,
     EventReader,
     Held,
+    Host,
     Letterhead,
     Line,
     OfInstance,
@@ -78,6 +79,8 @@ class Occurrence(NamedTuple):
     kept: Stable | None = None
     """What was saved before; of an ended life nothing is said."""
     clock: int = 0
+    gap: bool = False
+    """Whether nothing is known of what happened to this instance right before."""
 
 
 class Rerun:
@@ -87,6 +90,7 @@ class Rerun:
         self._turns_of = turns_of
         self._state: State | None = None
         self._number = 0
+        self._host: Host | None = None
         self.clusters: list[str] = []
         """The machines that it ran, one after the other."""
 
@@ -108,8 +112,10 @@ class Rerun:
             before = None
         self._state = None if turn is None else turn.state
         host = line.host
+        gap = line.gap and host is not self._host
+        self._host = host
         return Occurrence(
-            host.node, host.incarnation, entry.at, entry, event, before, turn, kept, line.clock
+            host.node, host.incarnation, entry.at, entry, event, before, turn, kept, line.clock, gap
         )
 
     def _rule(self, cluster: str) -> None:
@@ -270,7 +276,8 @@ class Merger:
             return
         if isinstance(occurrence.entry, Held):
             self._hold(occurrence, occurrence.entry)
-        if isinstance(occurrence.entry, Booted) and occurrence.kept != self._stables.get(node):
+        boots = isinstance(occurrence.entry, Booted) and not occurrence.gap
+        if boots and occurrence.kept != self._stables.get(node):
             self.surprises.add(node)
         self._stables[node] = turn.state.stable
         self._up.add(node)
@@ -325,7 +332,7 @@ class Merger:
         if name in self._received:
             waiting.append(name)
             return None
-        # Of a node whose record is missing nobody knows what it received.
+        # Of a node whose record is missing, or has a gap, nobody knows what it received.
         return None if to in self._unseen else Lost(node, to, effect.message, place=len(waiting))
 
     def _happening(self, occurrence: Occurrence) -> Happening | None:
@@ -372,7 +379,8 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
     was between the last entry of the life and the first of the next, else after that last entry.
     Events are written down before their turns are saved; turns that the next life does not know
     of never were, for the crash came in between. An instance that was over, and never began anew,
-    did not crash: nothing happened to it any more.
+    did not crash: nothing happened to it any more. Nor is a crash placed where the record has a
+    gap: how that life ended nobody knows.
     """
     missed = [
         o.at
@@ -384,7 +392,7 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
     for occurrence in records[node]:
         if occurrence.turn is None and (not ended or ended[-1].turn is None):
             continue  # It was stopped before it had booted.
-        begins = isinstance(occurrence.entry, Booted)
+        begins = isinstance(occurrence.entry, Booted) and not occurrence.gap
         if begins:
             _forget_unsaved(ended, occurrence.kept)
         if begins and ended and ended[-1].turn is not None:

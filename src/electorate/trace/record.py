@@ -128,8 +128,15 @@ class Ended(msgspec.Struct, frozen=True, tag="ended", omit_defaults=True):
     """Whether there was nothing more to do for it, and its host went on without it."""
 
 
+class Stopped(msgspec.Struct, frozen=True, tag="stopped"):
+    """From here on nothing is recorded, though the node goes on."""
+
+    at: float
+    why: str
+
+
 OfInstance = Ruled | Booted | Held | Took | Ended
-Entry = Host | Named | OfInstance
+Entry = Host | Named | Stopped | OfInstance
 
 _entries = msgspec.json.Decoder(Entry)
 _views = msgspec.json.Decoder(frozenset[NodeId])
@@ -234,6 +241,18 @@ class Line(NamedTuple):
     entry: OfInstance
 
 
+class Gap(NamedTuple):
+    """A part of a node's history that its record does not show, on the node's own clock."""
+
+    node: NodeId
+    clock: int
+    begin: float
+    end: tuple[int, float] | None = None
+    """The clock and the time at which the record goes on; None if it does not."""
+    missing: tuple[int, int] | None = None
+    """The first and the last life of the host of which there is nothing."""
+
+
 def part_file(path: Path, number: int) -> Path:
     """Where an older part of a series is kept."""
     return path.with_name(f"{path.name.removesuffix(SUFFIX)}.{number:06}{SUFFIX}")
@@ -264,7 +283,9 @@ class RecordFile:
         self.names: dict[NodeId, str] = {}
         self.hosts: list[Host] = []
         """Every life of the host."""
+        self.gaps: list[Gap] = []
         self._host: Host | None = None
+        self._stopped: Gap | None = None
         self._instances: dict[int, str] = {}
         self._clock = 0
         self._at = 0.0
@@ -283,6 +304,8 @@ class RecordFile:
                                 yield found
             except OSError as error:
                 raise RecordError(f"{file}: {error.strerror}") from None
+        if self._stopped is not None:
+            self.gaps.append(self._stopped)
 
     def _read(self, line: bytes, where: str) -> Line | None:
         entry = parse_entry(line, where)
@@ -292,6 +315,9 @@ class RecordFile:
         if self._host is None:
             raise RecordError(f"{where}: a record begins with a line about its host")
         self._at = entry.at
+        if isinstance(entry, Stopped):
+            self._stopped = Gap(self._host.node, self._clock, entry.at)
+            return None
         if isinstance(entry, Named):
             self.names |= entry.names
             return None
@@ -308,10 +334,16 @@ class RecordFile:
         if host.node not in self.nodes:
             self.nodes.append(host.node)
         last, self._host = self._host, host
-        known = last is not None and host.part in (last.part, last.part + 1)
-        self._gap = host.continued and not (known and last and last.incarnation == host.incarnation)
+        before = Gap(host.node if last is None else last.node, self._clock, self._at)
         if host.at < self._at:
             self._clock += 1
+        self._gap = self._is_gap(last, host)
+        if self._gap and last is not None:
+            lives = (last.incarnation + 1, host.incarnation - 1)
+            missing = lives if last.node == host.node and lives[0] <= lives[1] else None
+            gap = self._stopped or before
+            self.gaps.append(gap._replace(end=(self._clock, host.at), missing=missing))
+        self._stopped = None
         if not host.continued or self._gap:
             self.hosts.append(host)
         self._at = host.at
@@ -319,6 +351,16 @@ class RecordFile:
         if host.name:
             self.names[host.node] = host.name
         self._instances.clear()
+
+    def _is_gap(self, last: Host | None, host: Host) -> bool:
+        """Whether something is missing between the last line and this life, or this file."""
+        if last is None:
+            return host.continued
+        if host.continued:
+            follows = host.part in (last.part, last.part + 1)
+            return not follows or last.incarnation != host.incarnation
+        skips = last.node == host.node and host.incarnation > last.incarnation + 1
+        return skips or self._stopped is not None
 
 
 def parse_entry(line: bytes, where: str) -> Entry:
