@@ -78,6 +78,30 @@ def test_elections_with_restarts_and_other_members_come_out_the_same(
     assert names == ["group g", "office electorate: members", "office x"]
 
 
+def test_the_terms_of_an_election_are_judged_though_priorities_change_as_nodes_stand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        cluster.stand()
+        await cluster.led()
+        await cluster.election(cluster.leader()).step_down()
+        await cluster.led()
+        await cluster.stop()
+
+    run(scene())
+    replay, record = runner(capsys), str(tmp_path / "record")
+    told = replay("replay", record, "--instance", "office x")
+    assert told.code == 0, told.err
+    assert "M1, M2, M3 and M4 hold after every step" in told.out
+    assert "only claims about terms and groups are judged: members, priorities or" in told.err
+    told = replay("replay", record, "--instance", "office x", "--script", str(tmp_path / "x.txt"))
+    assert told.code == 2
+    assert "no script can be made of this" in told.err
+    assert "(a script has one machine)" in told.err
+
+
 def test_records_whose_oldest_parts_are_gone_come_out_the_same_from_there_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,9 @@ class Merged(NamedTuple):
     machine: Machine[Any]
     trace: Trace
     doubts: list[str]
-    """Why the simulator cannot play this run again; none if it can."""
+    """Why this run is not wholly known; none if it is."""
+    is_one: bool
+    """Whether it was one machine at all nodes and all the time, which the simulator can play."""
 
 
 class Records:
@@ -288,7 +290,7 @@ class Records:
         except (RecordError, ProtocolError) as error:
             raise UsageError(f"the records of {name} do not fit together: {error}") from None
         self._note_missing(absent, merger)
-        return Merged(name, machine, trace, [*self._doubts(is_one, trace, merger)])
+        return Merged(name, machine, trace, [*self._doubts(trace, merger)], is_one)
 
     def _note_missing(self, absent: set[NodeId], merger: Merger) -> None:
         for node in sorted(absent):
@@ -299,9 +301,7 @@ class Records:
             verb = "is" if count == 1 else "are"
             self.notes.append(f"{what} of {self.called(sender)} {verb} not in its record")
 
-    def _doubts(self, is_one: bool, trace: Trace, merger: Merger) -> Iterator[str]:
-        if not is_one:
-            yield "members, ranks or rules were not the same everywhere and all the time"
+    def _doubts(self, trace: Trace, merger: Merger) -> Iterator[str]:
         if merger.strays:
             yield "messages were received that no record shows to have been sent"
         if self._gaps or any(map(is_held, trace.steps)):

@@ -23,6 +23,7 @@ from electorate.core import Machine, NodeId, Standing, Timing
 from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
+from electorate.simulate.recorded import Verdict, judged
 from electorate.simulate.replay import Breach, Difference, Replay, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
@@ -47,6 +48,7 @@ docs/scripts.md has the commands of a script.
 
 exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
 WIDTH = 96
+CHANGED = "members, priorities or rules were not the same everywhere and all the time"
 STEPS_MAX = 20_000
 """A longer record is told and drawn as it is, and not played by the simulator."""
 
@@ -68,6 +70,13 @@ class Played(NamedTuple):
     """What people call the nodes."""
     instance: str = ""
     """Which instance of a record it is; empty for a script."""
+    judged: Verdict | None = None
+    """Of a record that the simulator cannot play, what can be said without it."""
+
+    @property
+    def verdict(self) -> Replay | Verdict | None:
+        """What claims say of it; None if nothing."""
+        return self.replayed or self.judged
 
     @property
     def difference(self) -> Difference | None:
@@ -180,9 +189,9 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     doubts = list(merged.doubts)
     if options.between:
         doubts.append("--between leaves out how it began")
-    if len(merged.trace.steps) > STEPS_MAX and not options.script:
+    if merged.is_one and len(merged.trace.steps) > STEPS_MAX and not options.script:
         doubts.append(f"{len(merged.trace.steps):,} steps are many (--script plays them all)")
-    if not doubts:
+    if merged.is_one and not doubts:
         try:
             played = _played(options.runs[0], file, script_of(merged.trace))
         except ScriptError as error:
@@ -191,8 +200,14 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
             played = played._replace(trace=merged.trace, names=records.names)
             return played._replace(instance=merged.instance)
     if options.script:
-        raise UsageError(f"no script can be made of this: {listed(doubts)}")
-    records.notes.append(f"no claim is judged: {listed(doubts)}")
+        reasons = doubts if merged.is_one else [f"{CHANGED} (a script has one machine)", *doubts]
+        raise UsageError(f"no script can be made of this: {listed(reasons)}")
+    verdict = None
+    if doubts:
+        records.notes.append(f"no claim is judged: {listed(doubts)}")
+    else:
+        verdict = judged(merged.trace, merged.machine)
+        records.notes.append(f"only claims about terms and groups are judged: {CHANGED}")
     timing = merged.trace.setting.timing
     part = window(merged.trace, *_between(options.between or "..", timing))
     if not part.trace.steps:
@@ -200,7 +215,7 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     start = {node: merged.machine.view(state) for node, state in part.states.items()}
     told = narrated_part(part.trace, merged.machine, start)
     shown = (part.trace, told, merged.machine, start, records.names, merged.instance)
-    return Played(options.runs[0], file, None, *shown)
+    return Played(options.runs[0], file, None, *shown, verdict)
 
 
 def _between(text: str, timing: Timing) -> tuple[float, float]:
@@ -283,26 +298,26 @@ def _played(name: str, file: Path, written: str) -> Played:
 
 
 def _draw(file: Path, played: Played) -> None:
-    found = [] if played.replayed is None else breaches(played.replayed)
+    found = [] if played.verdict is None else breaches(played.verdict)
     marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in found]
     title = played.instance or played.file.stem.replace("_", " ")
     shown = played.trace, played.machine, title, marks, played.start, played.names
     draw(file, *shown, recorded=bool(played.instance))
 
 
-def breaches(replayed: Replay) -> list[tuple[str, Breach]]:
+def breaches(verdict: Replay | Verdict) -> list[tuple[str, Breach]]:
     """The claims that broke on the way, in order of their steps; none at the very start."""
     found = [
         (name, breach)
-        for name, breach in replayed.breaches.items()
+        for name, breach in verdict.breaches.items()
         if breach.step > 0 and breach.kind is Kind.ALWAYS
     ]
     return sorted(found, key=lambda item: item[1].step)
 
 
 def _object(played: Played, rewrite: bool) -> dict[str, object]:
-    replayed, difference = played.replayed, played.difference
-    found = {} if replayed is None else replayed.breaches
+    verdict, difference = played.verdict, played.difference
+    found = {} if verdict is None else verdict.breaches
     return {
         "file": played.name,
         "protocol": played.trace.setting.protocol,
@@ -317,7 +332,7 @@ def _object(played: Played, rewrite: bool) -> dict[str, object]:
             name: {"step": breach.step, "witness": breach.witness.text}
             for name, breach in found.items()
         },
-        "kept": [] if replayed is None else list(replayed.kept),
+        "kept": [] if verdict is None else list(verdict.kept),
     }
 
 
@@ -329,8 +344,7 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
     counted = f"{steps} step{'' if steps == 1 else 's'}, {played.told.counted()}"
     if played.replayed is None:
         print(f"{name}: {counted}")
-        return
-    if difference is None:
+    elif difference is None:
         print(f"{name}: {counted}; the same as written")
     elif rewrite:
         print(f"{name}: {counted}; rewritten from line {difference.line} on")
@@ -339,17 +353,18 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
         print(f"{name}:{difference.line}: this came out otherwise", file=sys.stderr)
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
-    _show_claims(played.replayed)
+    if played.verdict is not None:
+        _show_claims(played.verdict)
 
 
-def _show_claims(replayed: Replay) -> None:
-    always = [claim for claim, kind in replayed.kept.items() if kind is not Kind.GOAL]
-    goals = [claim for claim, kind in replayed.kept.items() if kind is Kind.GOAL]
+def _show_claims(verdict: Replay | Verdict) -> None:
+    always = [claim for claim, kind in verdict.kept.items() if kind is not Kind.GOAL]
+    goals = [claim for claim, kind in verdict.kept.items() if kind is Kind.GOAL]
     if always:
         print(f"  {listed(always)} hold{'s' if len(always) == 1 else ''} after every step")
     if goals:
         print(f"  {listed(goals)} {'is' if len(goals) == 1 else 'are'} reached at the end")
-    for claim, breach in replayed.breaches.items():
+    for claim, breach in verdict.breaches.items():
         if breach.kind is Kind.GOAL:
             print(f"  {claim} is not reached at the end: {breach.witness.text}")
         else:

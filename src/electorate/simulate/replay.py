@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from electorate.claims import Claim, Following, Kind, Witness
+from electorate.claims import Claim, Following, Kind, Row, Witness
 from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.named import UnknownClaim, claims_of
@@ -54,29 +54,32 @@ class Replay(NamedTuple):
 class Watcher:
     """Judges after every step what a protocol promises, and whatever else is asked for."""
 
-    def __init__(self, named: Iterable[str] = ()) -> None:
+    def __init__(self, named: Iterable[str] = (), claims: Iterable[Claim] | None = None) -> None:
         self.breaches: dict[str, Breach] = {}
         self._named = tuple(named)
-        self._followed: list[Following] | None = None
+        self._followed = None if claims is None else [*map(Following, claims)]
         self._met: set[str] = set()
         """The claims whose premise some row has met: of the others the run shows nothing."""
 
     def __call__(self, cluster: Cluster) -> None:
         """Judge the cluster as it is now."""
-        row = cluster.row()
         if self._followed is None:
             promised = claims_of(cluster.machine)
             named = self._found(cluster.machine)
             claims = {claim.name: claim for claim in (*promised, *named)}
             self._followed = [Following(claim) for claim in claims.values()]
-        for following in self._followed:
+        self.look(cluster.row(), len(cluster.steps))
+
+    def look(self, row: Row, step: int) -> None:
+        """Judge what is seen after that many steps."""
+        for following in self._followed or ():
             claim, witness = following.claim, following.judge(row)
             if claim.premise is None or claim.premise(row):
                 self._met.add(claim.name)
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:
-                breach = Breach(len(cluster.steps), witness, claim.kind)
+                breach = Breach(step, witness, claim.kind)
                 self.breaches.setdefault(claim.name, breach)
 
     def kept(self) -> dict[str, Kind]:
