@@ -172,3 +172,17 @@ def test_a_host_that_has_ended_enters_nothing(tmp_path: Path) -> None:
     assert notes_of(made).has_ended
     assert made.was_told_to_stop
     assert made.error is None
+
+
+def test_a_life_is_in_the_record_before_anything_happens_in_it(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    made = host(tmp_path, 1, dict(enumerate(free_addresses(1), start=1)), record=record)
+
+    async def scene() -> None:
+        made.begin()
+        made.store.begin_life()
+        made._write_down_life()
+        assert b'"incarnation":1,' in record.read_bytes(), "else it is taken for a gap"
+        made.close()
+
+    asyncio.run(scene())
