@@ -234,7 +234,7 @@ class Place:
         self._transaction = transaction
 
     def execute(self, statement: Any, *values: Any) -> Answer:
-        """Do a piece of work; Aborted if it cannot be done."""
+        """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
         work = self._place.execute(statement, *values)
         return self._transaction._wait(work, f"{self._name} does not answer")
 

@@ -4,6 +4,8 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -105,6 +107,38 @@ def test_work_that_was_not_waited_for_is_not_left_out(bank: Bank) -> None:
         asyncio.run(half())
     wait_until(lambda: no_work_at(bank, "savings"))
     assert balances(bank) == (500, 500, 500)
+
+
+def test_values_are_given_one_by_one_and_dates_and_decimals_travel_as_text(bank: Bank) -> None:
+    class Amount(float):
+        pass
+
+    given = (1, "a", None, 2.5, b"x", Decimal("0.10"), date(2026, 1, 2), Amount(1.5))
+    with bank.atm.transaction() as tx:
+        answer = tx.on("savings").execute("select ?, ?, ?, ?, ?, ?, ?, ?", *given)
+    assert [tuple(row) for row in answer.rows] == [
+        (1, "a", None, 2.5, b"x", "0.10", "2026-01-02", 1.5)
+    ]
+
+
+@pytest.mark.parametrize("value", [object(), ValueError("no"), [1, object()]])
+def test_what_would_arrive_as_another_thing_is_refused_by_its_type(
+    bank: Bank, value: object
+) -> None:
+    kind = "ValueError" if isinstance(value, ValueError) else "object"
+    with bank.atm.transaction() as tx:
+        tx.on("savings").execute(MOVE, -100)
+        with pytest.raises(TypeError, match=f"a value of type {kind} cannot be sent"):
+            tx.on("savings").execute("select ?", value)
+        with pytest.raises(ValueError, match="more than 64 bits"):
+            tx.on("savings").execute("select ?", 1 << 70)
+        tx.on("checking").execute(MOVE, 100)
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_values_in_a_tuple_are_refused_with_what_to_do(bank: Bank) -> None:
+    with failing(bank, r"pass values one by one, execute\(sql, 1, 2\)") as tx:
+        tx.on("savings").execute("select ?, ?", (1, 2))
 
 
 def test_a_finished_transaction_is_forgotten_everywhere(bank: Bank) -> None:

@@ -20,7 +20,16 @@ from electorate.pace import Pace
 from electorate.protocols.commit.state import Begin
 from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal
-from electorate.transactions.letter import Failed, Leave, Letter, Part, Parts, Work, Worked
+from electorate.transactions.letter import (
+    Failed,
+    Leave,
+    Letter,
+    Part,
+    Parts,
+    Work,
+    Worked,
+    expect_sendable,
+)
 from electorate.transactions.recovery import Members
 from electorate.transactions.resource import Answer
 
@@ -79,7 +88,7 @@ class Place:
         self._name = name
 
     async def execute(self, statement: Any, *values: Any) -> Answer:
-        """Do a piece of work; Aborted if it cannot be done."""
+        """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
         return await self._caller.call(self._draft.execute(self._name, statement, values))
 
 
@@ -151,6 +160,7 @@ class Draft:
         if self._is_over:
             raise RuntimeError(OVER)
         node = self._node(name)
+        expect_sendable(statement, values)
         number = self._counts[node] = self._counts.get(node, 0) + 1
         self._asking.append(name)
         try:
