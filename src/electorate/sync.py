@@ -148,9 +148,9 @@ class Node:
         """Stand in no election until resumed; returns once nothing is led here."""
         wait(self._node.pause(), timeout, f"something is still led at {self.name}")
 
-    def resume(self) -> None:
+    def resume(self, *, timeout: float | None = None) -> None:
         """Stand again where it did."""
-        wait(self._node.resume(), None, f"{self.name} does not go on")
+        wait(self._node.resume(), timeout, f"{self.name} does not go on")
 
 
 class Election:

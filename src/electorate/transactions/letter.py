@@ -118,7 +118,7 @@ class Step(msgspec.Struct, frozen=True):
 
 Letter = Work | Worked | Failed | Leave | Word | Lost | Settled
 
-PLAIN = (str, int, float, bytes)
+PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 
 _decoder = msgspec.msgpack.Decoder(Letter)
 
@@ -207,12 +207,12 @@ is open there can only be finished by the version that has begun it.
 """
 
 
-def explained(error: Exception, folder: Path) -> str:
+def explained(error: str, folder: Path) -> str:
     """Why a folder cannot be used, and what to do if it is one of those."""
     kept = _kept(folder / FILE)
     left = sorted(name.removeprefix(PREFIX) for name in kept if name.startswith(PREFIX))
     if ELECTION not in kept or MEMBERS in kept:
-        return str(error)
+        return error
     if not left:
         told = "was not written by a Node: start it in an empty folder"
         return f"{folder} {told} (no transaction is open in this one)"
