@@ -251,6 +251,8 @@ class ThreadEngine(Engine):
             with suppress(NodeStopped):
                 self.pause(True)
                 self._await_end_of_work()
+                with suppress(NotYet):
+                    self._thread.submit(self.transactions.leave()).result(GRACE_S)
         finally:
             self._thread.stop()
         if self._thread.error is not None:

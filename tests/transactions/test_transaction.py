@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -14,7 +14,7 @@ import pytest
 from electorate import sync
 from electorate.errors import Aborted
 from tests.runtime.cluster import wait_until
-from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up
+from tests.transactions.bank import MOVE, Bank, Crash, balances, read, running, set_up
 
 
 @pytest.fixture
@@ -34,6 +34,19 @@ def failing(bank: Bank, match: str, kind: type[Exception] = Aborted) -> Iterator
 def no_work_at(bank: Bank, name: str) -> bool:
     worker = bank.host(name).worker
     return worker is not None and not worker._sessions
+
+
+def crash(bank: Bank, name: str) -> None:
+    """End a node without a word."""
+
+    def fail() -> None:
+        raise Crash(name)
+
+    engine = bank.nodes[name]._node._engine
+    engine.do(fail)
+    wait_until(lambda: not engine.running)
+    with suppress(Crash):
+        bank.stop(name)
 
 
 def test_all_of_it_is_committed_or_none_of_it(bank: Bank) -> None:
@@ -204,13 +217,28 @@ def test_a_participant_that_restarts_in_the_middle_has_forgotten_the_work_and_sa
 ) -> None:
     with failing(bank, "savings: earlier work of this transaction is gone") as tx:
         tx.on("savings").execute(MOVE, -100)
-        bank.restart("savings")
+        crash(bank, "savings")
+        bank.start("savings")
         bank.reached()
         tx.on("savings").execute(MOVE, -100)
     with failing(bank, "savings: the work of this transaction is gone") as tx:
         tx.on("savings").execute(MOVE, -100)
-        bank.restart("savings")
+        crash(bank, "savings")
+        bank.start("savings")
         bank.reached()
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_nobody_waits_for_the_vote_of_a_participant_that_was_stopped_after_its_work(
+    bank: Bank,
+) -> None:
+    with failing(bank, "savings: it was stopped before the vote") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100)
+        bank.stop("savings")
+    assert not bank.atm.open_transactions
+    bank.start("savings")
+    bank.reached()
     assert balances(bank) == (500, 500, 500)
 
 

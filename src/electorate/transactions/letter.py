@@ -78,6 +78,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
     tx: str
     number: int
+    """Which piece of work is meant; 0 means everything, also what was done already."""
     reason: str
 
 

@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
@@ -177,6 +178,11 @@ class Draft:
         self._parts.setdefault(node, part)
         return answer
 
+    def undone_at(self, node: NodeId, reason: str) -> None:
+        """A member has undone its work: this cannot be committed any more."""
+        name = self._desk.members.called(node)
+        self._failure = self._failure or f"{name}: {reason}"
+
     async def commit(self) -> None:
         """Have it decided; Aborted if that is how it is decided."""
         self._is_over = True
@@ -222,6 +228,8 @@ class Errands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self.drafts: WeakValueDictionary[str, Draft] = WeakValueDictionary()
+        """Transactions whose work is being done."""
         self._asked: dict[tuple[str, NodeId, int], asyncio.Future[tuple[Answer, Part]]] = {}
 
     async def ask(self, to: NodeId, work: Work) -> tuple[Answer, Part]:
@@ -251,6 +259,9 @@ class Errands:
 
     def answered(self, sender: NodeId, hello: Hello, letter: Worked | Failed) -> None:
         """An answer has come; what nobody waits for any more is not heard."""
+        draft = self.drafts.get(letter.tx)
+        if isinstance(letter, Failed) and not letter.number and draft is not None:
+            draft.undone_at(sender, letter.reason)
         asked = self._asked.get((letter.tx, sender, letter.number))
         if asked is None or asked.done():
             return
