@@ -267,8 +267,12 @@ class Fleet:
         else:
             number, since, process = self._order
             answer, name = self._answer(number), self._asked.name
-            known = (f"{name} is a member already", f"{name!r} is no member;")
-            if answer == "done" or any(each in answer for each in known):
+            is_gone = f"{name!r} is no member;" in answer
+            if is_gone and self._asked.change == "replace":
+                # Whoever was asked before has removed it, and could not add the new one.
+                self._asked = self._asked._replace(words=f"add {self._place(name)}")
+                self._order = None
+            elif answer == "done" or is_gone or f"{name} is a member already" in answer:
                 self._end_change()
             elif process.returncode is not None or now - since > (AGAIN_S if answer else ANSWER_S):
                 self._order = None
