@@ -19,17 +19,25 @@ from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.candidacy import Safety
-from electorate.leadership.engine import Election, Engine, Leader, Observed, host_config
+from electorate.leadership.engine import (
+    Election,
+    Engine,
+    Leader,
+    Observed,
+    expect_name,
+    host_config,
+)
 from electorate.leadership.office import Seat
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
 from electorate.runtime.host import Host
 from electorate.runtime.recorder import record_file
+from electorate.runtime.store import FolderOfAnother
 from electorate.runtime.thread import HostThread
 from electorate.transactions.host import TransactionHost, Watch
 from electorate.transactions.letter import explained
 from electorate.transactions.recovery import USUAL
-from electorate.transactions.resource import Resource
+from electorate.transactions.resource import Resource, expect_resource
 from electorate.transactions.transaction import Transaction
 
 GRACE_S = 0.5
@@ -118,6 +126,7 @@ class Node:
 
     def observe(self, name: str, *, safety: Safety = "quorum") -> Observed:
         """Who leads an election, now and whenever that changes, without standing in it."""
+        expect_name(name)
         return Observed(self._engine, self._engine.office(name, safety))
 
     def transaction(self) -> Transaction:
@@ -180,6 +189,8 @@ class ThreadEngine(Engine):
         record: Path | str | None,
     ) -> None:
         super().__init__(me, members, pace, join=join)
+        if database is not None:
+            expect_resource(database)
         offices = self.offices
         self.transactions = TransactionHost(offices, self.pace, folder, database, recovery, watch)
         offices.refusing = self.transactions.refused
@@ -219,19 +230,29 @@ class ThreadEngine(Engine):
             self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.
+        except FolderOfAnother as error:
+            raise StoreError(explained(self._told(error), self._folder)) from error
         except StoreError as error:
-            raise StoreError(explained(error, self._folder)) from error
+            raise StoreError(explained(str(error), self._folder)) from error
         finally:
             # Who never came to use it does not close it either.
             if self._database is not None and not self.transactions.is_awake:
                 self._database.close()
         self.expect_running()
 
+    def _told(self, error: FolderOfAnother) -> str:
+        """Whose folder it is, as people call nodes."""
+        owner = self.places.get(error.owner)
+        whose = "a node of another name" if owner is None else owner.name
+        return f"{self._folder} belongs to {whose}: give {self.me.name} a folder of its own"
+
     def _stop(self) -> None:
         try:
             with suppress(NodeStopped):
                 self.pause(True)
                 self._await_end_of_work()
+                with suppress(NotYet):
+                    self._thread.submit(self.transactions.leave()).result(GRACE_S)
         finally:
             self._thread.stop()
         if self._thread.error is not None:

@@ -148,9 +148,9 @@ class Node:
         """Stand in no election until resumed; returns once nothing is led here."""
         wait(self._node.pause(), timeout, f"something is still led at {self.name}")
 
-    def resume(self) -> None:
+    def resume(self, *, timeout: float | None = None) -> None:
         """Stand again where it did."""
-        wait(self._node.resume(), None, f"{self.name} does not go on")
+        wait(self._node.resume(), timeout, f"{self.name} does not go on")
 
 
 class Election:
@@ -234,7 +234,7 @@ class Place:
         self._transaction = transaction
 
     def execute(self, statement: Any, *values: Any) -> Answer:
-        """Do a piece of work; Aborted if it cannot be done."""
+        """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
         work = self._place.execute(statement, *values)
         return self._transaction._wait(work, f"{self._name} does not answer")
 

@@ -71,6 +71,21 @@ def test_the_others_go_on_without_a_member_that_leads(tmp_path: Path) -> None:
     run(scene())
 
 
+def test_a_node_that_has_ended_still_names_the_members_it_knew_last(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as cluster:
+            a, b = cluster.nodes["a"], cluster.nodes["b"]
+            await a.remove_member("c")
+            await until(lambda: a.members == b.members == ("a", "b"))
+            where = await joined(cluster, "d")
+            await a.add_member(where)
+            await until(lambda: b.members == ("a", "b", "d"))
+            await cluster.stop("b", "d")
+            assert b.members == ("a", "b", "d")
+
+    run(scene())
+
+
 def test_a_node_that_lost_its_memory_comes_back_under_its_name(tmp_path: Path) -> None:
     async def scene() -> None:
         async with running(tmp_path) as cluster:

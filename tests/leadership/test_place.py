@@ -1,11 +1,14 @@
 """How members are written down, and what somebody is told who writes them down wrongly."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from electorate import Node
+from electorate import Node, Sqlite, StoreError, sync
 from electorate.leadership.directory import Place, number, places
+from tests.leadership.cluster import PACE
+from tests.runtime.cluster import free_addresses
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,52 @@ def test_a_list_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
 
 def test_the_same_member_may_be_named_twice() -> None:
     assert len(places(["a@h:1", "a@h:1", "b@h:2"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "why"),
+    [
+        ({"me": 1}, TypeError, "a node is a name, or name@host:port, not 1"),
+        ({"members": [3]}, TypeError, "a member is name@host:port, not 3"),
+        ({"members": []}, ValueError, "the list of members is empty"),
+        ({"pace": {}}, TypeError, r"a pace is an electorate\.Pace\(\.\.\.\), not {}"),
+        ({"database": "x"}, TypeError, r"a database is a Sqlite.* not 'x': it has no open\(\)"),
+        ({"database": Sqlite}, TypeError, "it is a class"),
+    ],
+)
+def test_what_is_no_node_is_refused_before_it_is_entered(
+    tmp_path: Path, given: dict[str, Any], kind: type[Exception], why: str
+) -> None:
+    right: dict[str, Any] = {"me": "a", "members": ["a@127.0.0.1:7400"], "data_dir": tmp_path}
+    for node in (Node, sync.Node):
+        with pytest.raises(kind, match=why):
+            node(**right | given)
+
+
+def test_a_folder_of_another_node_is_called_by_its_name(tmp_path: Path) -> None:
+    pairs = zip("ab", free_addresses(2), strict=True)
+    members = [f"{name}@{host}:{port}" for name, (host, port) in pairs]
+    with sync.Node("a", members, tmp_path, pace=PACE):
+        pass
+    with (
+        pytest.raises(StoreError, match="belongs to a: give b a folder of its own"),
+        sync.Node("b", members, tmp_path, pace=PACE),
+    ):
+        raise AssertionError("it is the folder of a")
+    with (
+        pytest.raises(StoreError, match="belongs to a node of another name: give c a folder"),
+        sync.Node("c@127.0.0.1:1", members[1:], tmp_path, pace=PACE),
+    ):
+        raise AssertionError("it is the folder of a")
+
+
+def test_an_election_without_a_name_is_none(tmp_path: Path) -> None:
+    ((host, port),) = free_addresses(1)
+    with sync.Node(f"a@{host}:{port}", [], tmp_path, pace=PACE) as node:
+        for name in ("", None):
+            with pytest.raises(ValueError, match="an election has a name, not"):
+                node.election(name)  # type: ignore[arg-type]
+            with pytest.raises(ValueError, match="an election has a name, not"):
+                node.observe(name)  # type: ignore[arg-type]
+        node.pause(timeout=5)
+        node.resume(timeout=5)

@@ -196,6 +196,10 @@ async def test_faults_make_sense_only_where_they_can_happen(electorate_cluster: 
         cluster.restart("a")
     with pytest.raises(ValueError, match="a is up"):
         cluster.wipe("a")
+    with pytest.raises(ValueError, match="a cannot be cut off from itself"):
+        cluster.cut("a", "a")
+    with pytest.raises(ValueError, match="on more than one side: b"):
+        cluster.partition({"a", "b"}, {"b", "c"})
     with pytest.raises(ValueError, match="never goes back"):
         cluster.clock_jump("a", -1)
     with pytest.raises(ValueError, match="no fault fire: choose from crash, pause, cut"):

@@ -54,6 +54,14 @@ def test_nothing_is_open(bank: Fragile, tx: Tx) -> None:
     assert tx("list", bank.folder / "savings").out == "No transaction is open.\n"
 
 
+def test_who_resolves_what_does_not_exist_is_not_warned_as_if_it_did(bank: Fragile, tx: Tx) -> None:
+    for words in (["--abort"], ["--abort", "--yes"]):
+        refused = tx("resolve", bank.folder / "savings", "nosuch", *words)
+        assert refused.code == 2
+        assert "there is no transaction nosuch here" in refused.err
+        assert "warning" not in refused.err
+
+
 def test_a_transaction_in_doubt_is_listed_and_shown(bank: Fragile, tx: Tx) -> None:
     name = in_doubt(bank)
     wait_until(lambda: bank.host("checking").recovery.leader == number("savings"))

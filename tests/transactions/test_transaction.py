@@ -3,7 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from electorate import sync
 from electorate.errors import Aborted
 from tests.runtime.cluster import wait_until
-from tests.transactions.bank import MOVE, Bank, balances, read, running, set_up
+from tests.transactions.bank import MOVE, Bank, Crash, balances, read, running, set_up
 
 
 @pytest.fixture
@@ -32,6 +34,19 @@ def failing(bank: Bank, match: str, kind: type[Exception] = Aborted) -> Iterator
 def no_work_at(bank: Bank, name: str) -> bool:
     worker = bank.host(name).worker
     return worker is not None and not worker._sessions
+
+
+def crash(bank: Bank, name: str) -> None:
+    """End a node without a word."""
+
+    def fail() -> None:
+        raise Crash(name)
+
+    engine = bank.nodes[name]._node._engine
+    engine.do(fail)
+    wait_until(lambda: not engine.running)
+    with suppress(Crash):
+        bank.stop(name)
 
 
 def test_all_of_it_is_committed_or_none_of_it(bank: Bank) -> None:
@@ -107,6 +122,38 @@ def test_work_that_was_not_waited_for_is_not_left_out(bank: Bank) -> None:
     assert balances(bank) == (500, 500, 500)
 
 
+def test_values_are_given_one_by_one_and_dates_and_decimals_travel_as_text(bank: Bank) -> None:
+    class Amount(float):
+        pass
+
+    given = (1, "a", None, 2.5, b"x", Decimal("0.10"), date(2026, 1, 2), Amount(1.5))
+    with bank.atm.transaction() as tx:
+        answer = tx.on("savings").execute("select ?, ?, ?, ?, ?, ?, ?, ?", *given)
+    assert [tuple(row) for row in answer.rows] == [
+        (1, "a", None, 2.5, b"x", "0.10", "2026-01-02", 1.5)
+    ]
+
+
+@pytest.mark.parametrize("value", [object(), ValueError("no"), [1, object()]])
+def test_what_would_arrive_as_another_thing_is_refused_by_its_type(
+    bank: Bank, value: object
+) -> None:
+    kind = "ValueError" if isinstance(value, ValueError) else "object"
+    with bank.atm.transaction() as tx:
+        tx.on("savings").execute(MOVE, -100)
+        with pytest.raises(TypeError, match=f"a value of type {kind} cannot be sent"):
+            tx.on("savings").execute("select ?", value)
+        with pytest.raises(ValueError, match="more than 64 bits"):
+            tx.on("savings").execute("select ?", 1 << 70)
+        tx.on("checking").execute(MOVE, 100)
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_values_in_a_tuple_are_refused_with_what_to_do(bank: Bank) -> None:
+    with failing(bank, r"pass values one by one, execute\(sql, 1, 2\)") as tx:
+        tx.on("savings").execute("select ?, ?", (1, 2))
+
+
 def test_a_finished_transaction_is_forgotten_everywhere(bank: Bank) -> None:
     with bank.atm.transaction() as tx:
         tx.on("savings").execute(MOVE, -100)
@@ -170,13 +217,28 @@ def test_a_participant_that_restarts_in_the_middle_has_forgotten_the_work_and_sa
 ) -> None:
     with failing(bank, "savings: earlier work of this transaction is gone") as tx:
         tx.on("savings").execute(MOVE, -100)
-        bank.restart("savings")
+        crash(bank, "savings")
+        bank.start("savings")
         bank.reached()
         tx.on("savings").execute(MOVE, -100)
     with failing(bank, "savings: the work of this transaction is gone") as tx:
         tx.on("savings").execute(MOVE, -100)
-        bank.restart("savings")
+        crash(bank, "savings")
+        bank.start("savings")
         bank.reached()
+    assert balances(bank) == (500, 500, 500)
+
+
+def test_nobody_waits_for_the_vote_of_a_participant_that_was_stopped_after_its_work(
+    bank: Bank,
+) -> None:
+    with failing(bank, "savings: it was stopped before the vote") as tx:
+        tx.on("savings").execute(MOVE, -100)
+        tx.on("checking").execute(MOVE, 100)
+        bank.stop("savings")
+    assert not bank.atm.open_transactions
+    bank.start("savings")
+    bank.reached()
     assert balances(bank) == (500, 500, 500)
 
 

@@ -129,6 +129,9 @@ def _print_table(found: list[Status], lost: dict[str, str]) -> None:
 
 
 def _resolve(options: argparse.Namespace) -> int:
+    known = ask(options.data, {"do": "list"})
+    if not any(status["tx"] == options.tx for status in known["found"]):
+        raise UsageError(f"there is no transaction {options.tx} here")
     print(f"electorate: warning: {WARNINGS[options.how]}", file=sys.stderr)
     if not options.yes:
         raise UsageError("nothing was done; say --yes if that is what you want")

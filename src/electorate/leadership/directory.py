@@ -46,6 +46,8 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, text: str) -> "Place":
         """Read `name@host:port`."""
+        if not isinstance(text, str):
+            raise TypeError(f"a member is name@host:port, not {text!r}")
         name, at, where = text.rpartition("@")
         host, colon, port = where.rpartition(":")
         if not (at and colon and host and port.isdecimal() and 1 <= int(port) <= 65535):
@@ -70,6 +72,8 @@ def named(me: str, found: dict[NodeId, Place]) -> Place:
     for place in found.values():
         if place.name == name:
             return place
+    if not found:
+        raise ValueError("the list of members is empty: name all of them, each as name@host:port")
     told = ", ".join(sorted(place.name for place in found.values()))
     raise ValueError(f"{name!r} is no member; the members are {told}")
 

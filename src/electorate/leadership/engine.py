@@ -40,6 +40,10 @@ class Engine(ABC):
     def __init__(
         self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
     ) -> None:
+        if not isinstance(me, str):
+            raise TypeError(f"a node is a name, or name@host:port, not {me!r}")
+        if pace is not None and not isinstance(pace, Pace):
+            raise TypeError(f"a pace is an electorate.Pace(...), not {pace!r}")
         self.places = places(members if "@" not in me else [me, *members])
         if join and "@" not in me and number(me) not in self.places:
             raise ValueError(f"{me} is to join a cluster: say where it is, as {me}@host:port")
@@ -239,6 +243,12 @@ class Engine(ABC):
             self.do(act)
 
 
+def expect_name(name: str) -> None:
+    """ValueError if no election can be called that."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"an election has a name, not {name!r}")
+
+
 class Election:
     """One election, as one node takes part in it."""
 
@@ -250,6 +260,7 @@ class Election:
         safety: Safety = "quorum",
         on_merge: OnMerge | None = None,
     ) -> None:
+        expect_name(name)
         if name.startswith(RESERVED):
             raise ValueError(f"{name} is not yours to lead: choose another name")
         if on_merge is not None and safety != "group":

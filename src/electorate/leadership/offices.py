@@ -332,8 +332,8 @@ class Offices(Service, Admission):
         return node if self.directory.lines.speaker(hello.node) == node else None
 
     def lists(self, roster: Roster | None) -> None:
-        """The register has this list."""
-        self.listed = roster
+        """The register has this list; without a life it has none, and the last one stays."""
+        self.listed = roster or self.listed
 
     def keeps(self, office: Seat) -> None:
         """Something is about to be kept that others rely on."""

@@ -49,6 +49,8 @@ class House(Protocol):
     pace: Pace
     paused: bool
     alive: frozenset[NodeId]
+    listed: Roster | None
+    """The list of members, once the register has told it."""
     directory: Directory
     register: "Register"
     offices: dict[str, Office]
@@ -88,9 +90,9 @@ class Register:
 
     @property
     def roster(self) -> Roster:
-        """The list that this node has saved."""
+        """The list that this node has saved. A node that has ended keeps what it knew last."""
         office = self._house.offices.get(REGISTER)
-        saved = None if office is None else office.roster
+        saved = (None if office is None else office.roster) or self._house.listed
         founders = self._house.directory.founders
         return Roster(old=founders, new=founders) if saved is None else saved
 

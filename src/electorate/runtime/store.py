@@ -32,6 +32,14 @@ create table if not exists known (node integer primary key, store text, incarnat
 PRAGMAS = ("locking_mode=exclusive", "fullfsync=on", "synchronous=extra", "journal_mode=wal")
 
 
+class FolderOfAnother(StoreError):
+    """A folder that another node has used: what it has promised is not this node's to keep."""
+
+    def __init__(self, file: Path, owner: int, node: int) -> None:
+        super().__init__(f"{file} belongs to node {owner}, not to node {node}")
+        self.owner = owner
+
+
 class Connection(Protocol):
     """As much of a database connection as the store needs."""
 
@@ -148,7 +156,7 @@ class Store:
         if _checksum(*life) != checksum:
             raise StoreError(f"the record of past lives in {self._path} is damaged")
         if life[0] != node:
-            raise StoreError(f"{self._path} belongs to node {life[0]}, not to node {node}")
+            raise FolderOfAnother(self._path, life[0], node)
         _, self.identity, self.incarnation = life
 
     def _write_life(self) -> None:

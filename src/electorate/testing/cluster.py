@@ -40,6 +40,8 @@ class Cluster:
         pace: Pace | None = None,
         limit_s: float = LIMIT_S,
     ) -> None:
+        if pace is not None and not isinstance(pace, Pace):
+            raise TypeError(f"a pace is an electorate.Pace(...), not {pace!r}")
         self.names = _names(nodes)
         self.seed = seed
         self.pace = pace or Pace()
@@ -249,6 +251,8 @@ class Cluster:
     def cut(self, a: str, b: str, *, one_way: bool = False) -> None:
         """Nothing gets from a to b any more, nor back."""
         machines = self._member(a).machine, self._member(b).machine
+        if a == b:
+            raise ValueError(f"{a} cannot be cut off from itself")
         self._network.cut(*machines)
         if not one_way:
             self._network.cut(*reversed(machines))
@@ -260,6 +264,9 @@ class Cluster:
         Cuts that were made before are mended.
         """
         groups = [set(side) for side in sides]
+        twice = {name for name in self.names if sum(name in side for side in groups) > 1}
+        if twice:
+            raise ValueError(f"on more than one side: {', '.join(sorted(twice))}")
         groups.append(set(self.names).difference(*groups))
         self._network.heal()
         for group in groups:

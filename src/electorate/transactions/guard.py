@@ -16,6 +16,7 @@ from electorate.transactions.worker import Worker
 SWEEPS = 10
 """In one of so many sweeps the database is searched for what belongs to nobody."""
 NO_DATABASE = "there is no database at this node"
+STOPPED = "it was stopped before the vote"
 
 
 class Employer(Protocol):
@@ -87,6 +88,18 @@ class ResourceGuard:
             Wants.ABORT: self._worker.abort,
         }[wants]
         await act(tx)
+
+    async def leave(self) -> None:
+        """Undo what nobody has voted on, and tell its coordinators: no vote will ever come."""
+        if self._worker is not None:
+            self._worker.trouble = STOPPED
+            left = self._worker.coordinators.items()
+            await asyncio.gather(*(self._leave(self._worker, tx, to) for tx, to in left))
+
+    async def _leave(self, worker: Worker, tx: str, coordinator: NodeId) -> None:
+        if tx not in self._employer.deals:
+            await worker.give_up(tx)
+            self._employer.send(coordinator, Failed(tx, 0, STOPPED))
 
     async def close(self) -> None:
         """Let go of the database."""

@@ -215,7 +215,15 @@ class TransactionHost(Service):
     async def draft(self) -> Draft:
         """A new transaction, without any work yet."""
         self.enter(self._wake)
-        return Draft(self)
+        draft = Draft(self)
+        self.errands.drafts[draft.tx] = draft
+        return draft
+
+    async def leave(self) -> None:
+        """The node is about to end in an orderly way: let nobody wait for it."""
+        if self.is_awake:
+            await self.guard.leave()
+            await self.host.network.flushed()
 
     def now_ms(self) -> float:
         """The clock of the node."""

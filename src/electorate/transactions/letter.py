@@ -78,6 +78,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
     tx: str
     number: int
+    """Which piece of work is meant; 0 means everything, also what was done already."""
     reason: str
 
 
@@ -118,12 +119,38 @@ class Step(msgspec.Struct, frozen=True):
 
 Letter = Work | Worked | Failed | Leave | Word | Lost | Settled
 
+PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
+
 _decoder = msgspec.msgpack.Decoder(Letter)
 
 
 def encode(letter: Letter) -> bytes:
-    """The letter as bytes; values that the wire does not know travel as text."""
-    return msgspec.msgpack.encode(letter, enc_hook=str)
+    """The letter as bytes. What databases return and the wire does not know travels as text."""
+    return msgspec.msgpack.encode(letter, enc_hook=_as_text)
+
+
+def _as_text(value: Any) -> Any:
+    for kind in PLAIN:
+        if isinstance(value, kind):
+            return kind(value)  # It is of a class of its own, and as good as any.
+    return str(value)
+
+
+def expect_sendable(statement: Any, values: tuple[Any, ...]) -> None:
+    """TypeError if work is asked for with a value whose text would be all that arrives."""
+    try:
+        msgspec.msgpack.encode((statement, values), enc_hook=_expect_plain)
+    except OverflowError:
+        raise ValueError("a number of more than 64 bits cannot be sent: send its text") from None
+
+
+def _expect_plain(value: Any) -> Any:
+    if isinstance(value, PLAIN):
+        return _as_text(value)
+    raise TypeError(
+        f"a value of type {type(value).__qualname__} cannot be sent: use text, numbers, bytes, "
+        "None, dates and times, or lists and dicts of these"
+    )
 
 
 def decode(body: bytes) -> Letter:
@@ -181,12 +208,12 @@ is open there can only be finished by the version that has begun it.
 """
 
 
-def explained(error: Exception, folder: Path) -> str:
+def explained(error: str, folder: Path) -> str:
     """Why a folder cannot be used, and what to do if it is one of those."""
     kept = _kept(folder / FILE)
     left = sorted(name.removeprefix(PREFIX) for name in kept if name.startswith(PREFIX))
     if ELECTION not in kept or MEMBERS in kept:
-        return str(error)
+        return error
     if not left:
         told = "was not written by a Node: start it in an empty folder"
         return f"{folder} {told} (no transaction is open in this one)"

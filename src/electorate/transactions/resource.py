@@ -56,3 +56,15 @@ class Resource(Protocol):
 
     def close(self) -> None:
         """Let go of everything; work that is not prepared is undone."""
+
+
+def expect_resource(database: object) -> None:
+    """TypeError if this is no database that a node can use, and what it lacks."""
+    acts = ("open", "execute", "prepare", "commit", "abort", "known", "forget", "close")
+    lacks = [act for act in acts if not callable(getattr(database, act, None))]
+    if lacks or isinstance(database, type):
+        missing = "it is a class" if isinstance(database, type) else f"it has no {lacks[0]}()"
+        raise TypeError(
+            "a database is a Sqlite(...), Postgres(...) or Triple(...), or what can do the same; "
+            f"not {database!r}: {missing}"
+        )

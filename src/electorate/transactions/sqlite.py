@@ -115,6 +115,10 @@ class Sqlite:
         return [tx for (tx,) in db.execute("select tx from electorate_prepared")]
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
+        if any(isinstance(value, list | tuple | dict) for value in values):
+            raise Refused(
+                "SQLite takes no list or dict: pass values one by one, execute(sql, 1, 2)"
+            )
         with self._lock:
             self.open()
             self._acquire(tx)

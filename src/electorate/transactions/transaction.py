@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
@@ -20,7 +21,16 @@ from electorate.pace import Pace
 from electorate.protocols.commit.state import Begin
 from electorate.runtime.frame import Hello
 from electorate.transactions.deal import Deal
-from electorate.transactions.letter import Failed, Leave, Letter, Part, Parts, Work, Worked
+from electorate.transactions.letter import (
+    Failed,
+    Leave,
+    Letter,
+    Part,
+    Parts,
+    Work,
+    Worked,
+    expect_sendable,
+)
 from electorate.transactions.recovery import Members
 from electorate.transactions.resource import Answer
 
@@ -79,7 +89,7 @@ class Place:
         self._name = name
 
     async def execute(self, statement: Any, *values: Any) -> Answer:
-        """Do a piece of work; Aborted if it cannot be done."""
+        """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
         return await self._caller.call(self._draft.execute(self._name, statement, values))
 
 
@@ -151,6 +161,7 @@ class Draft:
         if self._is_over:
             raise RuntimeError(OVER)
         node = self._node(name)
+        expect_sendable(statement, values)
         number = self._counts[node] = self._counts.get(node, 0) + 1
         self._asking.append(name)
         try:
@@ -166,6 +177,11 @@ class Draft:
             self._asking.remove(name)
         self._parts.setdefault(node, part)
         return answer
+
+    def undone_at(self, node: NodeId, reason: str) -> None:
+        """A member has undone its work: this cannot be committed any more."""
+        name = self._desk.members.called(node)
+        self._failure = self._failure or f"{name}: {reason}"
 
     async def commit(self) -> None:
         """Have it decided; Aborted if that is how it is decided."""
@@ -212,6 +228,8 @@ class Errands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self.drafts: WeakValueDictionary[str, Draft] = WeakValueDictionary()
+        """Transactions whose work is being done."""
         self._asked: dict[tuple[str, NodeId, int], asyncio.Future[tuple[Answer, Part]]] = {}
 
     async def ask(self, to: NodeId, work: Work) -> tuple[Answer, Part]:
@@ -241,6 +259,9 @@ class Errands:
 
     def answered(self, sender: NodeId, hello: Hello, letter: Worked | Failed) -> None:
         """An answer has come; what nobody waits for any more is not heard."""
+        draft = self.drafts.get(letter.tx)
+        if isinstance(letter, Failed) and not letter.number and draft is not None:
+            draft.undone_at(sender, letter.reason)
         asked = self._asked.get((letter.tx, sender, letter.number))
         if asked is None or asked.done():
             return

@@ -140,6 +140,11 @@ class Worker:
             session.over = True
             self._sessions.pop(tx, None)
 
+    @property
+    def coordinators(self) -> dict[str, NodeId]:
+        """Whose transactions are at work here."""
+        return {tx: session.coordinator for tx, session in self._sessions.items()}
+
     def orphans(self, coordinator: NodeId = 0, process: str = "") -> Sequence[str]:
         """Transactions at work whose coordinator is silent for too long, or now that process."""
         now = self._now_ms()
