@@ -329,7 +329,7 @@ def _object(played: Played, rewrite: bool) -> dict[str, object]:
         "messages": dict(played.told.messages.most_common()),
         "story": [with_names(text, played.names) for text, _ in played.told.sentences],
         "claims": {
-            name: {"step": breach.step, "witness": breach.witness.text}
+            name: {"step": breach.step, "witness": with_names(breach.witness.text, played.names)}
             for name, breach in found.items()
         },
         "kept": [] if verdict is None else list(verdict.kept),
@@ -354,10 +354,10 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
     if played.verdict is not None:
-        _show_claims(played.verdict)
+        _show_claims(played.verdict, played.names)
 
 
-def _show_claims(verdict: Replay | Verdict) -> None:
+def _show_claims(verdict: Replay | Verdict, names: Mapping[NodeId, str]) -> None:
     always = [claim for claim, kind in verdict.kept.items() if kind is not Kind.GOAL]
     goals = [claim for claim, kind in verdict.kept.items() if kind is Kind.GOAL]
     if always:
@@ -365,7 +365,8 @@ def _show_claims(verdict: Replay | Verdict) -> None:
     if goals:
         print(f"  {listed(goals)} {'is' if len(goals) == 1 else 'are'} reached at the end")
     for claim, breach in verdict.breaches.items():
+        why = with_names(breach.witness.text, names)
         if breach.kind is Kind.GOAL:
-            print(f"  {claim} is not reached at the end: {breach.witness.text}")
+            print(f"  {claim} is not reached at the end: {why}")
         else:
-            print(f"  {claim} is violated after step {breach.step}: {breach.witness.text}")
+            print(f"  {claim} is violated after step {breach.step}: {why}")

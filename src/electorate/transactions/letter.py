@@ -228,7 +228,7 @@ def explained(error: str, folder: Path) -> str:
 def _kept(file: Path) -> frozenset[str]:
     """Everything under which something is saved there; nothing if that cannot be read."""
     try:
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=0)) as db:
             return frozenset(name for (name,) in db.execute("select instance from stable"))
     except sqlite3.Error:
         return frozenset()
