@@ -11,6 +11,8 @@ FAULTS ?= 500
 DRAWN ?= 10000
 KINDS ?= kill,stop,cut,members
 PROTOCOL ?= all
+# One worker more than there are cores: some tests wait for real processes most of their time.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -39,7 +41,7 @@ check: setup ## formatting, lint, types, imports, tidiness
 	$(BIN)/pytest -q tests/test_tidy.py
 
 test: setup ## run every test but the slow ones
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 slow: setup ## run the slow tests: searches of minutes
 	$(BIN)/pytest -m slow --timeout 3600

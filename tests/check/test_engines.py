@@ -30,8 +30,8 @@ from tests.check.drawn import drawn
 from tests.check.test_drawn import ALWAYS, GOAL
 
 PARTS = 4
-EXAMPLES = 90
-"""So many machines and models are drawn for each part: 360 in all."""
+EXAMPLES = 45
+"""So many machines and models are drawn for each part: 180 in all; `make drawn` draws thousands."""
 STATES_MAX = 20_000
 
 
