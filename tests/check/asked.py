@@ -18,5 +18,5 @@ def asked(line: str, engine: str = "numba", states_max: int = 20_000_000) -> Ver
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
     machine = protocol.machine(model.setting)
-    claims = check._claims(options.claim, protocol, machine, model.setting.start)
+    claims = check._claims(options.claim, protocol, machine, model)
     return judged(machine, model, claims, states_max, engine=engine, tidy=False)

@@ -7,6 +7,7 @@ from electorate.trace import script_of
 from tests.simulate.probe import find
 
 HEAD = "cluster probe 1 2 3 T=2\n\n"
+DOWN = "cluster probe 1 2 start=any\n\n"
 
 
 def outcome(commands: str, head: str = HEAD) -> list[str]:
@@ -138,6 +139,9 @@ def test_what_a_trace_prints_is_a_script_that_leads_to_the_same_trace(commands: 
         (HEAD + "cut\n", "mine.txt:3: write: cut FROM->TO, or cut NODE NODE"),
         (HEAD + "heal 1 2 3\n", "mine.txt:3: write: heal FROM->TO"),
         (HEAD + "settle now\n", "mine.txt:3: write: settle"),
+        (DOWN + "place 1 down null view=1\n", "mine.txt:3: write: place NODE up|down JSON"),
+        (DOWN + "place 1 down null ->2=[]\n", "mine.txt:3: 1 cannot be so: "),
+        (DOWN + "place 1 down null ->2@x=[]\n", "mine.txt:3: write: place NODE up|down JSON"),
         (HEAD + "claims A9\n", "mine.txt:3: unknown claim 'A9'; the claims are: A1, A2"),
     ],
 )

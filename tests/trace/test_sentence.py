@@ -127,6 +127,10 @@ HAPPENINGS: list[tuple[Happening, str]] = [
     (Phased(2, "beat", 3), "Node 2's timer beat has T+1 left at the start."),
     (Placed(2, "{}"), "At the start node 2 is up, in the state {}."),
     (Placed(2, "null", is_up=False), "At the start node 2 is down, and has saved null."),
+    (
+        Placed(2, "{}", sent=((1, 0, "[1]"),)),
+        "At the start node 2 is up, in the state {} and has sent [1] to node 1.",
+    ),
 ]
 
 

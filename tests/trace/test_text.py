@@ -105,6 +105,16 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
         "place 2 up {} view=1,2 probe=0..3",
         "2 is up with {}",
     ),
+    (
+        Placed(2, "{}", True, frozenset({2}), (), ((1, 0, "[1]"), (3, 2, "[2]"))),
+        "place 2 up {} view=2 ->1=[1] ->3@2=[2]",
+        "2 is up with {}, and has sent [1] to 1 and [2] to 3",
+    ),
+    (
+        Placed(2, "null", is_up=False, sent=((1, 1, "[1]"),)),
+        "place 2 down null ->1@1=[1]",
+        "2 is down with null, and has sent [1] to 1",
+    ),
 ]
 
 

@@ -60,7 +60,7 @@ def _beginning(world: World, nodes: tuple[Met, ...]) -> Beginning:
     columns += [world.empty] * len(world.channel_columns)
     if world.machine.uses_views:
         columns += [_watch(world, place, nodes) for place in range(world.n)]
-    columns += [0] * (bool(world.model.budget.cuts) + world.remembers)
+    columns += [0] * (world.model.has_cuts + world.remembers)
     row = world.at_first((*columns, world.budgets.code(world.model.last_budget())))
     path: list[tuple[Row, Move]] = [
         (row, Move("place", place, node)) for place, node in enumerate(nodes)

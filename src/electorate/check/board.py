@@ -29,7 +29,7 @@ from electorate.check.watching import Watching
 from electorate.claims import Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
-from electorate.trace import Connections, Order, Start, Storage
+from electorate.trace import Connections, Order, Storage
 
 WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
 """What shows numbers as they are, and not only how they compare with others of their kind."""
@@ -79,12 +79,17 @@ class Board(Columns):
         self.gone = self.locals.code(Local(None, None))
         """A node that has saved nothing: it was never born, or will never boot again."""
         self._has_numbers = bool(declared_families(self.machine))
+        given = [node for node in model.given.nodes if node.state] if model.given else []
+        self._begun = max(map(self._largest, given), default=0)
+        """The largest declared number at any node where runs begin."""
         self.may_stand_still = False
         """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[Standing, tuple[Request, ...]] = {}
-        self._growing = [attrgetter(name) for name in self.machine.growing]
+        readers, states = map(attrgetter, self.machine.growing), [node.state for node in given]
+        self._growing = [(read, max(map(read, states), default=0)) for read in readers]
+        """The numbers that the machine names, and how far each has grown where runs begin."""
         self.renaming = self._renaming()
         if self.renaming is not None:
             self._trial = trial_of(self.machine, model, claims)
@@ -98,7 +103,7 @@ class Board(Columns):
         setting, claims = self.model.setting, self.claims
         is_seen = any(claim.looks_back or claim.sights & WHOLE for claim in claims)
         # Beginning anywhere means with any numbers too, and who forgets its numbers begins anew.
-        anew = setting.start is Start.ANY or setting.storage is Storage.LOST
+        anew = self.model.begins_anywhere or setting.storage is Storage.LOST
         plain = setting.order is Order.SET or anew
         wanted = self.model.renames and not is_seen and not plain
         declared = declared_families(self.machine) if wanted else set()
@@ -245,9 +250,9 @@ class Board(Columns):
         bounds = self.model.bounds
         if local.firings > bounds.firings:
             return "firings"
-        grown = any(number(local.state) > bounds.counter for number in self._growing)
+        grown = any(read(local.state) - begun > bounds.counter for read, begun in self._growing)
         if self.renaming is None:
-            grown = grown or self._largest(local) > bounds.counter
+            grown = grown or self._largest(local) - self._begun > bounds.counter
         return "counter" if grown else None
 
     def _largest(self, local: Local) -> int:
@@ -365,7 +370,7 @@ class Board(Columns):
         row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
         if self.machine.uses_views:
             row += tuple(self.watching.first(place, range(self.n)) for place in range(self.n))
-        row += (0,) * (bool(self.model.budget.cuts) + self.remembers)
+        row += (0,) * (self.model.has_cuts + self.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
         first = [self.coded(self.gone, place, None) for place in range(self.n)]
         # All are up before anybody speaks: nobody's first words get lost.
@@ -380,10 +385,14 @@ class Board(Columns):
     def at_first(self, row: Row) -> Row:
         """The row as one where a run begins: claims have seen nothing before it."""
         if self.recall is None:
-            renamed = self.renamed(row)
-            self.raw_rows.setdefault(renamed, row)
-            return renamed
+            return self.begun(row)
         return self.with_columns(row, (self.memory_column, self.recall.first(row)))
+
+    def begun(self, row: Row) -> Row:
+        """The row as one where a run begins, whatever claims remember there."""
+        renamed = self.renamed(row)
+        self.raw_rows.setdefault(renamed, row)
+        return renamed
 
     def remembered(self, row: Row) -> Row:
         """The row after a move, with what claims remember brought up to date."""

@@ -42,7 +42,7 @@ class Columns:
         """The column of each channel, and the place of its receiver."""
         self.watch_column = self.n + len(self.channel_columns)
         self.links_column = self.watch_column + (self.n if machine.uses_views else 0)
-        self.memory_column = self.links_column + bool(model.budget.cuts)
+        self.memory_column = self.links_column + model.has_cuts
         self.remembers = remembers
         self.width = self.memory_column + remembers + 1
         self.links = [(a, b) for a, b in pairs if a < b]
@@ -50,7 +50,7 @@ class Columns:
         self.link = {(a, b): numbers[min(a, b), max(a, b)] for a, b in pairs}
         """The number of the link between two nodes, either way."""
         self.link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
-        if model.budget.cuts:
+        if model.has_cuts:
             self._expect_cuttable()
         if model.detector is Detector.INCOMPLETE and machine.uses_views and not model.bounded:
             raise ModelError(
@@ -68,7 +68,7 @@ class Columns:
 
     def cut_links(self, row: Row) -> int:
         """The links that are cut, as bits."""
-        return row[self.links_column] if self.model.budget.cuts else 0
+        return row[self.links_column] if self.model.has_cuts else 0
 
     def memory(self, row: Row) -> int | None:
         """What claims remember, if they do."""

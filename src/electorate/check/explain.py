@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from electorate.check.arrival import TOLD
 from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
 from electorate.check.world import Move, World
 from electorate.core import Message, NodeId, Send, State, Turn
-from electorate.core.codec import json_of
 from electorate.trace import (
     Connections,
     Crashed,
@@ -35,6 +35,7 @@ from electorate.trace import (
     Trace,
     TurnRecord,
 )
+from electorate.trace.text import json_word
 
 Path = Sequence[tuple[Row, Move]]
 
@@ -84,6 +85,8 @@ def _raw_row(world: World, before: Row, move: Move, renamed: Row) -> Row:
 
 def raw_after(world: World, before: Row, move: Move) -> Row | None:
     """The same for a row that nothing is known of; None if it allows no such move."""
+    if move.kind == TOLD:
+        return None
     cuts = world.cuts.copy()
     found = world.moves(before)
     world.cuts = cuts  # To look again is no new cut.
@@ -114,8 +117,16 @@ def trace_of(world: World, path: Path) -> Trace:
     moves = [move for _, move in path]
     rows = raw_rows(world, path)
     # By its row alone a node that has lost its memory is one that never lived.
-    lived = set() if world.model.setting.start is Start.DOWN else set(world.ids)
+    never = world.model.setting.start in (Start.DOWN, Start.ANY)
+    lived = set() if never else set(world.ids)
     for row, move, after in zip_longest(rows, moves, rows[1:]):
+        if move.kind == TOLD:
+            steps += move.what
+            now = move.what[-1].at
+            lived |= _born(move.what[0].happening)
+            if after is not None:
+                dropped += _dropped(world, row, move, (), after, now)
+            continue
         now += move.kind == "tick"
         turns = _turns(world, row, move)
         happening = _happening(world, row, move)
@@ -134,6 +145,16 @@ def trace_of(world: World, path: Path) -> Trace:
     if path and path[0][0] == world.boot_row:
         setting = replace(setting, start=Start.BOOT)
     return Trace(setting, tuple(steps))
+
+
+def _born(happening: Happening) -> set[NodeId]:
+    """Who has lived once this has happened."""
+    match happening:
+        case Recovered(node) | Placed(node, _, True):
+            return {node}
+        case Placed(node, json) if json != "null":
+            return {node}
+    return set()
 
 
 def _happening(world: World, row: Row, move: Move) -> Happening:
@@ -178,14 +199,9 @@ def _happening(world: World, row: Row, move: Move) -> Happening:
 def _placed(world: World, node: NodeId, local: Local, trusted: tuple[bool, ...]) -> Placed:
     alive = frozenset(other for other, yes in zip(world.ids, trusted, strict=True) if yes)
     if local.state is None:
-        return Placed(node, _json(local.stable), is_up=False)
+        return Placed(node, json_word(local.stable), is_up=False)
     timers = tuple((armed.timer, armed.soonest, armed.latest) for armed in local.timers)
-    return Placed(node, _json(local.state), True, alive, timers)
-
-
-def _json(value: object) -> str:
-    """A value without a blank, so that it is one word of a script."""
-    return json_of(value).decode().replace(" ", "\\u0020")
+    return Placed(node, json_word(local.state), True, alive, timers)
 
 
 def _message(world: World, row: Row, move: Move) -> tuple[NodeId, NodeId, Message, int]:

@@ -178,8 +178,7 @@ class Judge:
     def _spendable(self) -> list[str]:
         """The budgets that a run may spend; where it may begin anywhere, they led to there."""
         model = self._world.model
-        begins_anywhere = model.setting.start is Start.ANY
-        budget = model.last_budget() if begins_anywhere else model.first_budget()
+        budget = model.last_budget() if model.begins_anywhere else model.first_budget()
         return [kind for kind in BUDGETS if getattr(budget, kind)]
 
 

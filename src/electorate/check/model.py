@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from electorate.check.given import Given
 from electorate.core import Machine, NodeId, Value
-from electorate.trace import Setting, Storage
+from electorate.trace import Setting, Start, Storage
 
 UNLIMITED = 1_000_000_000
 
@@ -138,6 +139,8 @@ class Model(Value):
     """Whether what can never matter again is dropped at once (`Board.without_lost`)."""
     renames: bool = True
     """Whether numbers that never stop growing are renamed (check/renaming.py)."""
+    given: Given | None = None
+    """Where a script has led, if runs begin there; budgets and bounds are counted from there."""
 
     @property
     def bounded(self) -> bool:
@@ -148,6 +151,16 @@ class Model(Value):
     def detection_ticks(self) -> int:
         """The detection bound in ticks."""
         return 2 * self.setting.timing.T if self.detection is None else self.detection
+
+    @property
+    def has_cuts(self) -> bool:
+        """Whether a link may be cut, now or from the start."""
+        return bool(self.budget.cuts or (self.given and self.given.cut))
+
+    @property
+    def begins_anywhere(self) -> bool:
+        """Whether runs begin in any combination of states."""
+        return self.given is None and self.setting.start is Start.ANY
 
     def may_crash(self, node: NodeId) -> bool:
         """Whether a crash of this node is among the faults that may be spent."""
@@ -185,7 +198,8 @@ class Model(Value):
             texts.append(f"channels of {self.bounds.capacity} that block")
         if setting.graph is not None:
             texts.append(f"links {setting.graph_text() or 'none'}")
-        texts += [f"from {setting.start}" + (f" {normal.text()}" if normal else "")]
+        start = setting.start if self.given is None else self.given.text()
+        texts += [f"from {start}" + (f" {normal.text()}" if normal else "")]
         if setting.strongest != machine.strongest:
             texts.append(f"{setting.strongest} rank wins")
         if setting.attributes:

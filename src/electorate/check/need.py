@@ -27,6 +27,7 @@ from electorate.trace import (
     Start,
     Step,
     Trace,
+    is_consequence,
 )
 
 STATES_MIN = 1_000_000
@@ -158,11 +159,20 @@ class Opinion(NamedTuple):
     """The node came back before it was missed; that is still to be noticed."""
 
 
-def spent_by(trace: Trace, model: Model, machine: Machine[Any] | None = None) -> Budget:
-    """The faults of a run of the checker, counted; what the application owes is none."""
+def spent_by(
+    trace: Trace, model: Model, machine: Machine[Any] | None = None, begins_after: int = 0
+) -> Budget:
+    """The faults of a run of the checker, counted; what the application owes is none.
+
+    Nothing of the moves counts that only lead to where the run begins.
+    """
     counts = _Counts(model, machine)
+    moves = 0
     for step in trace.steps:
+        moves += not is_consequence(step)
         counts.take(step)
+        if moves <= begins_after:
+            counts.faults.clear()
     return Budget(**{kind: counts.faults[kind] for kind in BUDGETS})
 
 
@@ -220,8 +230,7 @@ class _Counts:
         return request in self._machine.must_ask(self._machine.view(before))
 
     def _place(self, node: NodeId, is_up: bool, alive: frozenset[NodeId]) -> None:
-        if not is_up:
-            self._down.add(node)
+        (self._down.discard if is_up else self._down.add)(node)
         for watcher, target in self._opinions:
             if watcher == node:
                 self._opinions[watcher, target] = Opinion(target in alive)

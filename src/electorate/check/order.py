@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from electorate.check.arrival import TOLD
 from electorate.check.column import Row
 from electorate.check.explain import raw_rows, trace_of
 from electorate.check.judge import Judge
@@ -21,7 +22,7 @@ from electorate.claims import Witness
 STATES_MAX = 200_000
 """Up to so many states all shortest runs are compared; beyond, the one that was found is mended."""
 
-NOBODYS = frozenset({"tick", "phase"})
+NOBODYS = frozenset({"tick", "phase", TOLD})
 
 
 class Ordered(Violation):

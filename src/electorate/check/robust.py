@@ -97,7 +97,7 @@ def changes(machine: Machine[Any], model: Model, cuts: Mapping[str, int]) -> lis
 
 def _of_detection(machine: Machine[Any], model: Model) -> Iterator[Change]:
     budget = model.first_budget()
-    stirs = budget.crashes or budget.cuts or budget.lies or model.setting.start is Start.ANY
+    stirs = budget.crashes or budget.cuts or budget.lies or model.begins_anywhere
     if not (machine.uses_views and model.bounded and stirs):
         return
     ticks = model.detection_ticks
@@ -139,7 +139,7 @@ def _of_network(model: Model) -> Iterator[Change]:
     for order in orders if setting.order is not Order.SET else ():
         if order is not setting.order:
             yield _set(model, "order", order)
-    falls = model.budget.crashes or setting.start is Start.ANY
+    falls = model.budget.crashes or model.begins_anywhere
     if falls and setting.order is not Order.SET:
         other = {Connections.OUTLIVE: Connections.DIE, Connections.DIE: Connections.OUTLIVE}
         yield _set(model, "connections", other[setting.connections])

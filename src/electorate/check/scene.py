@@ -4,7 +4,7 @@ What is seen of a node is its sight; rows with the same sights and links are the
 and millions of rows share a few thousand such scenes.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
 from electorate.check.column import Row as Codes
@@ -143,6 +143,14 @@ class Recall:
     def first(self, codes: Codes) -> int:
         """What is remembered where a run begins."""
         return self.after(self._nothing, self._scenes.key(codes))
+
+    def after_all(self, past: Iterable[Row]) -> int:
+        """What is remembered once all this has been seen, one after the other."""
+        memory = self._pool.cards[self._nothing]
+        for row in past:
+            folded = zip(self.folds.values(), memory, strict=True)
+            memory = tuple(fold.then(each, row) for fold, each in folded)
+        return self._pool.code(memory)
 
     def after(self, memory: int, scene: tuple[int, ...]) -> int:
         """What is remembered once this scene has been seen, too."""

@@ -23,7 +23,6 @@ from electorate.check.verdict import Violation
 from electorate.check.world import Move, World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
-from electorate.trace import Start
 
 MEMORY_EVERY = 1024
 """After so many states memory is looked at."""
@@ -79,7 +78,7 @@ class Search:
         return True
 
     def _beginnings(self, report: Report) -> list[Beginning]:
-        if self.world.model.setting.start is not Start.ANY:
+        if not self.world.model.begins_anywhere:
             return beginnings(self.world, lack_of)
         first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
         first.run(report)

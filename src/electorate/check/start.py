@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from electorate.check.arrival import arrived
 from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
 from electorate.check.model import Bounds, Budget, Detector, Model, Normal
@@ -46,6 +47,8 @@ class Beginning(NamedTuple):
 
 def beginnings(world: World, goal: Goal) -> list[Beginning]:
     """The start set."""
+    if world.model.given is not None:
+        return [Beginning(*arrived(world, world.model.given))]
     if world.model.setting.start is Start.BOOT:
         return [Beginning(_booted(world))]
     if world.model.setting.start is Start.DOWN:
@@ -136,7 +139,7 @@ def _down(world: World) -> Row:
     row = (world.gone,) * world.n + (world.empty,) * len(world.channel_columns)
     if world.machine.uses_views:
         row += (world.watching.blind,) * world.n
-    row += (0,) * (bool(world.model.budget.cuts) + world.remembers)
+    row += (0,) * (world.model.has_cuts + world.remembers)
     return world.at_first((*row, world.budgets.code(world.model.first_budget())))
 
 
@@ -237,5 +240,5 @@ def _translated(calm: World, row: Row, world: World) -> Row:
         for place in range(world.n):
             watch = calm.watching.pool.cards[row[calm.watch_column + place]].value
             columns.append(world.watching.pool.code(watch))
-    columns += [0] * (bool(world.model.budget.cuts) + world.remembers)
+    columns += [0] * (world.model.has_cuts + world.remembers)
     return world.at_first((*columns, world.budgets.code(world.model.first_budget())))

@@ -97,7 +97,7 @@ class World(Board):
         if budget.asks:
             self._requests(row, nodes, budget, moves)
         self._faults(row, nodes, budget, moves)
-        if self.model.budget.cuts:
+        if self.model.has_cuts:
             self._links(row, budget, moves)
         if self.recall is not None:
             return [(move, self.remembered(after)) for move, after in moves]

@@ -14,16 +14,17 @@ from rich.console import Console
 from electorate.check import Result, check
 from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
-from electorate.check.model import Budget
+from electorate.check.model import Budget, Model
 from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.robust import STATES_MAX as ROBUST_MAX
 from electorate.check.robust import changes, rechecks
 from electorate.check.start import StartError
 from electorate.claims import Claim
+from electorate.cli.beginning import begun
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.finding import Finding, effort_text
-from electorate.cli.model import add_model_arguments, model_of
+from electorate.cli.model import add_model_arguments, model_from, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
 from electorate.cli.sensitivity import Sensitivity
@@ -44,6 +45,10 @@ EXAMPLES = """examples:
   electorate check three-phase-over-bully --asks 1 --crashes 1 --delay 1..1 --claim C1 --claim C4
   electorate check examples/chang_roberts.py:ChangRoberts --from boot --json
   electorate check bully --crashes 1 --claim A1 --claim examples/claims.py:NOBODY_SWITCHES_AT_WORK
+  electorate check --from mine.txt --crashes 1       from where the commands of a script have led
+  electorate check bully-as-printed --from bully/strongest_starts --recoveries 1
+  electorate check --from run --instance "office x" --at 3.2s --capacity 1 --counter 1
+                                     from where a real run stood (electorate up --record run)
 
 exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unknown, or they hold
 only within bounds that cut the search (0 with --accept-bounds)"""
@@ -58,7 +63,7 @@ EXIT_CODES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `check` can be told."""
-    add_protocol_arguments(parser)
+    add_protocol_arguments(parser, "or leave it out if --from FILE names it")
     add_claim_argument(parser)
     add_model_arguments(parser)
     output = parser.add_argument_group("output")
@@ -86,12 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check, and say what was found."""
-    protocol = find(options.protocol, options.form)
-    model = model_of(options, protocol)
+    protocol, model = _asked(options)
     machine = protocol.machine(model.setting)
     protocol.warn(machine)
-    claims = _claims(options.claim, protocol, machine, model.setting.start)
-    if not options.claim:
+    claims = _claims(options.claim, protocol, machine, model)
+    if not (options.claim or model.given):
         protocol.verify_that_somebody_asks(machine, model.budget.asks)
     engine = options.engine or default_engine()
     with _progress() as report:
@@ -168,8 +172,21 @@ def _robust(
     return Sensitivity(verdict, found, again, most)
 
 
+def _asked(options: argparse.Namespace) -> tuple[Protocol, Model]:
+    """What is to be checked."""
+    if options.start not in list(Start):
+        beginning = begun(options)
+        if options.robust:
+            raise UsageError(f"--robust moves what {options.start} was run with: leave it out")
+        return beginning.protocol, model_from(options, beginning.setting, beginning.given)
+    if options.protocol is None:
+        raise UsageError("check what? Name a protocol, or --from FILE for one that names it")
+    protocol = find(options.protocol, options.form)
+    return protocol, model_of(options, protocol)
+
+
 def _claims(
-    names: list[str] | None, protocol: Protocol, machine: Machine[Any], start: Start
+    names: list[str] | None, protocol: Protocol, machine: Machine[Any], model: Model
 ) -> list[Claim]:
     promised = protocol.kind.promised(protocol.form)
     if not (names or promised):
@@ -178,7 +195,7 @@ def _claims(
         claims = list(claims_of(machine, names or promised))
     except UnknownClaim as error:
         raise UsageError(f"{protocol.name}: {error}") from None
-    if start is Start.ANY and not names:
+    if model.begins_anywhere and not names:
         # Anything may be broken where anything may be: only goals make sense from there.
         claims = [claim for claim in claims if not claim.kind.is_safety]
         if not claims:

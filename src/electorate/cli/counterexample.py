@@ -17,7 +17,7 @@ from electorate.simulate.start import first_standings, started
 from electorate.trace import Start, Step, Trace, is_consequence
 from electorate.trace.belief import opening_of
 from electorate.trace.sentence import Sentence, sentences_of
-from electorate.trace.word import listed, nodes_text
+from electorate.trace.word import listed, nodes_text, with_names
 
 CALM = "From here on nothing fails any more."
 NORMAL = "Here a run without a fault can end, and the search began:"
@@ -29,9 +29,11 @@ class Counterexample:
 
     def __init__(self, violation: Violation, machine: Machine[Any], model: Model) -> None:
         self.violation = violation
-        self.spent = spent_by(violation.trace, model, machine)
+        self.spent = spent_by(violation.trace, model, machine, violation.begins_after)
         self._machine = machine
-        self._is_from_normal = model.setting.start is Start.NORMAL
+        self._given = model.given
+        self._names = model.given.names if model.given else {}
+        self._is_from_normal = not model.given and model.setting.start is Start.NORMAL
 
     @cached_property
     def story(self) -> list[tuple[str, str]]:
@@ -49,6 +51,8 @@ class Counterexample:
         first = len(boots) + _steps_of(trace, self.violation.begins_after)
         told_from_boot = trace.setting.start is not Start.NORMAL
         begins = [NORMAL] if self._is_from_normal and told_from_boot else []
+        if self._given is not None:
+            begins = [f"Here {self._given.name} ends, and the search began:"]
         remarks[first] = begins + remarks.get(first, [])
         lines: list[tuple[str, str]] = []
         if trace.setting.start is Start.NORMAL or placed:
@@ -61,7 +65,8 @@ class Counterexample:
             if not len(boots) <= sentence.first < len(boots) + placed:
                 lines.append((sentence.text, numbers_of(done, done + moves)))
             done += moves
-        return lines + [(remark, "") for remark in remarks[len(steps)]]
+        lines += [(remark, "") for remark in remarks[len(steps)]]
+        return [(with_names(text, self._names), numbers) for text, numbers in lines]
 
     def _sentences(self, told: Trace, boots: int, apart: Collection[int]) -> Iterator[Sentence]:
         """The sentences of the run. What a loop goes round for is told by its second round."""
@@ -84,7 +89,7 @@ class Counterexample:
         yield from wrap(self._length(), width)
         yield "What happens:"
         yield from self.told(width)
-        yield from wrap(self._witness(), width)
+        yield from wrap(with_names(self._witness(), self._names), width)
 
     def told(self, width: int) -> Iterator[str]:
         """What happens, each sentence with the numbers of its moves."""

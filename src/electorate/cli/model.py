@@ -1,9 +1,11 @@
 """The arguments that say what a check explores, and the model they make."""
 
 import argparse
+from typing import Any
 
 from electorate.check import Bounds, Budget, Detector, Model
 from electorate.check.checking import ENGINES
+from electorate.check.given import Given
 from electorate.check.memory import parse
 from electorate.check.model import BUDGETS
 from electorate.cli.error import UsageError
@@ -22,6 +24,20 @@ from electorate.trace.setting import drift_of
 
 THREADS_MAX = 8
 
+USUAL = {
+    "nodes": 3,
+    "timing": Clock.BOUNDED,
+    "delay": (0, 1),
+    "handling": 0,
+    "drift": 0.0,
+    "ties": Ties.MESSAGES_FIRST,
+    "order": Order.FIFO,
+    "connections": Connections.OUTLIVE,
+    "storage": Storage.KEPT,
+}
+"""What options say that are not given."""
+STARTS = ", ".join(Start)
+
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Time, network, faults, detectors, bounds and engine."""
@@ -29,30 +45,38 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     _add_network_arguments(parser)
     _add_fault_arguments(parser)
     _add_bound_arguments(parser)
+    # What is not given can come from a file that the search begins with.
+    parser.set_defaults(**dict.fromkeys(USUAL))
 
 
 def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("time and the network")
-    model.add_argument("--timing", choices=list(Clock), default=Clock.BOUNDED)
+    model.add_argument("--timing", choices=list(Clock), help="default bounded")
+    model.add_argument("--delay", type=_delay, metavar="MIN..T", help="default 0..1")
     model.add_argument(
-        "--delay", type=_delay, default=(0, 1), metavar="MIN..T", help="default 0..1"
+        "--handling", type=_count, metavar="P", help="messages are handled within T+P"
     )
     model.add_argument(
-        "--handling", type=_count, default=0, metavar="P", help="messages are handled within T+P"
-    )
-    model.add_argument(
-        "--drift", type=_drift, default=0.0, metavar="ρ", help="clocks may be off by so much: 0.05"
+        "--drift", type=_drift, metavar="ρ", help="clocks may be off by so much: 0.05"
     )
     add_graph_argument(model)
-    model.add_argument("--ties", choices=list(Ties), default=Ties.MESSAGES_FIRST)
-    model.add_argument("--order", choices=list(Order), default=Order.FIFO)
-    model.add_argument("--connections", choices=list(Connections), default=Connections.OUTLIVE)
+    model.add_argument("--ties", choices=list(Ties))
+    model.add_argument("--order", choices=list(Order))
+    model.add_argument("--connections", choices=list(Connections))
     model.add_argument(
         "--from",
         dest="start",
-        choices=list(Start),
         default=Start.NORMAL,
-        help="down: nobody has started yet, and each first start is one of --recoveries",
+        metavar="START",
+        help=f"{STARTS} (down: nobody has started yet, and each first start is one of "
+        "--recoveries), or where a file has led: a script, a run that comes with electorate, or "
+        "the record of a real run",
+    )
+    model.add_argument(
+        "--instance", metavar="NAME", help="of a record: which of its instances is explored"
+    )
+    model.add_argument(
+        "--at", metavar="TIME", help="of a record: until when it is followed, 3.2s or 800ms"
     )
     add_storage_argument(model)
 
@@ -217,14 +241,22 @@ def _delay(text: str) -> tuple[int, int]:
 
 def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
     """The model that the arguments describe."""
+    if options.start not in list(Start):
+        raise UsageError(f"--from is one of {STARTS} here, not {options.start}")
+    if options.instance or options.at:
+        raise UsageError("--instance and --at are for the record of a real run: --from FOLDER")
+    if options.start == Start.DOWN and not options.recoveries:
+        raise UsageError("nobody would ever start: give --recoveries, one for each that may")
+    return model_from(options, _setting(options, protocol))
+
+
+def model_from(options: argparse.Namespace, setting: Setting, given: Given | None = None) -> Model:
+    """The model of this setting with the budgets and bounds of the arguments."""
     budget = Budget(**{name: getattr(options, name) for name in BUDGETS})
     if options.detector == "perfect" and budget.lies:
         raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
-    if budget.heals and not budget.cuts:
+    if budget.heals and not budget.cuts and not (given and given.cut):
         raise UsageError("only links that are cut can heal: give --cuts too")
-    if options.start == Start.DOWN and not budget.recoveries:
-        raise UsageError("nobody would ever start: give --recoveries, one for each that may")
-    setting = _setting(options, protocol)
     strangers = sorted(set(options.mortal or ()) - set(setting.ids))
     if strangers:
         raise UsageError(f"--mortal names {strangers[0]}, which is not a node")
@@ -242,6 +274,7 @@ def model_of(options: argparse.Namespace, protocol: Protocol) -> Model:
         options.atomic_sends,
         not options.no_dropping,
         not options.no_renaming,
+        given,
     )
 
 
@@ -253,8 +286,10 @@ def _bounds(options: argparse.Namespace) -> Bounds:
 
 
 def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
-    low, high = options.delay
-    nodes, graph = graph_given(options.graph, options.nodes)
+    said = {name: getattr(options, name) for name in USUAL if getattr(options, name) is not None}
+    usual: dict[str, Any] = USUAL | said
+    low, high = usual["delay"]
+    nodes, graph = graph_given(options.graph, usual["nodes"])
     nodes += protocol.kind.extra_nodes
     ids = tuple(range(1, nodes + 1))
     try:
@@ -263,18 +298,18 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             ids=ids,
             rules=tuple(options.rule),
             strongest=options.strongest or protocol.kind.strongest,
-            timing=Timing(high, options.handling),
+            timing=Timing(high, usual["handling"]),
             delay_min=low,
-            clock=Clock(options.timing),
-            ties=Ties(options.ties),
-            order=Order(options.order),
-            connections=Connections(options.connections),
+            clock=Clock(usual["timing"]),
+            ties=Ties(usual["ties"]),
+            order=Order(usual["order"]),
+            connections=Connections(usual["connections"]),
             start=Start(options.start),
             attributes=attributes_of(options.attribute, ids),
             graph=graph,
-            drift=options.drift,
+            drift=usual["drift"],
             equal=options.equal,
-            storage=Storage(options.storage),
+            storage=Storage(usual["storage"]),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

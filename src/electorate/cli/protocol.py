@@ -168,16 +168,19 @@ def _failed(what: str, error: BaseException) -> UsageError:
     return UsageError(failure(what, error))
 
 
-def add_protocol_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that every command about one protocol takes."""
-    add_name_argument(parser)
+def add_protocol_arguments(parser: argparse.ArgumentParser, unless: str = "") -> None:
+    """The arguments of every command about one protocol; `unless`: why it may be missing."""
+    add_name_argument(parser, unless)
     parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help=NODES_HELP)
     add_rule_arguments(parser)
 
 
-def add_name_argument(parser: argparse.ArgumentParser) -> None:
+def add_name_argument(parser: argparse.ArgumentParser, unless: str = "") -> None:
     """The protocol itself."""
-    parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
+    help_ = ", ".join(
+        ["a name from `protocols`", "or path.py:Class", *([unless] if unless else [])]
+    )
+    parser.add_argument("protocol", nargs="?" if unless else None, metavar="P", help=help_)
 
 
 def add_form_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """Reading what nodes wrote down, re-running every instance of it, and making one run of one."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,16 @@ from electorate.core.turn import Sample, SampledTurns
 from electorate.trace import Setting, Trace
 from electorate.trace.clocks import ClockId, Clocks
 from electorate.trace.merge import Differs, Merger, Occurrence, Rerun, free, is_held
-from electorate.trace.record import Booted, Gap, Line, RecordError, RecordFile, Took, series_in
+from electorate.trace.record import (
+    Booted,
+    Gap,
+    Line,
+    RecordError,
+    RecordFile,
+    Ruled,
+    Took,
+    series_in,
+)
 from electorate.trace.word import listed
 
 TURNS_MAX = 20_000
@@ -46,6 +55,8 @@ class Course:
         self.last: tuple[ClockId, float] | None = None
         self.difference = ""
         """How it came out otherwise; from there on it is not re-run."""
+        self.ruled: list[tuple[ClockId, float, str]] = []
+        """Which machine it ran from when on."""
 
     @property
     def clusters(self) -> list[str]:
@@ -56,6 +67,8 @@ class Course:
         """Take a line again."""
         if self.difference:
             return None
+        if isinstance(line.entry, Ruled):
+            self.ruled.append(((line.host.node, line.clock), line.entry.at, line.entry.cluster))
         try:
             found = self._rerun.take(line)
         except Differs as error:
@@ -94,6 +107,8 @@ class Merged(NamedTuple):
     """Why this run is not wholly known; none if it is."""
     is_one: bool
     """Whether it was one machine at all nodes and all the time, which the simulator can play."""
+    first_views: Mapping[int, frozenset[NodeId]]
+    """What a node saw right after it had booted, by the step in which it did."""
 
 
 class Records:
@@ -192,6 +207,11 @@ class Records:
         """Everything that came out otherwise."""
         return [course.difference for course in self._every() if course.difference]
 
+    @property
+    def end(self) -> float:
+        """When the last thing happened, in milliseconds since the first boot of all."""
+        return self._span(self._every())[1]
+
     # --- what is said of them ---
 
     def summary(self) -> str:
@@ -248,7 +268,7 @@ class Records:
         }
 
     def _span(self, courses: Iterable[Course]) -> tuple[float, float]:
-        """When an instance began and ended, in milliseconds since the first boot of all."""
+        """When these began and ended, in milliseconds since the first boot of all."""
         seen = [c for c in courses if c.first is not None]
         firsts = [self._clocks.at(*c.first) - self._zero for c in seen if c.first is not None]
         lasts = [self._clocks.at(*c.last) - self._zero for c in seen if c.last is not None]
@@ -290,7 +310,17 @@ class Records:
         except (RecordError, ProtocolError) as error:
             raise UsageError(f"the records of {name} do not fit together: {error}") from None
         self._note_missing(absent, merger)
-        return Merged(name, machine, trace, [*self._doubts(trace, merger)], is_one)
+        doubts = [*self._doubts(trace, merger)]
+        return Merged(name, machine, trace, doubts, is_one, merger.first_views)
+
+    def machine_at(self, instance: str, node: NodeId, until: float) -> str:
+        """The machine that a node ran at this moment, in milliseconds since the first boot."""
+        found = ""
+        for clock, at, cluster in self.courses[instance][node].ruled:
+            # Times of steps are rounded to milliseconds, those of these lines are not.
+            if not found or self._clocks.at(clock, at) - self._zero <= until + 0.5:
+                found = cluster
+        return found
 
     def _note_missing(self, absent: set[NodeId], merger: Merger) -> None:
         for node in sorted(absent):

@@ -268,13 +268,18 @@ def found(name: str) -> Path:
     return path if path.exists() else run_file(name) or run_file(run_of(name) or "") or path
 
 
-def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
+def read(name: str, file: Path) -> str:
+    """What is written in a file; a UsageError says why nothing can be read."""
     try:
-        written = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror}{_hint(name)}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name} is not a text") from None
+
+
+def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
+    written = read(name, file)
     if rules and written.startswith("{"):
         raise UsageError(f"{name} is a trace; --script makes a script of it for --rule")
     return _played(name, file, with_rules(written, rules) if rules else written)

@@ -14,12 +14,16 @@ class Nothing(Message):
     """Never sent: it stands in where a machine declares no message at all."""
 
 
+def declared_messages(machine: Machine[Any] | type[Machine[Any]]) -> Any:
+    """The type that every message of a machine is decoded into, and nothing else."""
+    return reduce(or_, machine.messages) if machine.messages else Nothing
+
+
 class Codec:
     """Encodes and strictly decodes the values of one machine."""
 
     def __init__(self, machine: Machine[Any] | type[Machine[Any]]) -> None:
-        declared = reduce(or_, machine.messages) if machine.messages else Nothing
-        self._messages = msgspec.msgpack.Decoder(declared)
+        self._messages = msgspec.msgpack.Decoder(declared_messages(machine))
         self._stable = msgspec.msgpack.Decoder(machine.stable_type)
         self._state = msgspec.msgpack.Decoder(machine.state_type)
 

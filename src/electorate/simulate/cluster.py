@@ -12,6 +12,7 @@ from msgspec import structs
 
 from electorate.claims import Row
 from electorate.core import Machine, NodeId, Request, text_of
+from electorate.core.codec import declared_messages
 from electorate.simulate import law
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
@@ -279,8 +280,10 @@ class Cluster(Reactions):
         if here.local is not None or here.stable is not None:
             raise IllegalStep(f"{placed.node} lives or has lived already")
         kind: Any = self.machine.state_type if placed.is_up else self.machine.stable_type | None
+        mail = declared_messages(self.machine)
         try:
             value: Any = msgspec.json.decode(placed.json, type=kind)
+            sent = [(to, age, msgspec.json.decode(m, type=mail)) for to, age, m in placed.sent]
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
             raise IllegalStep(f"{placed.node} cannot be so: {error}") from None
         if placed.is_up:
@@ -290,6 +293,11 @@ class Cluster(Reactions):
                 here.timers[timer] = Armed(here.id, timer, self.now + soonest, self.now + latest)
         else:
             here.stable = value
+        # Whom it has sent something may be placed only after it.
+        dies, self._dies = self._dies, False
+        for to, age, message in sent:
+            self._post(here.id, self.node(to).id, message, self.now - age)
+        self._dies = dies
         self._record(placed)
 
     # --- what the operations have in common ---

@@ -221,18 +221,24 @@ def _phase(cluster: Cluster, words: Words) -> None:
 
 def _place_node(cluster: Cluster, words: Words) -> None:
     node, state, json, *rest = words
-    if state not in ("up", "down") or (state == "down" and rest):
+    if state not in ("up", "down"):
         raise _Misused
     alive: frozenset[NodeId] = frozenset()
     timers: list[tuple[str, int, int]] = []
+    sent: list[tuple[NodeId, int, str]] = []
     for word in rest:
         name, _, text = word.partition("=")
-        if name == "view":
+        if name.startswith("->"):
+            to, _, age = name.removeprefix("->").partition("@")
+            sent.append((_id(to), _id(age or "0"), text))
+        elif state == "down":
+            raise _Misused
+        elif name == "view":
             alive = frozenset(_id(each) for each in text.split(",") if each)
         else:
             soonest, _, latest = text.partition("..")
             timers.append((name, _id(soonest), _id(latest)))
-    cluster.place(Placed(_id(node), json, state == "up", alive, tuple(timers)))
+    cluster.place(Placed(_id(node), json, state == "up", alive, tuple(timers), tuple(sent)))
 
 
 def _span(cluster: Cluster, word: str) -> int:
@@ -309,7 +315,10 @@ COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]
     "cut": (_cut, "cut FROM->TO, or cut NODE NODE for both ways"),
     "heal": (_heal, "heal FROM->TO, or heal NODE NODE for both ways"),
     "phase": (_phase, "phase NODE TIMER LEFT"),
-    "place": (_place_node, "place NODE up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …]"),
+    "place": (
+        _place_node,
+        "place NODE up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …] [->TO[@AGE]=JSON …]",
+    ),
     "run": (_run, "run TIME"),
     "settle": (_settle, "settle"),
     "standings": (_standings, "standings"),

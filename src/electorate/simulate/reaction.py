@@ -106,12 +106,15 @@ class Reactions(World):
         node.timers[timer] = armed
         self.armed.append(armed)
 
-    def _post(self, sender: NodeId, to: NodeId, message: Message) -> None:
+    def _post(
+        self, sender: NodeId, to: NodeId, message: Message, sent_at: int | None = None
+    ) -> None:
         channel = self.channels.get((sender, to)) or self.channel(sender, to)
         ordinal = channel.posted
         channel.posted = ordinal + 1
         self.numbered = number = self.numbered + 1
-        envelope = Envelope(channel, sender, to, message, self.now, number, ordinal)
+        at = self.now if sent_at is None else sent_at
+        envelope = Envelope(channel, sender, to, message, at, number, ordinal)
         if channel.cut:
             self.severed.append(envelope)
         elif not (self._dies and self.nodes[to].local is None):

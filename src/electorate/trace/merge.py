@@ -223,6 +223,8 @@ class Merger:
         self._lived: set[NodeId] = set()
         self._up: set[NodeId] = set()
         self._views: dict[NodeId, frozenset[NodeId]] = {}
+        self.first_views: dict[int, frozenset[NodeId]] = {}
+        """What a node saw right after it had booted, by the step of the trace in which it did."""
         self._latest: dict[NodeId, int] = {}
         self._steps: list[Step] = []
 
@@ -360,6 +362,7 @@ class Merger:
                 self._views[node] = alive
                 latest = self._steps[self._latest[node]]
                 if isinstance(latest.happening, Recovered) and len(latest.turns) == 1:
+                    self.first_views[self._latest[node]] = alive
                     return None
                 return Saw(node, alive, before or alive)
             case Asked(request):

@@ -155,9 +155,10 @@ class _Narrator:
             case Phased(node, timer, left):
                 text = self._setting.timing.text(left)
                 return f"Node {node}'s timer {timer}", f"has {text} left at the start"
-            case Placed(node, json, is_up):
+            case Placed(node, json, is_up, sent=sent):
                 how = "is up, in the state" if is_up else "is down, and has saved"
-                return f"At the start node {node}", f"{how} {json}"
+                mail = "".join(f" and has sent {text} to node {to}" for to, _, text in sent)
+                return f"At the start node {node}", f"{how} {json}{mail}"
             case other:
                 raise TypeError(f"no sentence for {other!r}")
 
@@ -191,6 +192,8 @@ class _Narrator:
                 self.down.add(node)
             case Recovered(node):
                 self.down.discard(node)
+            case Placed(node, _, is_up):
+                (self.down.discard if is_up else self.down.add)(node)
             case Cut() as happening:
                 self._cut.update(happening.ways)
             case Healed() as happening:

@@ -138,6 +138,8 @@ class Placed(Happening):
     """Whom its failure detector trusts."""
     timers: tuple[tuple[str, int, int], ...] = ()
     """Each timer that is armed, with the shortest and the longest that it may still take."""
+    sent: tuple[tuple[NodeId, int, str], ...] = ()
+    """What it has on its way: to whom, for how long by now, and the message as JSON."""
 
 
 class TurnRecord(Value):

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from electorate.core import CancelTimer, NodeId, Send, SetTimer, Timing, text_of
+from electorate.core.codec import json_of
 from electorate.trace.step import (
     Crashed,
     Cut,
@@ -73,14 +74,23 @@ def _cause(step: Step) -> str:
             return f"heal {sender} {to}" if both else f"heal {sender}->{to}"
         case Phased(node, timer, left):
             return f"phase {node} {timer} {left}"
-        case Placed(node, json, True, alive, timers):
+        case Placed(node, json, True, alive, timers, sent):
             view = ",".join(map(str, sorted(alive)))
             armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in timers)
-            return f"place {node} up {json} view={view}{armed}"
-        case Placed(node, json):
-            return f"place {node} down {json}"
+            return f"place {node} up {json} view={view}{armed}{_on_its_way(sent)}"
+        case Placed(node, json, sent=sent):
+            return f"place {node} down {json}{_on_its_way(sent)}"
         case other:
             raise TypeError(f"no command for {other!r}")
+
+
+def _on_its_way(sent: Iterable[tuple[NodeId, int, str]]) -> str:
+    return "".join(f" ->{to}{f'@{age}' if age else ''}={json}" for to, age, json in sent)
+
+
+def json_word(value: object) -> str:
+    """A value as JSON without a blank, so that it is one word of a script."""
+    return json_of(value).decode().replace(" ", "\\u0020")
 
 
 def _placed(place: int) -> str:
@@ -128,10 +138,15 @@ def _fact(step: Step, timing: Timing) -> str:
             return f"{sender}->{to} is healed"
         case Phased(node, timer, left):
             return f"{node} {timer} has {timing.text(left)} left"
-        case Placed(node, json, is_up):
-            return f"{node} is {'up' if is_up else 'down'} with {json}"
+        case Placed(node, json, is_up, sent=sent):
+            return f"{node} is {'up' if is_up else 'down'} with {json}{_has_sent(sent)}"
         case other:
             raise TypeError(f"no text for {other!r}")
+
+
+def _has_sent(sent: Iterable[tuple[NodeId, int, str]]) -> str:
+    told = " and ".join(f"{json} to {to}" for to, _, json in sent)
+    return f", and has sent {told}" if told else ""
 
 
 def _opinion(alive: frozenset[NodeId], before: frozenset[NodeId]) -> str:

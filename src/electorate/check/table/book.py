@@ -88,7 +88,7 @@ class Book:
             column[a * world.n + b] = at
             link[a * world.n + b] = world.link[a, b]
         channel_link = np.zeros(len(world.channel_columns) + 1, np.int64)
-        if world.model.budget.cuts:
+        if world.model.has_cuts:
             for (a, b), at in world.column.items():
                 channel_link[at - world.n] = world.link[a, b]
         return Layout(
@@ -96,7 +96,7 @@ class Book:
             len(world.channel_columns),
             world.width,
             world.watch_column,
-            world.links_column if world.model.budget.cuts else -1,
+            world.links_column if world.model.has_cuts else -1,
             world.memory_column if world.remembers else -1,
             world.empty,
             world.gone,

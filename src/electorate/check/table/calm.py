@@ -90,7 +90,7 @@ class TableCalm:
         down = self._engine.book.tables().local_up[rows[:, : world.n]] == 0
         for column, to in world.channel_columns if world.drops_mail else ():
             lost = down[:, to]
-            if world.model.budget.cuts:
+            if world.model.has_cuts:
                 link = world.link_of_channel[column]
                 lost = lost | (rows[:, world.links_column] >> link & 1 == 1)
             rows[lost, column] = world.empty

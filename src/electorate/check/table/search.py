@@ -33,7 +33,6 @@ from electorate.check.verdict import Violation
 from electorate.check.world import Move, World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
-from electorate.trace import Start
 
 THREADS_MAX = 8
 
@@ -147,7 +146,7 @@ class TableSearch:
         self._engine.run(rows, marks, numbers, self._visited, keep_all=False, accept=self._take_in)
 
     def _beginnings(self, report: Report) -> list[Beginning]:
-        if self.world.model.setting.start is not Start.ANY:
+        if not self.world.model.begins_anywhere:
             return beginnings(self.world, lack_of)
         first = TableSearch(self.world.machine, exploring(self.world.model), (), self._limits)
         met = first.met(report)

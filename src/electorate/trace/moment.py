@@ -1,0 +1,172 @@
+"""Where everybody stands at one moment of a recorded run, as a script that begins there.
+
+States are what the re-run gives, so nothing of them is rounded. A timer runs from the turn that
+set it, and a message is on its way from the turn that sent it until the record shows that it was
+taken. Of a message that nobody took the record cannot say when it was lost: it counts as on its way
+for as long as one may take, T+P.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import reduce
+from math import ceil, floor
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from electorate.core import CancelTimer, Message, NodeId, Rules, Send, SetTimer, Span, Stable, State
+from electorate.trace.setting import Setting
+from electorate.trace.step import (
+    Crashed,
+    Delivered,
+    Fired,
+    Lost,
+    Placed,
+    Recovered,
+    Saw,
+    Step,
+    Trace,
+    TurnRecord,
+)
+from electorate.trace.text import json_word
+
+
+class Letter(NamedTuple):
+    """A message on its way, and when it was sent."""
+
+    sender: NodeId
+    to: NodeId
+    message: Message
+    at: float
+
+
+class Moment:
+    """A recorded run up to one moment, in milliseconds since its beginning."""
+
+    def __init__(
+        self, trace: Trace, until: float, first_views: Mapping[int, frozenset[NodeId]]
+    ) -> None:
+        """`first_views`: by step, what a node saw right after it had booted."""
+        self._setting = trace.setting
+        self.until = until
+        self.up: dict[NodeId, State] = {}
+        self.saved: dict[NodeId, str] = {}
+        """What the nodes that are down have saved, as JSON."""
+        self._timers: defaultdict[NodeId, dict[str, tuple[float, float]]] = defaultdict(dict)
+        self._views: dict[NodeId, frozenset[NodeId]] = {}
+        self._waiting: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
+        self._untaken: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
+        """Those that nobody took; what was sent before one that was taken can come no more."""
+        for number, step in enumerate(trace.steps):
+            if step.at > until:
+                break
+            self._take(step)
+            if number in first_views:
+                self._views[_node_of(step)] = first_views[number]
+
+    @property
+    def mail(self) -> list[Letter]:
+        """What is on its way."""
+        recent = self.until - self._setting.delay_max
+        untaken = [each for kept in self._untaken.values() for each in kept if each.at >= recent]
+        waiting = [each for kept in self._waiting.values() for each in kept]
+        return sorted([*waiting, *untaken], key=lambda letter: letter.at)
+
+    def _take(self, step: Step) -> None:
+        match step.happening:
+            case Recovered(node):
+                self._views[node] = frozenset(self._setting.ids)
+            case Fired(node, timer):
+                self._timers[node].pop(timer, None)
+            case Saw(node, alive):
+                self._views[node] = alive
+            case Delivered(sender, to, _, place):
+                taken = self._waiting[sender, to].pop(place)
+                later = [each for each in self._untaken[sender, to] if each.at > taken.at]
+                self._untaken[sender, to] = later
+            case Lost(sender, to, _, _, place):
+                lost = self._waiting[sender, to].pop(place)
+                self._untaken[sender, to].append(lost)
+            case Crashed(node):
+                self._stop(node, self.up[node].stable)
+            case Placed(node, json, False):
+                self.saved[node] = json
+            case _:
+                pass
+        for turn in step.turns:
+            self._carry_out(step.at, turn)
+
+    def _carry_out(self, at: float, turn: TurnRecord) -> None:
+        node, left = turn.node, None if turn.sent is None else dict(turn.sent)
+        self.up[node] = turn.after
+        self.saved.pop(node, None)
+        for effect in turn.effects:
+            match effect:
+                case SetTimer(timer, after, jitter):
+                    soonest, latest = self._setting.lasts(after, jitter)
+                    self._timers[node][str(timer)] = (at + soonest, at + latest)
+                case CancelTimer(timer):
+                    self._timers[node].pop(str(timer), None)
+                case Send(to, message) if to != node:
+                    if left is not None:
+                        left[to] -= 1
+                    if left is None or left[to] >= 0:
+                        self._waiting[node, to].append(Letter(node, to, message, at))
+        if left is not None:
+            self._stop(node, turn.after.stable)
+
+    def _stop(self, node: NodeId, saved: Stable) -> None:
+        del self.up[node]
+        self.saved[node] = json_word(saved)
+        self._timers[node].clear()
+
+    def places(self, unit: float, members: Collection[NodeId]) -> tuple[Placed, ...]:
+        """The moment as commands that place these nodes; a tick is so many milliseconds.
+
+        What remains of a timer is rounded to both sides, the age of a message down: what can
+        happen by the record can happen by the commands.
+        """
+        until = self.until
+        sent: defaultdict[NodeId, list[tuple[NodeId, int, str]]] = defaultdict(list)
+        for letter in self.mail:
+            if letter.to not in members:
+                continue
+            age = min(floor((until - letter.at) / unit), ceil(self._setting.delay_max / unit))
+            sent[letter.sender].append((letter.to, age, json_word(letter.message)))
+        placed = []
+        for node in sorted(members):
+            mail = tuple(sent[node])
+            if node not in self.up:
+                placed.append(Placed(node, self.saved.get(node, "null"), False, sent=mail))
+                continue
+            timers = tuple(
+                (timer, floor(max(0, a - until) / unit), ceil(max(0, b - until) / unit))
+                for timer, (a, b) in sorted(self._timers[node].items())
+            )
+            state = json_word(self.up[node])
+            placed.append(Placed(node, state, True, self._views[node], timers, mail))
+        return tuple(placed)
+
+
+def _node_of(step: Step) -> NodeId:
+    return step.turns[0].node
+
+
+def in_ticks(setting: Setting, T: int, P: int | None, rules: Rules) -> Setting:
+    """The setting with T as so many ticks, and every length that its rules name in proportion.
+
+    What is shorter than a tick stays as it is: it says that something comes right before or after
+    something else.
+    """
+    unit = setting.timing.T / T
+
+    def scaled(rule: str) -> str:
+        name = rule.partition("=")[0]
+        length = reduce(getattr, name.split("."), rules)
+        if not isinstance(length, Span) or abs(length.ticks) < unit:
+            return rule
+        return f"{name}={replace(length, ticks=round(length.ticks / unit))}"
+
+    P = ceil(setting.timing.P / unit) if P is None else P
+    texts = tuple(map(scaled, setting.rules))
+    return replace(setting, timing=replace(setting.timing, T=T, P=P), rules=texts)
