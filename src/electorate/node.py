@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
-from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import (
     Election,
     Engine,
@@ -27,6 +26,7 @@ from electorate.leadership.engine import (
     expect_name,
     host_config,
 )
+from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace

@@ -79,19 +79,20 @@ def applied(
     rules: str,
     budget: Budget,
     delay_min: int = 0,
-    claims: str = "M1 M2 M3 M4 M5 M6 M7",
+    claims: str = "M1 M2 M3 M4 M5 M6 M7 M8 M9",
+    stand: tuple[int, ...] = (1, 1, 1),
 ) -> Case:
-    """What applications run, over `StrongestAlive`; everybody stands, and all are as good."""
+    """What applications run, over `StrongestAlive`; each stands with its priority when it boots."""
     return Case(
         f"rounds=2 {rules}",
-        3,
+        len(stand),
         budget,
         claims,
         "strongest-alive",
         Clock.BOUNDED,
         delay_min=delay_min,
         counter=8,
-        attributes=(1, 1, 1),
+        attributes=stand,
         form=form,
         strongest="highest",
     )

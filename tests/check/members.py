@@ -25,7 +25,7 @@ from electorate.core import (
 )
 from electorate.core.member import Strongest
 from electorate.protocols.mandate import Mandate
-from electorate.protocols.mandate.message import Add, Ended, Remove, StepDown
+from electorate.protocols.mandate.message import Add, Ended, Remove, Stand, StepDown
 from electorate.protocols.mandate.state import MandateStable, Promise, Roster
 from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.simulate.cluster import Cluster
@@ -162,7 +162,9 @@ class Lasting(NamedTuple):
     mortal: tuple[NodeId, ...] | None = None
     """Who may crash; None: anybody."""
     wishes: tuple[type[Request], ...] | None = None
-    """What may be asked for; None: anything."""
+    """What may be asked for; None: anything but to stand with another priority."""
+    stand: tuple[int, ...] = ()
+    """With which priority each stands in the forms of applications; none: all, with 1."""
 
     def __str__(self) -> str:
         faults = " ".join(self.budget.texts())
@@ -182,7 +184,9 @@ class Begun(Mandate.over(StrongestAlive)):  # type: ignore[misc]
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         asked: tuple[Request, ...] = super().may_ask(view)
         wished = self.case.wishes
-        return asked if wished is None else tuple(r for r in asked if isinstance(r, wished))
+        if wished is None:
+            return tuple(r for r in asked if not isinstance(r, Stand))
+        return tuple(r for r in asked if isinstance(r, wished))
 
 
 def lasting(case: Lasting, *more: Claim) -> Verdict:
@@ -193,7 +197,7 @@ def lasting(case: Lasting, *more: Claim) -> Verdict:
         start=Start.BOOT,
         delay_min=1,
         strongest=case.strongest,
-        attributes=() if case.form == "sound" else (1,) * case.nodes,
+        attributes=() if case.form == "sound" else case.stand or (1,) * case.nodes,
     )
     machine = setting.machine(type("Begun", (Begun,), {"case": case}), case.form)
     model = Model(setting, case.budget, Bounds(counter=8), mortal=case.mortal)

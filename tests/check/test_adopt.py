@@ -37,6 +37,7 @@ from electorate.protocols.mandate.message import (
     Poll,
     Release,
     Remove,
+    Stands,
 )
 from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Roster, Wait
 from electorate.protocols.strongest_alive import StrongestAlive
@@ -51,7 +52,7 @@ OfficeMandate = Mandate.over(StrongestAlive)
 
 
 class Node:
-    """One node, and what its last turn has ordered."""
+    """One node that stands as all others do, and what its last turn has ordered."""
 
     def __init__(self, me: NodeId = 1, form: str = "application", **stable: Any) -> None:
         members = Members.of(IDS, "lowest", dict.fromkeys(IDS, 1))
@@ -62,6 +63,7 @@ class Node:
         self.state: Any = self.turns.boot(me, kept).state
         self.effects: tuple[Effect, ...] = ()
         self.take(Viewed(frozenset(IDS)))
+        self.hear(Stands(1), *(j for j in IDS if j != me))
 
     def take(self, event: Any) -> None:
         turn = self.turns.step(self.state, event)
@@ -163,7 +165,7 @@ def test_who_polls_while_it_is_removed_does_not_claim() -> None:
 
 def test_a_joiner_stands_for_nothing_until_it_is_listed() -> None:
     joiner = Node(me=4)
-    assert (joiner.phase, joiner.effects) == (Phase.IDLE, ())
+    assert (joiner.phase, joiner.said) == (Phase.IDLE, [])
     joiner.ask(Adopt(Roster((7, 1), (4,), (4,))))
     assert joiner.phase is Phase.HOLDING
 

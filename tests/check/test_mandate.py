@@ -155,19 +155,28 @@ def test_verdict_over_an_election_in_a_large_search(case: Case, states: int, tau
 
 
 APPLIED = [
-    (applied("application", "base=3", Budget()), 364, 4),
-    (applied("application", "base=3", Budget(crashes=1)), 7_686, 17),
-    (applied("application", "base=3", Budget(losses=1)), 1_218, 6),
-    (applied("application", "base=3", Budget(1, 1), 1), 37_046, 17),
-    (applied("register", "base=3", Budget(crashes=1)), 10_957, 17),
-    (applied("register", "base=2", Budget(crashes=1, asks=1), 1), 18_370, 22),
-    (applied("register", "base=3", Budget(asks=2), 1), 15_282, 25),
+    (applied("application", "base=3", Budget()), 17_183, 5),
+    (applied("application", "base=3", Budget(crashes=1)), 126_997, 17),
+    (applied("application", "base=3", Budget(losses=1)), 58_180, 6),
+    (applied("application", "base=3", Budget(1, 1), 1), 157_037, 17),
+    (applied("register", "base=3", Budget(crashes=1)), 128_949, 17),
+    (applied("register", "base=3", Budget(asks=1), 1), 15_862, 43),
 ]
 """States, and the longest time in ticks to an office, or to one whose members are decided."""
+
+APPLIED_LARGE = [(applied("register", "base=2", Budget(crashes=1, asks=1), 1), 74_859, 36)]
 
 
 @pytest.mark.parametrize(
     ("case", "states", "tau"), APPLIED, ids=[f"{case.form} {case}" for case, *_ in APPLIED]
 )
 def test_verdict_of_what_applications_run(case: Case, states: int, tau: int) -> None:
+    expect_live(case, states, tau)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "states", "tau"), APPLIED_LARGE)
+def test_verdict_of_what_applications_run_in_a_large_search(
+    case: Case, states: int, tau: int
+) -> None:
     expect_live(case, states, tau)

@@ -147,4 +147,4 @@ def test_who_should_lead_but_reaches_no_majority_leaves_the_office_alone() -> No
         form="application",
         strongest="highest",
     )
-    expect_live([judged(case, engine="python")], 1, 8)
+    expect_live([judged(case, engine="python")], 1, 9)

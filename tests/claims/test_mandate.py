@@ -1,5 +1,7 @@
 """The claims about mandates, on rows made by hand."""
 
+from msgspec.structs import replace
+
 from electorate.claims import CLAIMS, Following, Row, Witness
 from electorate.core import Members, NodeId, Stable, Standing, Status, Value
 from electorate.protocols.mandate.state import MandateStable, Promise, Roster
@@ -189,3 +191,34 @@ def test_members_are_those_of_the_list_of_whoever_is_in_office() -> None:
         seen = (lists.standings[0], follows, follows, alone)
         kept = judge("M7", Row(lists.members, seen, stables=lists.stables)) is None
         assert kept is is_kept
+
+
+def standing(held: dict[NodeId, int], *priorities: int, absent: Absent = NONE) -> Row:
+    """Who is in office, and with which priority each node stands."""
+    seen = row(held, absent=absent)
+    told = zip(seen.standings, priorities, strict=True)
+    stand = (None if each is None else replace(each, priority=p) for each, p in told)
+    return Row(seen.members, tuple(stand), seen.absent, seen.stables)
+
+
+def test_somebody_must_be_in_office_only_if_a_node_stands() -> None:
+    assert judge("M5", standing({}, 0, 0, 0)) is None
+    found = judge("M5", standing({}, 0, 1, 0))
+    assert found == Witness((2,), "2 reaches a majority, and nobody is in office")
+
+
+def test_whoever_is_in_office_must_stand_for_it() -> None:
+    found = judge("M8", standing({1: 1}, 0, 1, 1))
+    assert found == Witness((1,), "1 is in office, and does not stand for it")
+    assert judge("M8", standing({1: 1}, 1, 0, 0)) is None
+    assert judge("M8", row({1: 1})) is None
+
+
+def test_nobody_that_could_take_over_may_have_a_higher_priority_than_the_holder() -> None:
+    found = judge("M9", standing({1: 1}, 1, 0, 2))
+    assert found == Witness((1, 3), "1 is in office with priority 1, and 3 has 2")
+    assert judge("M9", standing({1: 1}, 2, 2, 0)) is None
+    assert judge("M9", standing({1: 1}, 1, 0, 2, absent=frozenset({(1, 3)}))) is None
+    alone = frozenset({(2, 3), (1, 3)})
+    assert judge("M9", standing({1: 1}, 1, 0, 2, absent=alone)) is None
+    assert judge("M9", row({1: 1})) is None

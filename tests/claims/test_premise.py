@@ -76,7 +76,9 @@ MEET: dict[str, tuple[Row, Row]] = {
         consensus.row(consensus.at(None, 1), consensus.at(None, 1), DOWN),
         consensus.row(consensus.at(None, 1), DOWN, DOWN),
     ),
-    **dict.fromkeys(("M1", "M3", "M4", "M6"), (mandate.row({2: 1}), mandate.row({}, {2: 1}))),
+    **dict.fromkeys(
+        ("M1", "M3", "M4", "M6", "M8", "M9"), (mandate.row({2: 1}), mandate.row({}, {2: 1}))
+    ),
     "M2": (mandate.row({2: 1}), mandate.row({2: 1}, {2: 2})),
     "M5": (mandate.row({}), mandate.row({}, absent=frozenset({(1, 2), (1, 3), (2, 3)}))),
     "M7": (mandate.row({1: 1}), mandate.row({1: 1}, absent=frozenset({(1, 2), (1, 3)}))),

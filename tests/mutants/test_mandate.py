@@ -76,7 +76,7 @@ def test_who_restarts_while_it_claims_may_never_know_who_is_in_office() -> None:
     assert judged(back).liveness is Liveness.LIVE
     left_out = judged(back._replace(rules=f"{back.rules} yields=never"))
     assert left_out.claims == {"M5": Result.HOLDS, "M7": Result.VIOLATED}
-    assert [violation.length for violation in left_out.violations] == [75]
+    assert [violation.length for violation in left_out.violations] == [92]
 
 
 STAR = ((1, 2), (2, 3), (2, 4))

@@ -123,7 +123,7 @@ async def test_a_group_survives_one_that_is_not_to_be_a_member_after_all(
     await until(cluster, lambda: diary.of("a").leader == "a")
     cluster.restart("b")
     cluster.restart("c")
-    await diary.settled("abc")
+    await diary.settled("abc", "d")  # It is no member, and alone with its work.
 
 
 async def test_who_was_removed_while_it_was_away_ends_when_it_is_back(

@@ -135,11 +135,11 @@ def somebody_is_in_office(row: Row) -> Witness | None:
 
 def _able(row: Row) -> Iterator[NodeId]:
     """The nodes that may lead and reach a majority."""
-    live = [node for node, _ in row.live()]
-    for node in live:
+    live = dict(row.live())
+    for node, standing in live.items():
         reached = {other for other in live if other == node or row.linked(node, other)}
         lists = _newest(row, reached)
-        is_able = not _is_witness(row, node) and node in lists[-1]
+        is_able = not _is_witness(row, node, standing) and node in lists[-1]
         if is_able and all(2 * len(reached & {*members}) > len(members) for members in lists):
             yield node
 
@@ -195,9 +195,34 @@ def the_holder_is_known(row: Row) -> Witness | None:
     return None
 
 
-def _is_witness(row: Row, node: NodeId) -> bool:
-    """Whether a node only votes: it has attribute 0 where others have one."""
-    return any(row.members.attributes) and row.members.rank(node)[0] == 0
+def the_holder_stands(row: Row) -> Witness | None:
+    """M8: who is in office stands for it."""
+    for node, standing in row.live():
+        if standing.leader == node and standing.priority == 0:
+            return Witness((node,), f"{node} is in office, and does not stand for it")
+    return None
+
+
+def the_holder_is_not_outranked(row: Row) -> Witness | None:
+    """M9: no node that may lead, and reaches a majority and the holder, has a higher priority."""
+    live = dict(row.live())
+    for holder, _ in holders(row):
+        highest = live[holder].priority
+        for node in _able(row):
+            higher = live[node].priority
+            if highest is None or higher is None or not row.linked(node, holder):
+                continue
+            if higher > highest:
+                text = f"{holder} is in office with priority {highest}, and {node} has {higher}"
+                return Witness((holder, node), text)
+    return None
+
+
+def _is_witness(row: Row, node: NodeId, standing: Standing) -> bool:
+    """Whether a node only votes: it does not stand, or has attribute 0 where others have one."""
+    if standing.priority is not None:
+        return not standing.priority
+    return any(row.members.attributes) and not row.members.attribute(node)
 
 
 def _a_claim_led_to_office(row: Row) -> bool:
@@ -218,6 +243,7 @@ ABLE = Premise(
 IN_REACH = Premise("not once did anybody in office reach another member", _a_holder_reaches_another)
 
 TERMS = frozenset({Topic.TERMS})
+CANDIDATES = frozenset({Topic.TERMS, Topic.CANDIDATES})
 
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
@@ -285,6 +311,24 @@ CLAIMS: dict[str, Claim] = {
             sights=frozenset({Sight.STABLES}),
             premise=IN_REACH,
             about=TERMS,
+        ),
+        Claim(
+            "M8",
+            Kind.GOAL,
+            "once nothing changes any more, whoever is in office stands for it",
+            the_holder_stands,
+            premise=IN_OFFICE,
+            about=CANDIDATES,
+        ),
+        Claim(
+            "M9",
+            Kind.GOAL,
+            "once nothing changes any more, nobody in office is outranked by a node that could "
+            "take over",
+            the_holder_is_not_outranked,
+            sights=frozenset({Sight.STABLES}),
+            premise=IN_OFFICE,
+            about=CANDIDATES,
         ),
     )
 }

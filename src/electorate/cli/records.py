@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from electorate.cli.error import UsageError
 from electorate.cli.protocol import find
-from electorate.core import Machine, NodeId, ProtocolError
+from electorate.core import Machine, NodeId, ProtocolError, Send
 from electorate.core.turn import Sample, SampledTurns
 from electorate.trace import Setting, Trace
 from electorate.trace.clocks import ClockId, Clocks
@@ -299,10 +299,13 @@ class Records:
         if any(course.difference for course in courses.values()):
             return None
         setting, is_one = _joint([text for c in courses.values() for text in c.clusters])
-        machine = find(setting.protocol).machine(setting)
         records = {node: self._clocks.shifted(self._kept.get(node, [])) for node in courses}
+        everything = [o for record in records.values() for o in record]
+        taken = (o.entry for o in everything if isinstance(o.entry, Took))
+        senders = {entry.sender for entry in taken if entry.sender is not None}
+        setting = setting.closed({*courses, *senders, *_receivers(everything)})
+        machine = find(setting.protocol).machine(setting)
         absent = set(setting.ids) - set(self.nodes)
-        senders = {e.sender for r in records.values() for o in r if isinstance(e := o.entry, Took)}
         unseen = absent & senders | {gap.node for gap in self._gaps}
         merger = Merger(free(setting), records, self._zero, unseen)
         try:
@@ -358,6 +361,12 @@ def _joint(texts: Sequence[str]) -> tuple[Setting, bool]:
         ranks |= dict(zip(setting.ids, setting.attributes, strict=False))
     attributes = tuple(ranks.get(node, 0) for node in ids) if ranks else ()
     return replace(settings[-1], ids=ids, attributes=attributes), len(settings) == 1
+
+
+def _receivers(occurrences: Iterable[Occurrence]) -> Iterator[NodeId]:
+    """To whom something was sent."""
+    for turn in (o.turn for o in occurrences if o.turn is not None):
+        yield from (effect.to for effect in turn.effects if isinstance(effect, Send))
 
 
 def _seconds(ms: float) -> str:

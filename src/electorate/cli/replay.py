@@ -191,23 +191,24 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
         doubts.append("--between leaves out how it began")
     if merged.is_one and len(merged.trace.steps) > STEPS_MAX and not options.script:
         doubts.append(f"{len(merged.trace.steps):,} steps are many (--script plays them all)")
+    unplayed = "" if merged.is_one else f"{CHANGED} (a script has one machine)"
     if merged.is_one and not doubts:
         try:
             played = _played(options.runs[0], file, script_of(merged.trace))
         except ScriptError as error:
-            doubts.append(f"the simulator cannot play this: {error.problem}")
+            unplayed = f"the simulator cannot play this: {error.problem}"
         else:
             played = played._replace(trace=merged.trace, names=records.names)
             return played._replace(instance=merged.instance)
     if options.script:
-        reasons = doubts if merged.is_one else [f"{CHANGED} (a script has one machine)", *doubts]
+        reasons = [unplayed, *doubts] if unplayed else doubts
         raise UsageError(f"no script can be made of this: {listed(reasons)}")
     verdict = None
     if doubts:
         records.notes.append(f"no claim is judged: {listed(doubts)}")
     else:
         verdict = judged(merged.trace, merged.machine)
-        records.notes.append(f"only claims about terms and groups are judged: {CHANGED}")
+        records.notes.append(f"only claims about terms and groups are judged: {unplayed}")
     timing = merged.trace.setting.timing
     part = window(merged.trace, *_between(options.between or "..", timing))
     if not part.trace.steps:

@@ -29,7 +29,6 @@ class Contract:
     def __init__(self, machine: Machine[Any]) -> None:
         self._machine = machine
         self._verify_declarations()
-        self._members = frozenset(machine.members.ids)
         self._timers = frozenset(timer.name for timer in machine.timers)
         self._shown = next((SHOWN[each] for each in SHOWN if each in machine.tells), Standing)
         self._growing = {name: attrgetter(name) for name in machine.growing}
@@ -165,11 +164,11 @@ class Contract:
             raise Breach(f"returned {value!r}, which comes off the wire as {arrived!r}")
 
     def _is_heard(self, me: NodeId, to: NodeId) -> bool:
-        heard = None if to == me else self._hears[to]
+        heard = None if to == me else self._hears.get(to)
         return heard is None or me in heard
 
     def _is_member(self, node: object) -> bool:
-        return type(node) is int and node in self._members
+        return type(node) is int and node in self._machine.members
 
     def _is_timer(self, timer: object) -> bool:
         return isinstance(timer, str) and timer in self._timers

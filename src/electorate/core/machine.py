@@ -55,6 +55,7 @@ class Topic(StrEnum):
     GROUPS = "groups"  # `group` is the number of the group that a node is in
     VIEWS = "views"  # `group` lists the nodes that a node sees
     TERMS = "terms"  # a term has a `token`, and ends with the timer `until`
+    CANDIDATES = "candidates"  # `priority` says whether, and how much, a node wants to lead
     DECISIONS = "decisions"  # every standing is a Decision, and `stable.stage` is in the log
     CHOICES = "choices"  # every standing is a Choice
     TASKS = "tasks"  # not the standing but `task` tells how far a node knows the work to be

@@ -8,6 +8,8 @@ nodes may be declared equal, though messages still find the right one.
 from collections.abc import Container, Iterable, Mapping
 from typing import Literal, Self
 
+from msgspec.structs import replace
+
 from electorate.core.value import NodeId, Value
 
 Strongest = Literal["lowest", "highest"]
@@ -21,6 +23,8 @@ class Members(Value):
     strongest: Strongest
     equal: tuple[NodeId, ...] = ()
     """Nodes whose ids compare as if they were one and the same."""
+    is_open: bool = False
+    """Whether any node may take part, though none is listed here: see `open`."""
 
     @classmethod
     def of(
@@ -46,11 +50,33 @@ class Members(Value):
             raise ValueError(f"equal nodes are two members or more, not {alike}")
         return cls(ordered, tuple(known.get(node, 0) for node in ordered), strongest, alike)
 
+    @classmethod
+    def open(cls, strongest: Strongest = "lowest") -> Self:
+        """Any node may take part, now or later; nodes rank by id alone.
+
+        A machine for such members learns from its state and its events which nodes there are, so
+        one machine serves a node for as long as it runs, whoever comes and goes.
+        """
+        return cls((), (), strongest, is_open=True)
+
+    @property
+    def unranked(self) -> Self:
+        """The same members without attributes: they rank by id alone."""
+        return replace(self, attributes=(0,) * len(self.ids))
+
+    def __contains__(self, node: NodeId) -> bool:
+        return self.is_open or node in self.ids
+
+    def attribute(self, node: NodeId) -> int:
+        """The attribute of a node; 0 for one that is not listed."""
+        return self.attributes[self.ids.index(node)] if node in self.ids else 0
+
     def rank(self, node: NodeId) -> tuple[int, int]:
         """A key that is larger for a stronger node."""
         sign = 1 if self.strongest == "highest" else -1
         compared = self.equal[0] if node in self.equal else node
-        return (sign * self.attributes[self._place(node)], sign * compared)
+        self._expect_member(node)
+        return (sign * self.attribute(node), sign * compared)
 
     def is_stronger(self, one: NodeId, other: NodeId) -> bool:
         """Whether `one` outranks `other`."""
@@ -74,11 +100,11 @@ class Members(Value):
 
     def after(self, node: NodeId, among: Container[NodeId] | None = None) -> NodeId:
         """The successor of `node` on the ring of ids; `among` leaves out all others but itself."""
-        place = self._place(node) + 1
+        self._expect_member(node)
+        place = self.ids.index(node) + 1
         ring = (*self.ids[place:], *self.ids[:place])
         return next(other for other in ring if among is None or other in among or other == node)
 
-    def _place(self, node: NodeId) -> int:
-        if node not in self.ids:
+    def _expect_member(self, node: NodeId) -> None:
+        if node not in self:
             raise ValueError(f"{node} is not a member")
-        return self.ids.index(node)

@@ -37,6 +37,8 @@ class Over(Machine[S]):
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
     """What it promises besides, over a machine that begins by itself (one without `begins_by`)."""
+    form_promises_over: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """What a form promises beyond that, over such a machine."""
     assumptions_over: ClassVar[tuple[Assumption, ...]] = ()
     """What it has to assume for that."""
 
@@ -78,6 +80,8 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
         name: rules_type(**_own(rules)) for name, rules in outer.forms.items()
     }
     begins = not inner.begins_by
+    promises = (*outer.promises, *(outer.promises_over if begins else ()))
+    more = outer.form_promises_over if begins else {}
     made: type[Over[Any]] = new_class(
         f"{outer.__name__}Over{inner.__name__}",
         (outer,),
@@ -86,7 +90,8 @@ def _over(outer: type[Over[Any]], inner: type[Machine[Any]], form: str) -> type[
             outer_kind=outer,
             rules_type=rules_type,
             forms=forms,
-            promises=(*outer.promises, *(outer.promises_over if begins else ())),
+            promises=promises,
+            form_promises={form: (*promises, *names) for form, names in more.items()},
             assumptions=(*outer.assumptions, *(outer.assumptions_over if begins else ())),
             strongest=inner.strongest,
             __module__=outer.__module__,

@@ -30,11 +30,15 @@ class Standing(Value):
     """The timer that ends this office; None where offices do not run out."""
     token: int | None = None
     """The number of the leader's term, for what must refuse all but the newest; None without."""
+    priority: int | None = None
+    """With which priority the application wants this node to stand, 0: it only votes; None where
+    that never changes."""
 
     @classmethod
     def above(cls, below: "Standing", **more: Any) -> Self:
         """What a machine shows over an election: the standing in that election, and more."""
-        return cls(below.status, below.leader, below.group, below.until, below.token, **more)
+        below_all = (getattr(below, name) for name in Standing.__struct_fields__)
+        return cls(*below_all, **more)
 
     def expired(self, armed: frozenset[str]) -> "Standing":
         """The standing to go by, given the timers that are armed and have not run out.

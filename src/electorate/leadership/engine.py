@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self
 
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
-from electorate.leadership.candidacy import Safety
 from electorate.leadership.directory import Place, named, number, places
+from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat, Seen
 from electorate.leadership.offices import Offices
-from electorate.leadership.register import RESERVED
+from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace
 from electorate.runtime.config import HostConfig
@@ -110,9 +110,11 @@ class Engine(ABC):
             future.result().finish()
 
     def told(self, seen: Seen) -> Leader:
-        """The same by name."""
-        name = None if seen.leader is None else self.offices.directory.name(seen.leader)
-        return Leader(name, seen.token)
+        """The same by name; one that nobody knows any more leads nobody."""
+        directory = self.offices.directory
+        if seen.leader not in directory.known:
+            return Leader(None, None)
+        return Leader(directory.name(seen.leader), seen.token)
 
     def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
         """Tell who leads, now and whenever that changes; returns how to end that."""
@@ -140,15 +142,25 @@ class Engine(ABC):
 
         self.do(change)
 
-    def expect_heir(self, office: Seat, name: str) -> NodeId:
+    async def expect_heir(self, office: Seat, name: str) -> NodeId:
         """Who is to take over; ValueError or TransferFailed if it cannot."""
         heir = self.expect_member(name)
         if heir not in self.offices.alive:
             raise TransferFailed(f"{name} cannot be reached")
-        if not self.offices.stands_with(heir, office.name):
+        if not await self._stands(heir, office.name):
             raise TransferFailed(f"{name} does not stand: it is paused, has priority 0 or no work")
         self.expect_leader(office)
         return heir
+
+    async def _stands(self, node: NodeId, office: str) -> bool:
+        """Whether a node stands; it is asked if this one does not know of that."""
+        offices, loop = self.offices, asyncio.get_running_loop()
+        deadline = loop.time() + self.answered_s
+        if not offices.stands_with(node, office):
+            self.do(offices.ask_who_stands, office)
+        while not offices.stands_with(node, office) and loop.time() < deadline:
+            await asyncio.sleep(POLL_S)
+        return bool(offices.stands_with(node, office))
 
     def expect_leader(self, office: Seat) -> Leader:
         """Who leads; TransferFailed if this node has heard of nobody."""
@@ -221,6 +233,11 @@ class Engine(ABC):
     def again_s(self) -> float:
         """How soon to ask again for what nobody may have heard."""
         return self.pace.granted_ms / 2000
+
+    @property
+    def answered_s(self) -> float:
+        """How long a question and its answer take at most."""
+        return 2 * (self.pace.T_ms + self.pace.P_ms) / 1000
 
     @property
     def sure_s(self) -> float:
@@ -317,7 +334,7 @@ class Election:
     async def transfer(self, name: str) -> None:
         """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
         self._expect_quorum()
-        heir = self._engine.expect_heir(self._office, name)
+        heir = await self._engine.expect_heir(self._office, name)
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
 

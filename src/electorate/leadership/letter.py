@@ -6,16 +6,10 @@ from electorate.core import NodeId
 from electorate.leadership.directory import Known
 
 
-class Standing(msgspec.Struct, frozen=True, tag=True):
-    """The elections in which this node stands, with its priorities; in all others it only votes."""
+class Edition(msgspec.Struct, frozen=True, tag=True):
+    """What the list of members reads as here: a node that has another one shows it."""
 
-    priorities: dict[str, int]
-    question: int = 0
-    """Tell me yours, and repeat this number; 0 asks nothing."""
-    answer: int = 0
-    """The number of the question that this answers."""
-    edition: int = 0
-    """What the list of members reads as here: who has another one is shown this one."""
+    edition: int
 
 
 class Ranks(msgspec.Struct, frozen=True, tag=True):
@@ -33,6 +27,6 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     heir: NodeId | None = None
 
 
-Letter = Standing | Ranks | Order | Known
+Letter = Edition | Ranks | Order | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.protocols.mandate import Mandate
-from electorate.protocols.mandate.message import Adopt, Ended, Release, StepDown
+from electorate.protocols.mandate.message import Adopt, Ended, Release, Stand, StepDown
 from electorate.protocols.mandate.state import Roster
 from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.runtime.host import Host
@@ -43,30 +43,28 @@ from electorate.trace.record import Letterhead
 PREFIX = "office "
 OfficeMandate = Mandate.over(StrongestAlive)
 TURNS_MAX = 2_000
-MACHINES_MAX = 200
 
 
 class Machines:
-    """The machines of all offices of a node, one for each set of members and priorities."""
+    """The machines of all offices of a node: one for all but the register, for its whole life."""
 
     def __init__(self, pace: Pace) -> None:
         self.kind_of_turns: Callable[[Machine[Any], int], Turns]
         self.kind_of_turns = partial(SampledTurns, sample=Sample())
-        self.codec = Codec(_machine(pace, "application", (1,), (0,)))
+        self.codec = Codec(_machine(pace, "application"))
         self._pace = pace
+        self._turns: dict[str, Turns] = {}
 
-    @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
-    def of(self, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]) -> Turns:
-        """The machine of that form, for members of these priorities."""
-        return self.kind_of_turns(_machine(self._pace, form, ids, priorities), TURNS_MAX)
+    def of(self, form: str) -> Turns:
+        """The machine of that form."""
+        if form not in self._turns:
+            self._turns[form] = self.kind_of_turns(_machine(self._pace, form), TURNS_MAX)
+        return self._turns[form]
 
 
-def _machine(
-    pace: Pace, form: str, ids: tuple[NodeId, ...], priorities: tuple[int, ...]
-) -> Machine[Any]:
-    members = Members.of(ids, "highest", dict(zip(ids, priorities, strict=True)))
+def _machine(pace: Pace, form: str) -> Machine[Any]:
     rules = replace(OfficeMandate.form(form), **pace.lengths)
-    return OfficeMandate(members, pace.timing, rules)
+    return OfficeMandate(Members.open("highest"), pace.timing, rules)
 
 
 class Seen(NamedTuple):
@@ -130,7 +128,7 @@ class Seat(Owner, ABC):
 
     @abstractmethod
     def reconsider(self) -> None:
-        """Other nodes are suspect than before, or stand with other priorities."""
+        """The set of suspects changed."""
 
     @abstractmethod
     def _finished(self, term: Tenure) -> None:
@@ -232,7 +230,7 @@ class Desk(SeatDesk, Protocol):
         """The form of its mandate."""
 
     def turns(self, office: "Office") -> Turns:
-        """The machine, by the priorities that are known at the moment."""
+        """The machine that it runs."""
 
     listed: Roster | None
     """The members to go by; None until the office that makes the list has told it."""
@@ -240,8 +238,8 @@ class Desk(SeatDesk, Protocol):
     def lists(self, roster: Roster | None) -> None:
         """The office that makes the list has this one."""
 
-    def stands(self, office: "Office", *, is_new: bool) -> None:
-        """Tell the others with which priority this node stands now."""
+    def stand_soon(self, office: "Office") -> None:
+        """Stand in this election, together with all others that are begun now."""
 
 
 class Office(Seat):
@@ -250,7 +248,6 @@ class Office(Seat):
     def __init__(self, name: str, desk: Desk) -> None:
         super().__init__(name, desk)
         self._desk = desk
-        self._stood = 0
         self._list: Roster | None = None
         self._makes_list = desk.form(self) == "register"
         self._instance = desk.host.add(
@@ -306,34 +303,54 @@ class Office(Seat):
         told = self._desk.listed
         if told is None or told is self._list or self._makes_list:
             return
-        if self._instance.state is not None:
+        state: Any = self._instance.state
+        if state is not None:
             self._list = told
             if self.term is not None:
                 self.term.members = self._desk.members
-            self._instance.take(Asked(Adopt(told)))
+            if told.replaces(state.stable.roster):
+                self._instance.take(Asked(Adopt(told)))
 
     def reconsider(self) -> None:
-        """Other nodes are suspect than before, or stand with other priorities."""
-        self._instance.rule_by(self._desk.turns(self))
+        """The set of suspects changed."""
         if self._instance.state is not None:
             self._instance.take(Viewed(self._desk.alive))
 
     def stand(self) -> None:
-        """See whether this node stands now as it did before; who does not, steps down."""
-        if self.stands_with != self._stood:
-            is_new = not self._stood
-            self._stood = self.stands_with
-            self._desk.stands(self, is_new=is_new)
-            self.reconsider()
-            self._instance.look()
+        """See whether this node stands now as it did before; one that does not steps down."""
+        state: Any = self._instance.state
+        if state is not None and state.wish != self.stands_with:
+            if state.wish:
+                self.ask_to_stand()
+            else:
+                self._desk.stand_soon(self)
+
+    def ask_to_stand(self) -> None:
+        """Stand as the application wants it; the others are told of it and asked once more."""
+        self.ask(Stand(self.stands_with))
+
+    def priority_of(self, node: NodeId) -> int:
+        """The priority with which a node stands, as far as it is known here."""
+        if node == self._desk.me:
+            return self.stands_with
+        state: Any = self._instance.state
+        return 0 if state is None else dict(state.ranks).get(node, 0)
 
     def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
             if self._seen == (self._desk.me, term.token):
-                self.ask(StepDown())
-                self.ask(Ended())
+                self._leave_office()
             self.stand()
+
+    def _leave_office(self) -> None:
+        """The work has ended, or there is nobody to do it: ask for what is open to be asked."""
+        for status, request in ((Status.NORMAL, StepDown()), (Status.REORGANIZATION, Ended())):
+            standing = self._instance.standing
+            if standing is None or standing.leader != self._desk.me:
+                return
+            if standing.status is status:
+                self.ask(request)
 
     # --- what follows from a turn ---
 
@@ -366,12 +383,9 @@ class Office(Seat):
             self.term.last(deadline_ms)
             if standing.status is not Status.NORMAL:
                 self.term.ask_to_end()
-            elif not self.stands_with:
-                self.ask(StepDown())
         elif standing.status is Status.NORMAL:
             # There is nobody to do the work, or it is still busy with that of an earlier term.
-            self.ask(StepDown())
-            self.ask(Ended())
+            self._leave_office()
 
     def _term(self, token: int, deadline_ms: float) -> Tenure:
         desk = self._desk

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from electorate.core import NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
-from electorate.leadership.candidacy import Candidacies, Kinds, Safety
 from electorate.leadership.directory import Directory, Door, Known, Place
 from electorate.leadership.group.desk import Groups
-from electorate.leadership.letter import Letter, Order, Ranks, Standing, decoder
+from electorate.leadership.kind import Kinds, Safety
+from electorate.leadership.letter import Edition, Letter, Order, Ranks, decoder
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import REGISTER, Membership, Register
 from electorate.pace import Pace
@@ -68,7 +68,8 @@ class Offices(Service, Admission):
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
-        self._candidacies = Candidacies(self)
+        self._candidates: dict[Office, None] = {}
+        """Where this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
         self.listed: Roster | None = None
         """The list of members, once the register has told it."""
@@ -83,6 +84,7 @@ class Offices(Service, Admission):
         self._booting = ChunkedWork(host.enter, self.office)
         self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
         self._reconsidering = ChunkedWork(host.enter, self._reconsider)
+        self._candidacies = ChunkedWork[Office](host.enter, lambda office: office.ask_to_stand())
         self.directory.begin(host.store, host.network)
         self.speakers, self.routes = self.directory.lines.speakers, self.directory.lines.routes
         self._door.begin(host.network)
@@ -97,7 +99,6 @@ class Offices(Service, Admission):
         """The first life boots all elections; a later one finds them as they were."""
         self._reached = alive
         self.alive = self._members_reached()
-        self._candidacies.announce(ask=True)
         wait_ms = self._wait.until_ms - self.now_ms()
         if self.lived.is_set():
             self.reconsider(self.offices)
@@ -107,6 +108,7 @@ class Offices(Service, Admission):
             loop.call_later(wait_ms / 1000, self.host.enter, self._begin_life)
         else:
             self._begin_life()
+        self.membership.tell()
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
@@ -129,7 +131,7 @@ class Offices(Service, Admission):
             self.reconsider(self.offices)
             self.groups.viewed()
         if self.alive - before:
-            self._candidacies.announce()
+            self.membership.tell()
 
     def _members_reached(self) -> frozenset[NodeId]:
         speakers = map(self.directory.lines.speaker, self._reached)
@@ -196,16 +198,19 @@ class Offices(Service, Admission):
         elif kind == GROUP:
             self.groups.receive(mail)
         elif not (isinstance(mail.message, Listed | Decree) and self._is_newcomer(mail.sender)):
+            if not self._kinds.fits(mail.name, "quorum"):
+                self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.office(mail.name).hear(mail.sender, mail.message, mail.head)
 
     def _read(self, node: NodeId, letter: Letter) -> None:
         match letter:
             case Ranks(ranks):
-                self._kinds.hear(self.directory.name(node), ranks, "group")
+                for name in ranks:
+                    if not self._kinds.fits(name, "group"):
+                        self._kinds.say_odd(self.directory.name(node), name, "group")
                 self.groups.hear(node, letter)
-            case Standing(priorities):
-                self._kinds.hear(self.directory.name(node), priorities, "quorum")
-                self._candidacies.hear(node, letter)
+            case Edition(edition):
+                self.membership.compare(node, edition)
             case Order(office, token, heir):
                 if self.office(office).seen == (self.me, token):
                     self.order(office, heir)
@@ -246,7 +251,7 @@ class Offices(Service, Admission):
         return found
 
     def reconsider(self, names: Iterable[str]) -> None:
-        """Other nodes are suspect than before, or stand there with other priorities."""
+        """The set of suspects changed, or the members."""
         self._reconsidering.over(names)
 
     def _reconsider(self, name: str) -> None:
@@ -278,10 +283,12 @@ class Offices(Service, Admission):
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""
-        if node == self.me:
-            office = self.offices.get(name)
-            return 0 if office is None else office.stands_with
-        return self._candidacies.priority(node, name)
+        office = self.offices.get(name)
+        return 0 if office is None else office.priority_of(node)
+
+    def ask_who_stands(self, name: str) -> None:
+        """Ask the others with which priority they stand there."""
+        self.office(name).ask_to_stand()
 
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
@@ -299,13 +306,8 @@ class Offices(Service, Admission):
     # --- the desk of its offices ---
 
     def turns(self, office: Office) -> Turns:
-        """The machine, by the priorities that are known at the moment."""
-        ids, known = self.directory.ids, self._candidacies
-        priorities = (
-            known.own(office) if node == self.me else known.priority(node, office.name)
-            for node in ids
-        )
-        return self.machines.of(self.form(office), ids, tuple(priorities))
+        """The machine that it runs."""
+        return self.machines.of(self.form(office))
 
     def form(self, office: Office) -> str:
         """The form of its mandate."""
@@ -331,6 +333,20 @@ class Offices(Service, Admission):
         node: NodeId = hello.member
         return node if self.directory.lines.speaker(hello.node) == node else None
 
+    def stand_soon(self, office: Office) -> None:
+        """Stand in this election, together with all others that are begun now.
+
+        What is said of them goes in one letter, and so does all that follows, for as long as they
+        are led from here: their timers run together.
+        """
+        if not self._candidates:
+            asyncio.get_running_loop().call_soon(self.host.enter, self._stand_together)
+        self._candidates[office] = None
+
+    def _stand_together(self) -> None:
+        candidates, self._candidates = self._candidates, {}
+        self._candidacies.over(candidates)
+
     def lists(self, roster: Roster | None) -> None:
         """The register has this list; without a life it has none, and the last one stays."""
         self.listed = roster or self.listed
@@ -344,10 +360,6 @@ class Offices(Service, Admission):
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once everything is kept that was promised before."""
         self.host.then(effect, *given)
-
-    def stands(self, office: Office, *, is_new: bool) -> None:
-        """Tell the others with which priority this node stands now; a new candidate hears them."""
-        self._candidacies.changed(office, is_new=is_new and self.lived.is_set())
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""
@@ -374,7 +386,7 @@ class Offices(Service, Admission):
 
     def _remind(self) -> None:
         """Say again what may have been lost, and see how this node itself is doing."""
-        self._candidacies.announce()
+        self.membership.tell()
         self.groups.announce()
         seats, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:

@@ -18,7 +18,7 @@ import msgspec
 from electorate.core import NodeId, Request
 from electorate.errors import MembersUnchanged, Removed
 from electorate.leadership.directory import Directory, Place
-from electorate.leadership.letter import Letter
+from electorate.leadership.letter import Edition, Letter
 from electorate.leadership.office import Office
 from electorate.leadership.term import Tenure
 from electorate.pace import Pace
@@ -333,6 +333,12 @@ class Membership:
         roster = self._house.register.roster
         members = [(node, *self._house.directory.memory(node)) for node in roster.new]
         return zlib.crc32(msgspec.msgpack.encode((roster, members)))
+
+    def tell(self) -> None:
+        """Let all others compare their list of members with this node's."""
+        edition = Edition(self.edition)
+        for node in self._house.others():
+            self._house.send(node, edition)
 
     def compare(self, node: NodeId, edition: int) -> None:
         """Show another node the list of members if it has another one: news may have been lost."""

@@ -97,6 +97,8 @@ class Player:
 
     def _begin(self, line: str) -> list[str]:
         setting = Setting.parse(line)
+        if setting.is_open:
+            raise ValueError("a run has nodes: name them in place of ids=open")
         machine = setting.machine(*self._find(setting.protocol))
         self.cluster, boots = started(setting, machine)
         self.cluster.watch = self._watch

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import NodeStopped
-from electorate.leadership.candidacy import Safety
 from electorate.leadership.engine import Engine, host_config
+from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Ranks, Standing
+from electorate.leadership.letter import Edition, Ranks
 from electorate.leadership.offices import GROUP, Offices
 from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
@@ -36,7 +36,7 @@ class ToldLetter:
 
     def _is_usual(self, message: Any) -> bool:
         match message:
-            case Standing() | Ranks():
+            case Edition() | Ranks():
                 return True
             case Poll(silent):
                 return silent
@@ -53,7 +53,7 @@ class ToldLetter:
 
     def _told(self, name: str, message: Any) -> str:
         match message:
-            case Standing(priorities) | Ranks(priorities):
+            case Ranks(priorities):
                 stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
                 return f"I stand in {stood or 'no election'}"
         return f"{name}: {self._text(message)}" if name else text_of(message)

@@ -4,6 +4,7 @@ It is the first line of a script: `cluster bully 1 2 3 T=2 min=1 rule:guard=T`.
 """
 
 import shlex
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -83,6 +84,9 @@ class Setting(Value):
     equal: tuple[NodeId, ...] = ()
     """Nodes that a comparison cannot tell apart: ids are not unique then."""
     storage: Storage = Storage.KEPT
+    is_open: bool = False
+    """Whether any node may take part: then there are no ids, and this is the setting of a machine
+    in operation and of no run (`Members.open`)."""
 
     def __post_init__(self) -> None:
         self.members()  # It says what is wrong with the ids.
@@ -122,6 +126,10 @@ class Setting(Value):
 
     def members(self) -> Members:
         """The members, ranked."""
+        if self.is_open:
+            if self.ids or self.attributes or self.equal or self.graph:
+                raise ValueError("ids=open means that any node may take part: name none")
+            return Members.open(self.strongest)
         if self.attributes and len(self.attributes) != len(self.ids):
             raise ValueError(f"{len(self.attributes)} attributes for {len(self.ids)} nodes")
         attributes = dict(zip(self.ids, self.attributes, strict=False))
@@ -145,6 +153,12 @@ class Setting(Value):
     def neighbours(self, node: NodeId) -> frozenset[NodeId]:
         """The nodes that a node is linked to, itself included."""
         return frozenset(other for other in self.ids if self.linked(node, other))
+
+    def closed(self, ids: Iterable[NodeId]) -> "Setting":
+        """The same setting for a run of these nodes, if it was for any."""
+        if not self.is_open:
+            return self
+        return msgspec.structs.replace(self, ids=tuple(sorted(ids)), is_open=False)
 
     def without(self, node: NodeId) -> "Setting":
         """The same setting with one node less."""
@@ -185,12 +199,14 @@ class Setting(Value):
             attributes=members.attributes if any(members.attributes) else (),
             drift=machine.timing.drift,
             equal=members.equal,
+            is_open=members.is_open,
         )
 
     def text(self) -> str:
         """The `cluster` line; what has its usual value is left out."""
-        usual = Setting(self.protocol, self.ids)
-        words = ["cluster", self.protocol, *map(str, self.ids)]
+        usual = Setting(self.protocol, self.ids, is_open=self.is_open)
+        nodes = [OPEN] if self.is_open else map(str, self.ids)
+        words = ["cluster", self.protocol, *nodes]
         if self.timing.T != 1:
             words.append(f"T={self.timing.T}")
         if self.timing.P:
@@ -223,6 +239,8 @@ class Setting(Value):
             name, equals, text = word.partition("=")
             if name.startswith("rule:"):
                 fields["rules"].append(word.removeprefix("rule:"))
+            elif word == OPEN:
+                fields["is_open"] = True
             elif not equals:
                 fields["ids"].append(_number(word, "a node id"))
             elif name in ("T", "P"):
@@ -247,6 +265,8 @@ class Setting(Value):
             raise ValueError(f"{line!r}: {str(error).split(' - at')[0]}") from None
 
 
+OPEN = "ids=open"
+"""In place of ids: any node may take part."""
 WORDS = ("strongest", "clock", "ties", "order", "connections", "start", "storage")
 """The fields of a setting whose value is one word."""
 

@@ -94,7 +94,7 @@ def withdraw(terms: Terms, s: AnyState, over: Wait | None) -> Result[AnyState]:
     """Nothing came of my claim: set everybody free, and try again later."""
     ended: list[Effect] = [CancelTimer(w) for w in (Wait.ANSWER, _idle(s)) if w != over]
     released = terms.to_others(s, Release(s.stable.promise.epoch))
-    return wait(s, [*ended, *released, terms.back_off(s.me)])
+    return wait(s, [*ended, *released, terms.back_off(s)])
 
 
 def wait(s: AnyState, effects: list[Effect]) -> Result[AnyState]:
@@ -142,7 +142,7 @@ def _leave(terms: Terms, s: AnyState, *, is_done: bool) -> Result[AnyState]:
     if is_done or s.heir is not None:
         effects += terms.to_others(s, Release(s.stable.promise.epoch, s.heir))
     if s.heir is None:
-        return wait(s, [*effects, terms.back_off(s.me)])
+        return wait(s, [*effects, terms.back_off(s)])
     left, binding = bind(terms, replace(s, **AT_REST), s.heir)
     return left, [*effects, *binding]
 

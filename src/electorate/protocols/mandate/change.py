@@ -18,7 +18,7 @@ from electorate.protocols.mandate.state import OWN, AnyState, Phase, Roster
 
 def add(terms: Terms, s: AnyState, j: NodeId) -> Result[AnyState]:
     """Ask the newcomer whether it is there: an absent one would cost a majority of its own."""
-    is_new = j in terms.members.ids and j not in s.stable.roster.everybody
+    is_new = j in terms.members and j not in s.stable.roster.everybody
     if not (is_new and _may_change(terms, s)):
         return s, []
     return replace(s, joining=j), [Send(j, Poll())]
@@ -63,7 +63,7 @@ def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Majorities of both lists have answered a round under the new one; who has left is told."""
     roster = s.stable.roster.decided()
     gone = sorted({*s.stable.roster.old} - {*roster.new, s.me})
-    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in terms.members.ids]
+    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in terms.members]
     return _with(s, roster), effects
 
 

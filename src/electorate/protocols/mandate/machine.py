@@ -33,7 +33,7 @@ from electorate.core import (
     Topic,
     Viewed,
 )
-from electorate.protocols.mandate import candidate, change, voter
+from electorate.protocols.mandate import candidate, change, ranks, voter
 from electorate.protocols.mandate.message import (
     MESSAGES,
     REQUESTS,
@@ -51,6 +51,8 @@ from electorate.protocols.mandate.message import (
     Poll,
     Release,
     Remove,
+    Stand,
+    Stands,
     StepDown,
     Transfer,
     Wish,
@@ -87,23 +89,26 @@ class Mandate(Over[Any]):
     tells = frozenset({Topic.TERMS})
     promises = ("M1", "M2", "M3", "M4")
     promises_over = ("M5", "M6", "M7")
+    form_promises_over = dict.fromkeys(("application", "register"), ("M8", "M9"))
     assumptions = (Assumption.BOUNDED_CLOCKS,)
     assumptions_over = (Assumption.BOUNDED_DELAY,)
     growing = ("stable.promise.epoch", "round")
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
+        self.terms = Terms(members, timing, self.rules)
+        if self.terms.tells:
+            self.tells = self.tells | {Topic.CANDIDATES}
         if self.lift.inner.begins_by:
             self.begins_by = self.lift.requests
-        self.terms = Terms(members, timing, self.rules)
+        elif self.terms.tells and not any(members.attributes):
+            self.begins_by = (Stand,)
         if self.rules.constants == "sound":
             self.terms.expect_sound()
 
     def inside(self, members: Members) -> Members:
         # Priorities act by transfers: an election inside that they disturb would do so for ever.
-        if self.rules.named == "priority":
-            return members
-        return Members.of(members.ids, members.strongest)
+        return members.unranked
 
     def boot(self, me: NodeId, stable: Any) -> Result[AnyState]:
         inner, effects = self.lift.boot(me, stable)
@@ -115,8 +120,9 @@ class Mandate(Over[Any]):
                 promise, inner.stable, stable.roster if keeps else self.terms.first_roster()
             ),
             inner,
-            alive=frozenset(self.members.ids),
         )
+        everybody = self.terms.voters(s) if self.terms.tells else self.members.ids
+        s = replace(s, alive=frozenset(everybody))
         effects = [] if self._is_deaf(s) else effects
         if promise.holder == me:
             # The work died with my last life: nobody has to wait for the end of its lease.
@@ -124,12 +130,16 @@ class Mandate(Over[Any]):
         elif promise.holder is not None and self.rules.boot == "bound":
             s, binding = voter.bind(self.terms, s, promise.holder)
             effects = [*binding, *effects]
+        if self.terms.tells and self.members.attribute(me):
+            before = s
+            s, told = ranks.stand(self.terms, s, self.members.attribute(me))
+            s, effects = self._follow(before, s, [*effects, *told])
         return self._wait_for_another(None, *self._stand(s, effects))
 
     def step(self, s: AnyState, event: Event) -> Result[AnyState]:
         before = s
         match event:
-            case Received(j, _) if j not in self.members.ids:
+            case Received(j, _) if j not in self.members:
                 return s, []
             case Received(j, message) if isinstance(message, MESSAGES):
                 taken = (s, []) if j == s.me else self._hear(s, j, message)
@@ -138,26 +148,29 @@ class Mandate(Over[Any]):
             case Asked(request) if isinstance(request, REQUESTS):
                 taken = self._obey(s, request)
             case Viewed(alive):
+                s, heard = ranks.await_only(s, s.unheard & alive)
                 s, effects = self._show(replace(s, alive=alive, hushed=s.hushed & alive))
-                taken = s, [*effects, *voter.hope(self.terms, s)]
+                taken = s, [*heard, *effects, *voter.hope(self.terms, s)]
             case Received(j, _):
                 s, effects = self._notice(s, j, silent=False)
                 taken = self._inside(s, event, effects)
             case _:
                 taken = self._inside(s, event, [])
-        return self._wait_for_another(before, *self._stand(*self._follow(s, *taken)))
+        return self._wait_for_another(before, *self._stand(*self._follow(before, *taken)))
 
     def view(self, s: AnyState) -> Standing:
-        promise = s.stable.promise
+        promise, wish = s.stable.promise, s.wish if self.terms.tells else None
         if s.office is not None:
             status = Status.NORMAL if s.phase is Phase.HOLDING else Status.REORGANIZATION
-            return Standing(status, s.me, until=s.office, token=promise.epoch)
-        if s.bound == promise.holder and s.bound in self.members.ids:
-            return Standing(Status.NORMAL, s.bound, until=Wait.GRANTED, token=promise.epoch)
-        return Standing(Status.ELECTION)
+            return Standing(status, s.me, None, s.office, promise.epoch, wish)
+        holder = promise.holder
+        if holder is not None and holder == s.bound and holder in self.members:
+            return Standing(Status.NORMAL, holder, None, Wait.GRANTED, promise.epoch, wish)
+        return Standing(Status.ELECTION, priority=wish)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
-        asked = self.lift.may_ask(Standing(Status.ELECTION))
+        stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
+        asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
         if view.until not in (Wait.EVEN, Wait.ODD):
             return asked
         if view.status is Status.REORGANIZATION:
@@ -217,11 +230,21 @@ class Mandate(Over[Any]):
             case Grant():
                 return candidate.take_grant(self.terms, s, j, message)
             case Offer(epoch) if not self._is_deaf(s):
-                return s, [Send(j, Wish(epoch))]
+                return s, [voter.wish_for(self.terms, s, j, epoch)]
+            case Stands() if self.terms.tells:
+                return ranks.hear(s, j, message)
             case Wish(epoch) if s.phase is Phase.HOLDING and epoch == s.stable.promise.epoch:
-                if j == s.heir or self.terms.preempts(j, s.me):
-                    return candidate.step_down(self.terms, s, j)
+                return self._wished(s, j, message)
         return s, []
+
+    def _wished(self, s: AnyState, j: NodeId, wish: Wish) -> Result[AnyState]:
+        """Hand over to my heir, or to one of a higher priority; any other may not know mine."""
+        if self.terms.tells and self.rules.wished == "told":
+            s = ranks.noted(s, j, wish.priority)
+        if j == s.heir or self.terms.preempts(s, j, s.me):
+            return candidate.step_down(self.terms, s, j)
+        is_told = self.terms.tells and self.rules.refusal == "told"
+        return s, [Send(j, Stands(s.wish))] if is_told else []
 
     def _run_out(self, s: AnyState, wait: Wait) -> Result[AnyState]:
         match wait:
@@ -245,11 +268,16 @@ class Mandate(Over[Any]):
             case Wait.SETTLE if s.office is not None:
                 return replace(s, settled=True), []
             case Wait.SHOW:
-                return s, self._show_list(s)
+                return s, self._remind(s)
+            case Wait.HEAR if s.unheard:
+                s, effects = ranks.await_only(s, frozenset())
+                return s, effects[1:]
         return s, []
 
     def _obey(self, s: AnyState, request: Request) -> Result[AnyState]:
         match request, s.phase:
+            case Stand(priority), _ if self.terms.tells:
+                return self._obey_stand(s, priority)
             case StepDown(), Phase.HOLDING:
                 return candidate.step_down(self.terms, s, None)
             case Transfer(heir), Phase.HOLDING if heir in self.terms.voters(s) and heir != s.me:
@@ -264,6 +292,19 @@ class Mandate(Over[Any]):
             case Adopt(roster), _ if self._is_told(s, roster):
                 return candidate.heed(self.terms, s, roster)
         return s, []
+
+    def _obey_stand(self, s: AnyState, priority: int) -> Result[AnyState]:
+        """A node that stands no more asks for nothing, and leaves once its work has ended."""
+        effects: list[Effect] = []
+        match s.phase:
+            case Phase.CLAIMING if not priority:
+                s, effects = candidate.withdraw(self.terms, s, None)
+            case Phase.POLLING if not (priority or s.silent):
+                s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
+            case Phase.HOLDING if not priority:
+                s, effects = candidate.step_down(self.terms, s, None)
+        s, told = ranks.stand(self.terms, s, priority)
+        return s, [*effects, *told]
 
     def _is_told(self, s: AnyState, roster: Roster) -> bool:
         """Whether it is a list that I have to go by."""
@@ -298,12 +339,15 @@ class Mandate(Over[Any]):
 
     def _is_deaf(self, s: AnyState) -> bool:
         """Whether I have no part in the election inside."""
-        return s.silent or self.terms.is_witness(s.me) or s.me not in self.terms.voters(s)
+        return s.silent or self.terms.is_witness(s, s.me) or s.me not in self.terms.voters(s)
 
     def _awaited(self, s: AnyState) -> NodeId | None:
-        """Whom I leave the office to, and have not heard of in it. It may not have my list."""
+        """Whom I leave the office to, and have not heard of in it.
+
+        It may not have my list, or may not stand any more.
+        """
         is_free = s.bound is None and s.phase is Phase.IDLE and not self._is_deaf(s)
-        if not is_free or not self.rules.base or self.rules.changes == "told":
+        if not is_free or not (self._lists or self._doubts):
             return None
         leader = self.lift.view(s).leader
         return None if leader == s.me else leader
@@ -325,9 +369,12 @@ class Mandate(Over[Any]):
         return s, [*effects, *more]
 
     def _follow(self, before: AnyState, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
-        """If the list of members has changed: who has come takes part, who has gone does not."""
-        if before.stable.roster == s.stable.roster:
+        """If members or candidates have changed: who has come takes part, who has gone does not."""
+        if before.stable.roster != s.stable.roster:
+            s = ranks.kept(self.terms, s)
+        elif before.ranks == s.ranks:
             return s, effects
+        effects = [*effects, *ranks.compared(self.terms, before, s)]
         if self._is_deaf(s):
             more: list[Effect] = [] if self._is_deaf(before) else self.lift.silenced()
         elif self._is_deaf(before) and not before.silent:
@@ -346,16 +393,29 @@ class Mandate(Over[Any]):
             return s, effects
         return s, [*effects, self.terms.set(Wait.SHOW) if does else CancelTimer(Wait.SHOW)]
 
-    def _show_list(self, s: AnyState) -> list[Effect]:
-        """Show my list to whom I wait for, again and again; who has a newer one sends me that.
+    @property
+    def _lists(self) -> bool:
+        """Whether members change here, so that another node may have another list."""
+        return bool(self.rules.base) and self.rules.changes == "own"
+
+    @property
+    def _doubts(self) -> bool:
+        """Whether what another node has said about standing may be out of date."""
+        return self.terms.tells and self.rules.awaited == "asked"
+
+    def _remind(self, s: AnyState) -> list[Effect]:
+        """Show my list to the node I wait for, and ask whether it stands, again and again.
 
         Otherwise nobody might ever come into office: it may not know yet that it was added, or I
-        may not know that it was removed.
+        may not know that it was removed, or that it stands no more. One with a newer list sends me
+        that.
         """
         awaited = self._awaited(s)
         if awaited is None:
             return []
-        return [Send(awaited, Listed(s.stable.roster)), self.terms.set(Wait.SHOW)]
+        shown = [Listed(s.stable.roster)] if self._lists else []
+        asked = [Stands(s.wish, asks=True)] if self._doubts else []
+        return [*(Send(awaited, each) for each in (*shown, *asked)), self.terms.set(Wait.SHOW)]
 
     def _notice(self, s: AnyState, j: NodeId, *, silent: bool) -> Result[AnyState]:
         """Take note of whether j has a part in the election inside."""
@@ -365,8 +425,12 @@ class Mandate(Over[Any]):
 
     def _show(self, s: AnyState) -> Result[AnyState]:
         """Show the election inside who has a part in it."""
-        members = frozenset(j for j in self.terms.voters(s) if not self.terms.is_witness(j))
-        return self._inside(s, Viewed((s.alive - s.hushed) & members | {s.me}), [])
+        members = frozenset(j for j in self.terms.voters(s) if not self.terms.is_witness(s, j))
+        shown = (s.alive - s.hushed) & members | {s.me}
+        if self.terms.tells:
+            # Inside, nodes rank by id: it sees only the best of those that stand.
+            shown = ranks.best(self.terms, s, shown)
+        return self._inside(s, Viewed(shown), [])
 
     def _inside(self, s: AnyState, event: Event, effects: list[Effect]) -> Result[AnyState]:
         """Let the election inside take an event, unless I have no part in it."""
@@ -377,3 +441,5 @@ class Mandate(Over[Any]):
 
 
 WAITS = frozenset(Wait)
+PRIORITIES = (0, 1, 2)
+"""What an application is thought to ask for where everything is tried."""

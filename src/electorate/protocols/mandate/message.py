@@ -68,9 +68,23 @@ class Offer(Message):
 
 
 class Wish(Message):
-    """Hand your office over to me."""
+    """Hand your office over to me: I stand with this priority."""
 
     epoch: int
+    priority: int
+
+
+class Stands(Message):
+    """I stand for the office with this priority, 0: I only vote. And you, if I ask?"""
+
+    priority: int
+    asks: bool = False
+
+
+class Stand(Request):
+    """Stand for the office with this priority from now on; 0: only vote."""
+
+    priority: int
 
 
 class StepDown(Request):
@@ -105,5 +119,5 @@ class Adopt(Request):
     roster: Roster
 
 
-MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish, Decree, Listed)
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt)
+MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish, Decree, Listed, Stands)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand)

@@ -29,10 +29,19 @@ class MandateRules(OverRules):
     """How long the work may take to end."""
     preempt_delay: Span = 20 * T
     """How long a node follows a holder of a lower priority before it asks for the office."""
-    witness: Literal["ranked", "zero"] = "ranked"
-    """Who only votes: who has priority 0 where others have one, or whoever has priority 0."""
-    named: Literal["id", "priority"] = "id"
-    """What the election inside ranks by."""
+    candidates: Literal["fixed", "told"] = "fixed"
+    """Who stands with which priority: each node by its attribute for ever, or as its application
+    asks by `Stand` and nodes tell each other. Then the attribute is what it asks for at each boot.
+    """
+    hear: Span = 2 * T + 2 * P
+    """How long a new candidate waits for the others to tell whether they stand."""
+    awaited: Literal["asked", "believed"] = "asked"
+    """Whether a node that waits for another to claim asks whether that one still stands."""
+    wished: Literal["told", "known"] = "told"
+    """Which priority a holder compares with its own when another wishes for the office: the one in
+    the wish, or what it knew before."""
+    refusal: Literal["told", "untold"] = "told"
+    """Whether a holder that refuses a wish says with which priority it stands."""
     constants: Literal["sound", "any"] = "sound"
     """Whether leases and periods that cannot work are refused."""
     rounds: int = 0
@@ -95,10 +104,10 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(witness="zero", named="priority", base=1, changes="told", era=10**9)
-"""What the nodes of applications run, over `StrongestAlive`. Who does not stand has priority 0;
-of those who do, the one of the highest priority is named, and whoever holds the office keeps it.
-The members are those of another office, the register of the node."""
+APPLICATION = MandateRules(candidates="told", base=1, changes="told", era=10**9)
+"""What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
+priority is named, and whoever holds the office keeps it. The members are those of another office,
+the register of the node."""
 
 REGISTER = replace(APPLICATION, changes="own", per_term=1, settle=APPLICATION.granted, era=0)
 """The office whose holder changes the members of all others, once in a term. It waits first until
@@ -116,6 +125,7 @@ LENGTHS = {
     Wait.PREEMPT: "preempt_delay",
     Wait.SETTLE: "settle",
     Wait.SHOW: "granted",
+    Wait.HEAR: "hear",
 }
 """The rule that gives each timer its length."""
 
@@ -137,13 +147,13 @@ class Terms(NamedTuple):
         roster = s.stable.roster
         if roster.is_fixed:
             return self.members.ids
-        return tuple(j for j in roster.everybody if j in self.members.ids)
+        return tuple(j for j in roster.everybody if j in self.members)
 
     def majority(self, s: AnyState, nodes: frozenset[NodeId]) -> bool:
         """Whether these are more than half of the members, and of those before if need be."""
         roster = s.stable.roster
         if roster.is_fixed:
-            return 2 * len(nodes) > len(self.members.ids)
+            return 2 * len(nodes) > len(self.members.ids) > 0
         return roster.agreed(nodes, self.rules.pending)
 
     def waits_to_change(self) -> bool:
@@ -159,26 +169,32 @@ class Terms(NamedTuple):
         span: Span = getattr(self.rules, LENGTHS[wait])
         return SetTimer(wait, span.of(self.timing))
 
-    def back_off(self, me: NodeId) -> SetTimer:
+    def back_off(self, s: AnyState) -> SetTimer:
         """Ask again later: the weaker, the later, so that two that collide do so only once."""
-        ids, lowest = self.members.ids, self.members.strongest == "lowest"
-        stronger = sum(other < me if lowest else other > me for other in ids)
+        lowest = self.members.strongest == "lowest"
+        stronger = sum(j < s.me if lowest else j > s.me for j in self.voters(s))
         span = self.rules.retry + stronger * self.rules.stagger
         return SetTimer(Wait.RETRY, span.of(self.timing), self.rules.jitter.of(self.timing))
 
-    def priority(self, node: NodeId) -> int:
+    @property
+    def tells(self) -> bool:
+        """Whether nodes tell each other who stands."""
+        return self.rules.candidates == "told"
+
+    def priority(self, s: AnyState, node: NodeId) -> int:
         """The higher, the more it should lead; all are equal if none has an attribute."""
-        members = self.members
-        return members.attributes[members.ids.index(node)] if node in members.ids else 0
+        if self.tells:
+            return next((priority for j, priority in s.ranks if j == node), 0)
+        return self.members.attribute(node)
 
-    def is_witness(self, node: NodeId) -> bool:
-        """Whether a node only votes."""
-        ranked = self.rules.witness == "zero" or any(self.members.attributes)
-        return ranked and not self.priority(node)
+    def is_witness(self, s: AnyState, node: NodeId) -> bool:
+        """Whether a node only votes: it does not stand, or has priority 0 where others have one."""
+        ranked = self.tells or any(self.members.attributes)
+        return ranked and not self.priority(s, node)
 
-    def preempts(self, me: NodeId, holder: NodeId) -> bool:
+    def preempts(self, s: AnyState, me: NodeId, holder: NodeId) -> bool:
         """Whether a node should lead rather than this holder."""
-        return self.priority(me) > self.priority(holder)
+        return self.priority(s, me) > self.priority(s, holder)
 
     def expect_sound(self) -> None:
         """Raise a ValueError if these lengths could cost the safety of offices, or every office."""

@@ -24,6 +24,7 @@ class Wait(StrEnum):
     PREEMPT = "preempt"  # I have been fit for long enough to ask for the office
     SETTLE = "settle"  # I have been in office for long enough to change the members
     SHOW = "show"  # whom I leave the office to should have had it by now
+    HEAR = "hear"  # whoever else stands has told me by now
 
 
 class Phase(StrEnum):
@@ -153,6 +154,12 @@ class MandateState(State, Generic[Inner, Kept]):
     hushed: frozenset[NodeId] = NOBODY
     """Who has told me that of itself."""
     alive: frozenset[NodeId] = NOBODY
+    wish: int = 0
+    """The priority with which the application of this node wants to stand; 0: it only votes."""
+    unheard: frozenset[NodeId] = NOBODY
+    """Who has not told me yet whether it stands; nobody unless I am about to stand."""
+    ranks: tuple[tuple[NodeId, int], ...] = ()
+    """Who stands with which priority, as far as I know; I do once I have heard the others."""
 
 
 AnyState = MandateState[Any, Any]

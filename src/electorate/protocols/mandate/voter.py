@@ -49,21 +49,21 @@ def answer_claim(
 def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
     """Be bound for as long as the lease could run."""
     effects: list[Effect] = [terms.set(Wait.GRANTED)]
-    if holder != s.bound and terms.preempts(s.me, holder):
+    if holder != s.bound and terms.preempts(s, s.me, holder):
         effects.append(terms.set(Wait.PREEMPT))
     return replace(s, bound=holder), effects
 
 
 def hope(terms: Terms, s: AnyState) -> list[Effect]:
     """Count anew how long I have been fit to take over: things have changed."""
-    is_next = s.bound not in (None, s.me) and terms.preempts(s.me, s.bound)
+    is_next = s.bound not in (None, s.me) and terms.preempts(s, s.me, s.bound)
     return [terms.set(Wait.PREEMPT)] if is_next else []
 
 
 def free(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Be bound to nobody any more."""
     effects: list[Effect] = [CancelTimer(Wait.GRANTED)]
-    if s.bound is not None and terms.preempts(s.me, s.bound):
+    if s.bound is not None and terms.preempts(s, s.me, s.bound):
         effects.append(CancelTimer(Wait.PREEMPT))
     return replace(s, bound=None), effects
 
@@ -75,7 +75,7 @@ def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Resu
         s, effects = free(terms, s)
         if release.heir not in (None, s.me) and release.heir in terms.voters(s):
             return bind(terms, s, release.heir)
-    is_able = s.me in terms.voters(s) and not terms.is_witness(s.me)
+    is_able = s.me in terms.voters(s) and not terms.is_witness(s, s.me)
     is_willing = s.bound is None and s.phase not in OWN and is_able
     if release.heir == s.me and is_willing:
         s = replace(s, bound=s.me, heard=max(release.epoch, s.heard))
@@ -84,11 +84,16 @@ def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Resu
 
 def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask a holder of a lower priority for its office, and again if it does not hear."""
-    if s.bound not in terms.voters(s) or not terms.preempts(s.me, s.bound):
+    if s.bound not in terms.voters(s) or not terms.preempts(s, s.me, s.bound):
         return s, []
     # Who does not reach a majority could not take over, and would only leave the office empty.
-    able = [Send(s.bound, Wish(s.stable.promise.epoch))] if terms.majority(s, s.alive) else []
-    return s, [*able, terms.set(Wait.PREEMPT)]
+    able = [wish_for(terms, s, s.bound, s.stable.promise.epoch)]
+    return s, [*(able if terms.majority(s, s.alive) else []), terms.set(Wait.PREEMPT)]
+
+
+def wish_for(terms: Terms, s: AnyState, holder: NodeId, epoch: int) -> Send:
+    """Ask for an office. The holder may not know with which priority I stand."""
+    return Send(holder, Wish(epoch, terms.priority(s, s.me)))
 
 
 def _yields(

@@ -1,0 +1,65 @@
+"""Who stands with which priority: known verdicts, with their numbers. A changed number must be
+explained.
+
+Applications ask nodes to stand with another priority, 0, 1 or 2, at any time, and nodes tell each
+other. In the end whoever is in office stands (M8), and nobody that could take over has a higher
+priority (M9).
+"""
+
+import pytest
+
+from electorate.check import Budget
+from tests.check.mandate import Case, applied
+from tests.check.test_mandate import expect_live
+
+ASKED = Budget(asks=1)
+LOSS = Budget(losses=1, asks=1)
+CRASH = Budget(crashes=1, asks=1)
+
+
+def told(stand: tuple[int, ...], budget: Budget, delay_min: int = 1) -> Case:
+    """All votes, and each stands with its priority when it boots."""
+    rules = f"base={len(stand)} preempt_delay=4T"
+    return applied("application", rules, budget, delay_min, stand=stand)
+
+
+LIVE = [
+    (told((0, 0), Budget(asks=2)), 3_935, 22),
+    (told((1, 1), ASKED, 0), 5_160, 22),
+    (told((1, 1), LOSS), 10_576, 28),
+    (told((1, 1, 0), ASKED), 6_203, 25),
+]
+"""States, and the longest time in ticks to an office that is in the right hands."""
+
+LIVE_LARGE = [
+    (told((1, 1), Budget(asks=2)), 28_917, 29),
+    (told((1, 1, 0), LOSS), 36_698, 28),
+    (told((1, 1), LOSS, 0), 47_670, 32),
+    (told((1, 1), Budget(losses=1, asks=2)), 200_124, 38),
+    (told((1, 1, 0), CRASH), 149_917, 29),
+    (told((1, 1, 0), ASKED, 0), 378_555, 34),
+    (told((1, 1, 0), Budget(crashes=1, recoveries=1, asks=1)), 3_539_514, 35),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "states", "tau"), LIVE, ids=[f"{case.attributes} {case}" for case, *_ in LIVE]
+)
+def test_the_office_comes_to_whoever_is_to_have_it(case: Case, states: int, tau: int) -> None:
+    expect_live(case, states, tau)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "states", "tau"),
+    LIVE_LARGE,
+    ids=[f"{case.attributes} {case}" for case, *_ in LIVE_LARGE],
+)
+def test_so_it_does_in_a_large_search(case: Case, states: int, tau: int) -> None:
+    expect_live(case, states, tau)
+
+
+def test_three_that_stand_at_once_have_an_office_sooner_if_they_hear_each_other_first() -> None:
+    expect_live(told((1, 1, 1), Budget()), 250, 5)
+    case = told((1, 1, 1), Budget())
+    expect_live(case._replace(rules=f"{case.rules} hear=0T"), 1_670, 10)
