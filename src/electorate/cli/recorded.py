@@ -81,7 +81,7 @@ def _setting(records: Records, merged: Merged, moment: Moment) -> Setting:
                 f"machine of {merged.instance} (members, priorities or rules were not the same): "
                 "choose another --at"
             )
-    setting = Setting.parse(texts[first])
+    setting = Setting.parse(texts[first]).closed(merged.trace.setting.ids)
     return replace(setting, clock=Clock.UNBOUNDED, start=Start.ANY)
 
 
