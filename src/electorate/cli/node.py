@@ -107,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
     except (StoreError, OSError) as error:
         raise UsageError(f"node {options.id}: {error}") from None
     if thread.node.store.first_start:
-        print(f"electorate: node {options.id} starts with an empty store", file=sys.stderr)
+        # Not by print: its end of line may come after what the node's own thread has to say.
+        logging.getLogger("electorate").warning("node %d starts with an empty store", options.id)
     if options.tethered:
         threading.Thread(target=_obey, args=(thread, reporter), daemon=True).start()
     try:
