@@ -98,7 +98,7 @@ def test_sometimes_facts_are_seen_where_they_happen() -> None:
     verdict = Probe(orders, nodes=3, crashes=1).check(nobody_follows(3))
     assert all(verdict.sometimes.values())
     calm = Probe(orders, nodes=3).check(nobody_follows(3))
-    assert [*calm.sometimes.values()] == [True, True, False]
+    assert [*calm.sometimes.values()] == [True, True]  # No crash could hit anything.
     atomic = Probe(orders, nodes=3, crashes=1, atomic_sends=True).check(nobody_follows(3))
     assert [*atomic.sometimes.values()] == [True, True, False]
 

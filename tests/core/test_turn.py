@@ -58,7 +58,7 @@ IN_STEP: list[tuple[type[Machine[Any]], str]] = [
     (garbage.NegativeJitter, "sets nap to 2 with jitter -1"),
     (garbage.TrueDuration, "sets nap to True with jitter 0"),
     (garbage.FractionDuration, "sets nap to 1.5 with jitter 0"),
-    (garbage.SpanDuration, "sets nap to Span("),
+    (garbage.SpanDuration, "sets nap to the span 2T: a timer takes its length, .of(self.timing)"),
     (undetermined.RollsDice, "called twice, the handler answered differently"),
     (undetermined.Counts, "called twice, the handler answered differently"),
     (stranger.WritesToStranger, "sends to 99, which is not a member"),
@@ -151,10 +151,25 @@ def test_a_breach_in_the_declarations_is_found_before_the_first_turn(
 def test_a_breach_in_boot_names_the_node_and_what_it_had_kept() -> None:
     with pytest.raises(ProtocolError) as caught:
         turns_of(raises.RaisesInBoot).boot(2, None)
+    line = raises.RaisesInBoot.boot.__code__.co_firstlineno + 1
     assert str(caught.value) == (
-        "RaisesInBoot: the handler raised IndexError: list index out of range"
-        " (boot of node 2 with stable none)"
+        "RaisesInBoot: the handler raised IndexError: list index out of range,"
+        f" at line {line} of {raises.__file__} (boot of node 2 with stable none)"
     )
+
+
+def test_what_a_library_raises_is_shown_at_the_line_of_the_protocol_that_called_it() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        turns_of(raises.RaisesInLibrary).boot(1, None)
+    line = raises.RaisesInLibrary.boot.__code__.co_firstlineno + 1
+    assert f"'asleep' is not a valid Status, at line {line} of {raises.__file__}" in str(
+        caught.value
+    )
+
+
+def test_a_text_in_place_of_the_promised_claims_is_refused_where_it_is_written() -> None:
+    with pytest.raises(TypeError, match=r'a tuple of one has a comma: promises = \("A1",\)'):
+        type("Hasty", (raises.RaisesInStep,), {"promises": "A1"})
 
 
 def test_a_state_with_a_list_inside_is_refused_at_boot() -> None:

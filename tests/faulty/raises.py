@@ -3,7 +3,17 @@
 import sys
 from typing import Any
 
-from electorate.core import Event, Machine, NodeId, Result, Stable, Standing, State, Status
+from electorate.core import (
+    Event,
+    Machine,
+    NodeId,
+    Result,
+    SetTimer,
+    Stable,
+    Standing,
+    State,
+    Status,
+)
 
 
 class RaisesInStep(Machine[State]):
@@ -24,6 +34,11 @@ class RaisesInStep(Machine[State]):
 class RaisesInBoot(RaisesInStep):
     def boot(self, me: NodeId, stable: Stable | None) -> Result[State]:
         raise IndexError("list index\nout of range")
+
+
+class RaisesInLibrary(RaisesInStep):
+    def boot(self, me: NodeId, stable: Stable | None) -> Result[State]:
+        return State(me, Stable()), [SetTimer("nap", Status("asleep").value == "")]
 
 
 class RaisesInView(RaisesInStep):

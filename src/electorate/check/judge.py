@@ -75,7 +75,8 @@ class Judge:
         self._for = world.achievement
         self.achievement = self._for.text
         self._overlap = OVERLAPPED if self._for is ELECTED else BOTH_LED
-        self.sometimes = dict.fromkeys((self.achievement, self._overlap, TORN), False)
+        torn = (TORN,) if world.model.first_budget().crashes else ()
+        self.sometimes = dict.fromkeys((self.achievement, self._overlap, *torn), False)
         self.spent: set[str] = set()
         """The budgets of which some run spent something."""
         self.reacted = world.model.setting.start is Start.BOOT

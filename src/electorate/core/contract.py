@@ -13,6 +13,7 @@ from electorate.core.codec import Codec
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.machine import Machine, Timer, Topic
 from electorate.core.standing import Choice, Decision, Standing, Status
+from electorate.core.timing import Span
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
 SHOWN: dict[Topic, type[Standing]] = {Topic.DECISIONS: Decision, Topic.CHOICES: Choice}
@@ -149,7 +150,7 @@ class Contract:
             case SetTimer(timer) | CancelTimer(timer) if not self._is_timer(timer):
                 raise Breach(f"uses the timer {timer!r}, which is not declared")
             case SetTimer(timer, after, jitter) if not _are_durations(after, jitter):
-                raise Breach(f"sets {timer} to {after!r} with jitter {jitter!r}")
+                raise Breach(_no_duration(timer, after, jitter))
             case SetTimer() | CancelTimer():
                 return
             case _:
@@ -200,6 +201,17 @@ def hashable(value: Any) -> Hashable:
 
 def _are_durations(*numbers: object) -> bool:
     return all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _no_duration(timer: str, after: object, jitter: object) -> str:
+    """What is wrong with the length of a timer."""
+    spans = [each for each in (after, jitter) if isinstance(each, Span)]
+    if spans:
+        return f"sets {timer} to the span {spans[0]}: a timer takes its length, .of(self.timing)"
+    return (
+        f"sets {timer} to {after!r} with jitter {jitter!r}: both are whole numbers from 0 up, "
+        "in the unit of self.timing"
+    )
 
 
 def _shown(standing: Standing) -> type[Standing]:

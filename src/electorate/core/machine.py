@@ -93,6 +93,15 @@ class Machine(ABC, Generic[S]):
     """Nodes besides those that `--nodes` counts: a coordinator that takes no part itself."""
     strongest: Strongest = "lowest"
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        promises: object = cls.promises
+        if isinstance(promises, str):  # Its letters, one by one, would be taken for claims.
+            raise TypeError(
+                f"promises is the text {promises!r}; a tuple of one has a comma: "
+                f'promises = ("{promises}",)'
+            )
+
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         self.members = members
         self.timing = timing

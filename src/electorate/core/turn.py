@@ -224,4 +224,18 @@ def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # A SystemExit too: it would end the run as if all was well.
-        raise Breach(f"the handler raised {type(error).__name__}: {error}") from error
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise Breach(f"the handler raised {told}{_place(run, error)}") from error
+
+
+def _place(run: Callable[..., object], error: BaseException) -> str:
+    """The line of the protocol that has raised this, or has called what raised it."""
+    handlers = getattr(run, "__self__", run)
+    packages = {kind.__module__.partition(".")[0] for kind in type(handlers).__mro__}
+    place, traceback = "", error.__traceback__
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] in packages and not module.startswith("electorate.core"):
+            place = f", at line {traceback.tb_lineno} of {traceback.tb_frame.f_code.co_filename}"
+        traceback = traceback.tb_next
+    return place

@@ -226,7 +226,8 @@ class TableSearch:
 
     def _note(self, facts: int) -> None:
         self.judge.sometimes[self.judge.achievement] |= bool(facts & ACHIEVED_FACT)
-        self.judge.sometimes[TORN] |= bool(facts & TORN_FACT)
+        if facts & TORN_FACT:
+            self.judge.sometimes[TORN] = True
         self.judge.reacted |= bool(facts & REACTED_FACT)
         self.judge.spent.update(kind for kind, fact in SPENT_FACTS.items() if facts & fact)
 
