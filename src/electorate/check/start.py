@@ -13,7 +13,7 @@ import msgspec
 from electorate.check.arrival import arrived
 from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
-from electorate.check.model import Bounds, Budget, Detector, Model, Normal
+from electorate.check.model import BOUND_OPTIONS, Bounds, Budget, Detector, Model, Normal
 from electorate.check.normal import DRAWN, STEPS_MAX, End, Explored, Path, calm_run, drawn_ends
 from electorate.check.part import Armed
 from electorate.check.world import Move, World
@@ -155,8 +155,9 @@ def _endless(world: World, path: Path) -> StartError:
     trace = trace_of(world, path)
     if len(path) == STEPS_MAX:
         return StartError("the fault-free run never repeats itself", trace)
-    bounds = (f"{name} {getattr(world.model.bounds, name)}" for name in sorted(world.cuts))
-    return StartError(f"the start is cut by a bound: {', '.join(bounds)}", trace)
+    told = ", ".join(text for text, _ in world.model.bounds.named(world.cuts))
+    options = " and ".join(f"--{BOUND_OPTIONS[name]}" for name in sorted(world.cuts))
+    return StartError(f"the start is cut by a bound: {told}: give {options} more", trace)
 
 
 def _fault_free_twin(world: World) -> World:

@@ -114,10 +114,7 @@ def run(options: argparse.Namespace) -> int:
                 lean=True,
             )
         except StartError as error:
-            print(script_of(error.trace), file=sys.stderr)
-            raise UsageError(
-                f"{protocol.name}: {error} (the run is above; try --from boot)"
-            ) from None
+            raise UsageError(f"{protocol.name}: {error}{_shown(error, model)}") from None
         except (EngineMissing, ModelError) as error:
             raise UsageError(str(error)) from None
 
@@ -201,6 +198,17 @@ def _claims(
         if not claims:
             raise UsageError(f"{protocol.name} promises no goal; name a claim with --claim")
     return claims
+
+
+def _shown(error: StartError, model: Model) -> str:
+    """Show the run that leads nowhere, if there is one, and say where else a check may begin."""
+    hints = []
+    if error.trace.steps:
+        print(script_of(error.trace), file=sys.stderr)
+        hints.append("the run is above")
+    if model.setting.start is not Start.BOOT:
+        hints.append("try --from boot")
+    return f" ({'; '.join(hints)})" if hints else ""
 
 
 @contextmanager
