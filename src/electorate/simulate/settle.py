@@ -7,14 +7,20 @@ where most runs begin (see start.py).
 """
 
 import heapq
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from electorate.core import text_of
 from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.world import Armed, Envelope, Node
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
+
+REASONS_MAX = 3
+"""How much of what keeps it from that is told."""
 
 MESSAGE, TIMER = range(2)
 
@@ -37,18 +43,23 @@ class Calm:
 
         Nor do those that end an office: they are set again for as long as it lasts.
         """
-        nodes = self.cluster.nodes
-        if self._debtor() is not None:
-            return False
+        return next(self.unrest(), None) is None
+
+    def unrest(self) -> Iterator[str]:
+        """What keeps the cluster from being quiet, in words."""
+        nodes, debtor = self.cluster.nodes, self._debtor()
+        if debtor is not None and debtor.local is not None:
+            yield f"node {debtor.id} owes {text_of(debtor.local.owes[0])}"
         for envelope in self.cluster.in_flight():
             if not nodes[envelope.to].paused:
-                return False
-        return not any(
-            timer not in self._periodic and timer != node.local.standing.until
-            for node in nodes.values()
-            if node.local is not None and not node.paused
-            for timer in node.timers
-        )
+                name = type(envelope.message).__name__
+                yield f"{name} is on its way from {envelope.sender} to {envelope.to}"
+        for node in nodes.values():
+            if node.local is None or node.paused:
+                continue
+            for timer in node.timers:
+                if timer not in self._periodic and timer != node.local.standing.until:
+                    yield f"node {node.id} has the timer {timer}, which is not declared as periodic"
 
     def _debtor(self) -> Node | None:
         """The first node whose application can do what it owes."""
@@ -125,7 +136,8 @@ def settle(cluster: Cluster) -> None:
         if time > cluster.now and calm.is_quiet():
             return
         if time > limit:
-            raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T")
+            reasons = "; ".join(islice(calm.unrest(), REASONS_MAX))
+            raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T: {reasons}")
         calm.step()
 
 
