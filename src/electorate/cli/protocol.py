@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
-from electorate.core import Machine, NodeId, Over, Rules, Topic
+from electorate.core import Ensemble, Machine, NodeId, Over, Rules, Topic
 from electorate.protocols.registry import INSIDE, REGISTRY
 from electorate.trace import Setting, Storage
 from electorate.trace.graph import NODES_MAX, Links, graph_of
@@ -70,6 +70,8 @@ class Protocol(NamedTuple):
         kinds = machine.begins_by
         if isinstance(machine, Over) and kinds == machine.lift.requests:
             kinds = machine.lift.inner.begins_by
+        elif isinstance(machine, Ensemble):
+            kinds = machine.lifts[machine.focus].inner.begins_by
         words = " or ".join(request.__name__ for request in kinds)
         return f"{self.name} does nothing before somebody asks for {words}" if words else None
 

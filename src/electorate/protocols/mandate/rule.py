@@ -33,6 +33,8 @@ class MandateRules(OverRules):
     """Who stands with which priority: each node by its attribute for ever, or as its application
     asks by `Stand` and nodes tell each other. Then the attribute is what it asks for at each boot.
     """
+    first: int = 0
+    """With which priority every node stands when it boots, if none has an attribute."""
     hear: Span = 2 * T + 2 * P
     """How long a new candidate waits for the others to tell whether they stand."""
     awaited: Literal["asked", "believed"] = "asked"
@@ -104,7 +106,7 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(candidates="told", base=1, changes="told", era=10**9)
+APPLICATION = MandateRules(candidates="told", base=64, changes="told", era=10**9)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
 priority is named, and whoever holds the office keeps it. The members are those of another office,
 the register of the node."""
@@ -141,6 +143,11 @@ class Terms(NamedTuple):
         """The list of members to begin with."""
         first = self.members.ids[: self.rules.base]
         return Roster(old=first, new=first)
+
+    @property
+    def binds(self) -> int:
+        """How long a promise binds that is made now."""
+        return self.rules.granted.of(self.timing)
 
     def voters(self, s: AnyState) -> tuple[NodeId, ...]:
         """The members, as far as this node knows."""

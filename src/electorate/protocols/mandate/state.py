@@ -125,6 +125,8 @@ class MandateStable(Stable, Generic[Kept]):
     promise: Promise
     inner: Kept
     roster: Roster = Roster()
+    granted: int = 0
+    """How long the promise binds: the next life may go by shorter leases. 0: as long as any."""
 
 
 class MandateState(State, Generic[Inner, Kept]):

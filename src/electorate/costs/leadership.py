@@ -1,0 +1,43 @@
+"""What members and an election cost together, and what a change of members costs alone.
+
+The formulas are those of this project's own design, told in docs/protocols/leadership.md.
+"""
+
+from electorate.costs.case import Case
+from electorate.trace import Start
+
+CASES = (
+    Case(
+        "all stand when they boot, and the strongest comes into office",
+        "settle",
+        {
+            "Stands": "2N(N-1)",
+            "Poll": "N-1",
+            "Free": "N-1",
+            "Claim": "N-1",
+            "Grant": "N-1",
+            "messages": "2(N+2)(N-1)",
+            "time": "5T",
+        },
+        leader="N",
+        start=Start.BOOT,
+        nodes_min=2,
+    ),
+    Case(
+        "a member is removed",
+        "settle; count; ask 2 members.request(Change(1, no)); run 20T; settle",
+        {},
+        start=Start.BOOT,
+        nodes_min=3,
+    ),
+)
+
+MEMBERS = (
+    Case(
+        "a member is removed",
+        "ask 2 Change(1, no); run 20T; settle",
+        {},
+        start=Start.BOOT,
+        nodes_min=3,
+    ),
+)
