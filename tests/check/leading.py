@@ -1,4 +1,4 @@
-"""What a node of an application runs, to be judged: its members and one election, as one machine."""
+"""What a node of an application runs, to be judged: its members and one election together."""
 
 from typing import NamedTuple
 
