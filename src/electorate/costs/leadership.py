@@ -1,6 +1,7 @@
 """What members and an election cost together, and what a change of members costs alone.
 
-The formulas are those of this project's own design, told in docs/protocols/leadership.md.
+The formulas are those of this project's own design, told in docs/protocols/leadership.md and
+docs/protocols/membership.md.
 """
 
 from electorate.costs.case import Case
@@ -24,19 +25,30 @@ CASES = (
         nodes_min=2,
     ),
     Case(
-        "a member is removed",
-        "settle; count; ask 2 members.request(Change(1, no)); run 20T; settle",
-        {},
+        "one renewal, while nobody asks for a change of members",
+        "settle; count; run 5T",
+        {"Claim": "N-1", "Grant": "N-1", "messages": "2(N-1)"},
         start=Start.BOOT,
-        nodes_min=3,
+        nodes_min=2,
     ),
 )
 
 MEMBERS = (
     Case(
         "a member is removed",
-        "ask 2 Change(1, no); run 20T; settle",
-        {},
+        "ask 2 Change(1, no); run 20T",
+        {
+            "Stands": "3N-4",
+            "Poll": "N-1",
+            "Free": "N-1",
+            "Claim": "4(N-1)",
+            "Grant": "5(N-1)",
+            "Decree": "N-1",
+            "Listed": "N-1",
+            "Release": "N-2",
+            "messages": "17N-19",
+            "time": "20T",
+        },
         start=Start.BOOT,
         nodes_min=3,
     ),
