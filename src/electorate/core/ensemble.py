@@ -163,20 +163,20 @@ class Ensemble(Machine[Any]):
 
     def step(self, s: Any, event: Event) -> Result[Any]:
         match event:
-            case Received(j, _) if j not in self.members.ids:
+            case Received(j, _) if j not in self.members:
                 return s, []
             case TimedOut(timer) if timer in self._sweeps:
                 return self._tell(s, self._sweeps[timer])
         effects: list[Effect] = []
-        for lift in self.lifts.values():
+        for name, lift in self.lifts.items():
             if lift.is_for(event):
-                s, more = self._take(s, lift, event)
+                s, more = self.take(s, name, event)
                 effects += more
         return s, effects
 
-    def _take(self, s: Any, lift: Lift, event: Event) -> Result[Any]:
-        """Let a part take an event, once it has been told what it does not know yet."""
-        told = self.rules.told
+    def take(self, s: Any, name: str, event: Event) -> Result[Any]:
+        """Let one part take an event, once it has been told what it does not know yet."""
+        lift, told = self.lifts[name], self.rules.told
         is_first = isinstance(event, TimedOut) and event.timer in lift.offices(s)
         effects: list[Effect] = []
         if told == "before" and not is_first:

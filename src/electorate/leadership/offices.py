@@ -303,10 +303,13 @@ class Offices(Service, Admission):
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
         try:
-            stable = None if data is None else self.binding(self.machines.codec.stable(data))
+            saved: Any = None if data is None else self.machines.codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
-        office.boot(stable or MandateStable(Promise(), Stable(), self.register.roster))
+        if saved is None:
+            office.boot(MandateStable(Promise(), Stable(), self.register.roster))
+        else:
+            office.boot(self.binding(saved))
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
         """What was promised, and for how long: an older version has said that in one place."""

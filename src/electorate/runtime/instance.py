@@ -62,8 +62,14 @@ class Writer(Protocol):
     def booted(self, stable: Stable | None, state: State) -> None:
         """A life begins."""
 
-    def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
-        """An event was taken, and leads to this state."""
+    def took(
+        self,
+        event: Event,
+        state: State,
+        letterhead: Letterhead | None = None,
+        source: str | None = None,
+    ) -> None:
+        """An event was taken, and leads to this state; a wire from `source` may have brought it."""
 
     def halted(self) -> None:
         """The life ends as a crash would."""
@@ -168,7 +174,7 @@ class Instance:
         self._carry_out(turn, stable, taken)
         self._hear()
         if self._turns.machine.uses_views:
-            self._take(Viewed(alive), None)
+            self._take(Viewed(alive))
         self._settle()
         self._finish()
 
@@ -280,7 +286,7 @@ class Instance:
         """What wires have for it comes before its next event."""
         for inlet in self.inlets:
             if inlet.is_due and self.state is not None:
-                self._take(inlet.asked(), None, wired=True)
+                self._take(inlet.asked(), source=inlet.output.source)
 
     def _finish(self) -> None:
         """After the last turn: see what follows from it, and when to wake up next."""
@@ -303,7 +309,7 @@ class Instance:
         """
         for _ in range(TURNS_MAX):
             if self._said:
-                self._take(Received(self.me, self._said.popleft()), None)
+                self._take(Received(self.me, self._said.popleft()))
             elif (office := self._office_over()) is not None:
                 self._fire(office)
             else:
@@ -320,9 +326,11 @@ class Instance:
     def _fire(self, timer: str) -> None:
         del self._armed[timer]
         self.changes += 1
-        self._take(TimedOut(timer), None)
+        self._take(TimedOut(timer))
 
-    def _take(self, event: Event, letterhead: Letterhead | None, *, wired: bool = False) -> None:
+    def _take(
+        self, event: Event, letterhead: Letterhead | None = None, source: str | None = None
+    ) -> None:
         state = self.state
         if state is None:
             return
@@ -330,8 +338,8 @@ class Instance:
         turn = self._turns.step(state, event)
         matters = bool(turn.effects) or turn.state != state
         # At every boot a wire tells again what its target may have saved long ago.
-        if self.record is not None and (matters or not wired):
-            self.record.took(event, turn.state, letterhead)
+        if self.record is not None and (matters or source is None):
+            self.record.took(event, turn.state, letterhead, source)
         if matters:
             if self.owner.looks_inside:
                 self.owner.turns(state, turn.state)

@@ -32,7 +32,11 @@ class Wired(Protocol):
 class Output:
     """What an instance has saved under one name, and whom that is told."""
 
-    def __init__(self, read: Callable[[Stable], Any], sweep: Callable[["Output"], None]) -> None:
+    def __init__(
+        self, source: str, read: Callable[[Stable], Any], sweep: Callable[["Output"], None]
+    ) -> None:
+        self.source = source
+        """The name of the instance."""
         self.value: Any = None
         """What it has saved last, also once it is down."""
         self.version = 0
@@ -102,7 +106,8 @@ class Wiring:
         key = source, wire.output
         output = self._outputs.get(key)
         if output is None:
-            output = self._outputs[key] = Output(wire.reader(source.machine), self._sweep_soon)
+            read = wire.reader(source.machine)
+            output = self._outputs[key] = Output(source.name, read, self._sweep_soon)
             source.outputs.append(output)
             if source.state is not None:
                 output.look(source.state.stable)
