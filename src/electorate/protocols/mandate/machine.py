@@ -117,7 +117,8 @@ class Mandate(Over[Any]):
         promise = stable.promise if keeps else Promise()
         roster = stable.roster if keeps else self.terms.first_roster()
         bound = promise.holder if self.rules.boot == "bound" and promise.holder != me else None
-        granted = max(stable.granted if keeps and bound else 0, self.terms.binds)
+        is_longer = keeps and (bound or self.terms.waits_to_change())
+        granted = max(stable.granted if is_longer else 0, self.terms.binds)
         s: AnyState = MandateState(me, MandateStable(promise, inner.stable, roster, granted), inner)
         everybody = self.terms.voters(s) if self.terms.tells else self.members.ids
         s = replace(s, alive=frozenset(everybody))
@@ -270,7 +271,7 @@ class Mandate(Over[Any]):
             case Wait.PREEMPT:
                 return voter.wish(self.terms, s)
             case Wait.SETTLE if s.office is not None:
-                return replace(s, settled=True), []
+                return replace(self.terms.outlasted(s), settled=True), []
             case Wait.SHOW:
                 return s, self._remind(s)
             case Wait.HEAR if s.unheard:

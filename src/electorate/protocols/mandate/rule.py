@@ -176,6 +176,22 @@ class Terms(NamedTuple):
         span: Span = getattr(self.rules, LENGTHS[wait])
         return SetTimer(wait, span.of(self.timing))
 
+    def settle(self, s: AnyState) -> SetTimer:
+        """Wait until no lease is left of the list before, also of those that were granted for longer.
+
+        Nodes that have begun to go by shorter leases may know nothing of one that another node has
+        under the old ones. But more than half of the members of then have restarted since it was
+        granted, and one of those is among the voters of this office.
+        """
+        longer = s.stable.granted if s.stable.granted > self.binds else 0
+        return SetTimer(Wait.SETTLE, max(self.rules.settle.of(self.timing), longer))
+
+    def outlasted(self, s: AnyState) -> AnyState:
+        """What was granted before this node went by its present leases has run out."""
+        if s.stable.granted == self.binds:
+            return s
+        return replace(s, stable=replace(s.stable, granted=self.binds))
+
     def back_off(self, s: AnyState) -> SetTimer:
         """Ask again later: the weaker, the later, so that two that collide do so only once."""
         lowest = self.members.strongest == "lowest"

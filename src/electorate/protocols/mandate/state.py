@@ -126,7 +126,8 @@ class MandateStable(Stable, Generic[Kept]):
     inner: Kept
     roster: Roster = Roster()
     granted: int = 0
-    """How long the promise binds: the next life may go by shorter leases. 0: as long as any."""
+    """How long what was granted binds: the next life may go by shorter leases. 0: no longer than
+    those."""
 
 
 class MandateState(State, Generic[Inner, Kept]):

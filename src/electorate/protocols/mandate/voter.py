@@ -70,8 +70,8 @@ def hope(terms: Terms, s: AnyState) -> list[Effect]:
 def free(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Be bound to nobody any more."""
     effects: list[Effect] = [CancelTimer(Wait.GRANTED)]
-    if s.stable.granted != terms.binds:
-        s = replace(s, stable=replace(s.stable, granted=terms.binds))
+    if not terms.waits_to_change():  # Else leases of other offices count as well.
+        s = terms.outlasted(s)
     if s.bound is not None and terms.preempts(s, s.me, s.bound):
         effects.append(CancelTimer(Wait.PREEMPT))
     return replace(s, bound=None), effects
