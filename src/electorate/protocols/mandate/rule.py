@@ -177,7 +177,7 @@ class Terms(NamedTuple):
         return SetTimer(wait, span.of(self.timing))
 
     def settle(self, s: AnyState) -> SetTimer:
-        """Wait until no lease is left of the list before, also of those that were granted for longer.
+        """Wait until no lease of the list before is left, also of those granted for longer.
 
         Nodes that have begun to go by shorter leases may know nothing of one that another node has
         under the old ones. But more than half of the members of then have restarted since it was
