@@ -48,12 +48,13 @@ class Protocol(NamedTuple):
         waits = self._waits_for(machine)
         if waits is None:
             return
-        advice = f"run it over an election, as in {self.name}{OVER}bully"
+        check = f"`electorate check {self.name} --asks 1`"
+        advice = f"{check} searches what happens if somebody does"
         if Topic.DECISIONS in machine.tells:
-            advice = (
-                "`electorate bank` and `electorate tx serve` run transactions, "
-                f"`electorate check {self.name} --asks 1` searches one"
-            )
+            commands = "`electorate bank` and `electorate tx serve`"
+            advice = f"{commands} run transactions, {check} searches one"
+        elif isinstance(machine, Over) and machine.begins_by == machine.lift.requests:
+            advice = f"run it over an election, as in {self.name}{OVER}bully"
         raise UsageError(f"{waits}, and nobody can here: {advice}")
 
     def verify_that_somebody_asks(self, machine: Machine[Any], asks: int) -> None:

@@ -35,9 +35,8 @@ from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
-from electorate.protocols.leadership import Leadership
+from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
-from electorate.protocols.mandate.membership import Membership
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
@@ -56,7 +55,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     Invitation: invitation.CASES,
     Leadership: leadership.CASES,
     Mandate: mandate.CASES,
-    Membership: leadership.MEMBERS,
+    Register: leadership.MEMBERS,
     Park: park.CASES,
     ParkPrinted: park.PRINTED,
     Paxos: paxos.CASES,
