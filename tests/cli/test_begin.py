@@ -20,8 +20,17 @@ def one_line(err: str) -> str:
     return err
 
 
-def test_commit_protocols_wait_to_be_asked_and_elections_begin_by_themselves() -> None:
-    assert [name for name, entry in REGISTRY.items() if entry.machine.begins_by] == COMMITS
+def test_commits_and_members_wait_to_be_asked_and_elections_begin_by_themselves() -> None:
+    waiting = [name for name, entry in REGISTRY.items() if entry.machine.begins_by]
+    assert waiting == [*COMMITS, "membership"]
+
+
+def test_up_says_that_members_change_only_if_somebody_asks(electorate: Run) -> None:
+    ran = electorate("up", "--protocol", "membership")
+    assert (ran.code, ran.out) == (2, "")
+    told = one_line(ran.err)
+    assert "membership does nothing before somebody asks for Change, and nobody can here" in told
+    assert "`electorate check membership --asks 1` searches what happens if somebody does" in told
 
 
 @pytest.mark.parametrize("name", [*COMMITS, "two-phase-over-bully"])

@@ -219,7 +219,13 @@ def a_node_that_does_not_look_at_its_office(patch: pytest.MonkeyPatch) -> None:
 def a_node_that_does_not_write_down_its_timers(patch: pytest.MonkeyPatch) -> None:
     whole = InstanceRecorder.took
 
-    def took(self: InstanceRecorder, event: Event, state: State, letterhead: Any) -> None:
+    def took(
+        self: InstanceRecorder,
+        event: Event,
+        state: State,
+        letterhead: Any = None,
+        source: str | None = None,
+    ) -> None:
         if not isinstance(event, TimedOut):
             whole(self, event, state, letterhead)
 

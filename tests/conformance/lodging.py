@@ -24,6 +24,7 @@ from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.environment import Address
 from electorate.runtime.host import Host, Mail
+from electorate.runtime.instance import Instance
 from electorate.runtime.node import INSTANCE, Node
 from electorate.runtime.store import Store
 from electorate.trace import Connections, Setting
@@ -194,8 +195,10 @@ class ProbeOffices(Offices):
             self.offices[name] = ProbeOffice(name, self)
         return super().office(name)
 
-    def turns(self, office: Office) -> Turns:
-        return self.probe if office.name == PROBE else super().turns(office)
+    def hosted(self, office: Office) -> Instance:
+        if office.name != PROBE:
+            return super().hosted(office)
+        return self.host.add(Instance(OFFICE + PROBE, self.probe, self.me, self.host, office))
 
     def decode(self, kind: str, body: bytes) -> Any:
         try:

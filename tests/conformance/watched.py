@@ -142,7 +142,9 @@ class WatchedRecord:
         watch.life = watch.run.begin(watch.node, watch.opened)
         self._took(read, state, None)
 
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
+    def took(
+        self, event: Event, state: State, letterhead: Any = None, source: str | None = None
+    ) -> None:
         read = self._node._read
         self._record.took(event, state, letterhead)
         assert self._watch.life is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from electorate.core import Machine
+from electorate.core import Ensemble, Machine, Over
 from electorate.costs import Case, Measure, Row, Subject, cases_of
 from electorate.costs.case import MEASURES
 from electorate.costs.registry import CASES, GENERIC
@@ -29,6 +29,14 @@ def named(form: object) -> str:
 def rows(kind: Kind, form: str, sizes: Sequence[int], *cases: Case, samples: int = 60) -> list[Row]:
     chosen = cases or cases_of(kind)
     return list(Measure(Subject(named(kind), kind, form), samples).rows(chosen, sizes))
+
+
+def said(kind: Kind) -> list[str]:
+    """The messages of a protocol, and of what it is put together of."""
+    if issubclass(kind, Ensemble):
+        return sorted({each for part in kind.parts.values() for each in said(part.kind)})
+    inner = kind.inner_kind if issubclass(kind, Over) else None
+    return [*(said(inner) if inner else ()), *(message.__name__ for message in kind.messages)]
 
 
 def differing(found: list[Row]) -> list[str]:
@@ -67,7 +75,7 @@ def test_every_protocol_has_cases_with_formulas_for_messages(name: str) -> None:
 
 @pytest.mark.parametrize("kind", CASES, ids=named)
 def test_formulas_are_about_messages_that_there_are(kind: Kind) -> None:
-    kinds = {message.__name__ for message in kind.messages}
+    kinds = set(said(kind))
     for case in CASES[kind]:
         counted = {each.removeprefix("-") for tally in case.tallies.values() for each in tally}
         assert counted <= kinds
@@ -80,7 +88,7 @@ def test_the_formulas_of_the_kinds_add_up_to_that_of_all_messages(kind: Kind) ->
     """Where a case has a mean or bounds, those of one kind alone vary."""
     for case in CASES[kind]:
         for nodes in case.nodes or (3, 5, 8):
-            parts = [formula_at(case, message.__name__, nodes) for message in kind.messages]
+            parts = [formula_at(case, message, nodes) for message in said(kind)]
             total = formula_at(case, "messages", nodes)
             assert total is not None
             assert sum(part.least for part in parts if part) == total.least

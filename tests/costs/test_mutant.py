@@ -7,6 +7,7 @@ import pytest
 from electorate.core import Event, Machine, NodeId, Result, Send
 from electorate.costs import Measure, Row, Subject, cases_of
 from electorate.protocols.registry import REGISTRY
+from electorate.trace.svg.sheet import kind_of
 
 REPEATED = {
     "bully": "NewLeader",
@@ -36,6 +37,8 @@ REPEATED = {
     "mandate": "Grant",
     "token-mutex": "Wanted",
     "paxos": "Accepted",
+    "leadership": "Free",
+    "membership": "Grant",
 }
 """A message of each protocol that is sent once too often; consensus sends none of its own."""
 
@@ -45,7 +48,7 @@ def wasteful(kind: type[Machine[Any]], message: str) -> type[Machine[Any]]:
 
     def repeated(result: Result[Any]) -> Result[Any]:
         state, effects = result
-        sends = [e for e in effects if isinstance(e, Send) and type(e.message).__name__ == message]
+        sends = [e for e in effects if isinstance(e, Send) and kind_of(e.message) == message]
         return state, [*effects, *sends[-1:]]
 
     class Wasteful(kind):  # type: ignore[misc, valid-type]

@@ -80,7 +80,9 @@ class Desk:
     def booted(self, stable: Stable | None, state: State) -> None:
         self.acts.append("booted")
 
-    def took(self, event: Event, state: State, letterhead: Any) -> None:
+    def took(
+        self, event: Event, state: State, letterhead: Any = None, source: str | None = None
+    ) -> None:
         self.acts.append(f"took {type(event).__name__}")
 
     def jitter(self, up_to: int) -> float:

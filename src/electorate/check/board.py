@@ -6,7 +6,6 @@ once and looked up ever after.
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from electorate.check.column import Columns, ModelError, Row
@@ -27,7 +26,7 @@ from electorate.check.scene import Recall, Scenes
 from electorate.check.turning import Outcome, Sends, Torn, Turning
 from electorate.check.watching import Watching
 from electorate.claims import Claim, Sight
-from electorate.core import Asked, Event, Message, NodeId, Request, Standing, TimedOut, Turns
+from electorate.core import Asked, Event, Message, NodeId, Request, Standing, State, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
 from electorate.trace import Connections, Order, Storage
 
@@ -86,10 +85,10 @@ class Board(Columns):
         """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
-        self._offers: dict[Standing, tuple[Request, ...]] = {}
-        readers, states = map(attrgetter, self.machine.growing), [node.state for node in given]
-        self._growing = [(read, max(map(read, states), default=0)) for read in readers]
-        """The numbers that the machine names, and how far each has grown where runs begin."""
+        self._offers: dict[tuple[State, Standing], tuple[Request, ...]] = {}
+        grown = [self.machine.grown(node.state) for node in given]
+        self._grown = tuple(map(max, zip(*grown, strict=True)))
+        """How far the numbers that the machine names have grown where runs begin."""
         self.renaming = self._renaming()
         if self.renaming is not None:
             self._trial = trial_of(self.machine, model, claims)
@@ -115,8 +114,8 @@ class Board(Columns):
         if value.state is None:
             return LocalCard(value, None, self.model.bounded)
         standing = self.turns.view(value.state)
-        owes = self.turns.must_ask(standing)
-        return LocalCard(value, standing, self.model.bounded, owes, self.achievement)
+        owes, offices = self.turns.must_ask(standing), self.turns.offices(value.state)
+        return LocalCard(value, standing, self.model.bounded, owes, self.achievement, offices)
 
     def revived(self, row: Row, place: int) -> Row:
         """The row in which a node is about to boot again: its detector and connections are new."""
@@ -250,7 +249,9 @@ class Board(Columns):
         bounds = self.model.bounds
         if local.firings > bounds.firings:
             return "firings"
-        grown = any(read(local.state) - begun > bounds.counter for read, begun in self._growing)
+        numbers = enumerate(self.machine.grown(local.state))
+        begun = self._grown or (0,) * len(self.machine.growing)
+        grown = any(number - begun[k] > bounds.counter for k, number in numbers)
         if self.renaming is None:
             grown = grown or self._largest(local) - self._begun > bounds.counter
         return "counter" if grown else None
@@ -273,11 +274,17 @@ class Board(Columns):
         """The row with its numbers renamed, where they are."""
         return row if self.renaming is None else self.renaming.normal(row)
 
-    def offers(self, standing: Standing) -> tuple[Request, ...]:
-        """What the application may ask of a node with this standing."""
-        if standing not in self._offers:
-            self._offers[standing] = self.turns.may_ask(standing)
-        return self._offers[standing]
+    def offers(self, node: LocalCard) -> tuple[Request, ...]:
+        """What the application may ask of this node."""
+        state, standing = node.value.state, node.standing
+        if state is None or standing is None:
+            return ()
+        key = state, standing
+        if key not in self._offers:
+            offered, me = self.turns.offers(state, standing), state.me
+            wanted = (each for each in offered if self.model.may_ask(me, each))
+            self._offers[key] = tuple(wanted)
+        return self._offers[key]
 
     def _sends_code(self, place: int, sends: Sends) -> tuple[tuple[int, int], ...]:
         return tuple(

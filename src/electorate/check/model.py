@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from electorate.check.given import Given
-from electorate.core import Machine, NodeId, Value
+from electorate.core import Machine, NodeId, Request, Value, text_of
 from electorate.trace import Setting, Start, Storage
 
 UNLIMITED = 1_000_000_000
@@ -141,6 +141,9 @@ class Model(Value):
     """Whether numbers that never stop growing are renamed (check/renaming.py)."""
     given: Given | None = None
     """Where a script has led, if runs begin there; budgets and bounds are counted from there."""
+    asked: tuple[str, ...] = ()
+    """What alone may be asked for, each a part of a request's text: `Change(4, yes)`, or
+    `1:Change(4, yes)` at node 1 only; empty if everything may."""
 
     @property
     def bounded(self) -> bool:
@@ -165,6 +168,11 @@ class Model(Value):
     def may_crash(self, node: NodeId) -> bool:
         """Whether a crash of this node is among the faults that may be spent."""
         return self.mortal is None or node in self.mortal
+
+    def may_ask(self, node: NodeId, request: Request) -> bool:
+        """Whether asking a node for this is among what the budget may be spent on."""
+        text = f"{node}:{text_of(request)}"
+        return not self.asked or any(_is_part(each, text) for each in self.asked)
 
     def first_budget(self) -> Budget:
         """The budget at the start of a run."""
@@ -218,6 +226,17 @@ class Model(Value):
             texts.append("atomic turns")
         elif self.atomic_sends:
             texts.append("atomic sends")
+        if self.asked:
+            texts.append(f"asked only for {' or '.join(self.asked)}")
         if self.mortal is not None:
             texts.append(f"only {', '.join(map(str, self.mortal)) or 'nobody'} may crash")
         return texts + (self.budget.texts() or ["no faults"])
+
+
+def _is_part(wanted: str, text: str) -> bool:
+    """Whether a request is one that is wanted, at this node if one is named."""
+    node, colon, rest = wanted.partition(":")
+    at, _, request = text.partition(":")
+    if colon and node.isdecimal():
+        return node == at and rest in request
+    return wanted in request

@@ -274,7 +274,7 @@ def fault_free_moves(world: World, row: Row) -> list[Move]:
             moves += (Move("deliver", column, place) for place in channel.deliverable)
     closed = waiting and world.model.setting.ties is Ties.MESSAGES_FIRST
     for place, node in enumerate(nodes):
-        allowed = {node.expired} if node.expired else {node.office} if closed else {*node.ready}
+        allowed = {node.expired} if node.expired else {*(node.offices if closed else node.ready)}
         moves += (Move("fire", place, timer) for timer in node.ready if timer in allowed)
         moves += (Move("answer", place, request) for request in node.owes if not node.expired)
     if not waiting and not any(node.due for node in nodes):

@@ -129,6 +129,7 @@ class LocalCard:
         bounded: bool,
         owes: tuple[Request, ...] = (),
         achievement: Achievement = ELECTED,
+        offices: tuple[str, ...] = (),
     ) -> None:
         self.value = value
         self.owes = owes
@@ -140,14 +141,14 @@ class LocalCard:
         self.due = bounded and (bool(owes) or any(t.latest == 0 for t in value.timers))
         self.standing = standing
         self.expired: str | None = None
-        self.office = None if standing is None else standing.until
-        """The timer that ends this node's office: whenever it fires, it waits for nothing."""
+        self.offices = offices
+        """The timers that end offices of this node: whenever they fire, they wait for nothing."""
         if standing is not None:
             running = frozenset(t.timer for t in value.timers if t.latest > 0 or not bounded)
             self.standing = standing.expired(running)
-            if self.standing is not standing and standing.until in self.ready:
-                # An office that has run out ends before anything else happens to its holder.
-                self.expired = standing.until
+            # An office that has run out ends before anything else happens to its holder.
+            over = (each for each in self.ready if each in offices and each not in running)
+            self.expired = next(over, None)
         self.achieves = value.state is not None and achievement.is_reached(
             self.standing, value.state.me
         )

@@ -68,7 +68,9 @@ class Scenes:
             armed = frozenset(armed.timer for armed in card.value.timers)
             seen = (
                 card.standing,
-                stable if self._stables else None,
+                self._columns.machine.judged(stable)
+                if self._stables and stable is not None
+                else None,
                 armed if self._timers else frozenset(),
                 state if self._states else None,
                 self._columns.turns.task(state) if self._tasks and state is not None else None,

@@ -167,7 +167,7 @@ class World(Board):
                 if node.expired:
                     if timer != node.expired:
                         continue
-                elif waiting and closed and not node.woken and timer != node.office:
+                elif waiting and closed and not node.woken and timer not in node.offices:
                     continue
                 event = TimedOut(timer)
                 self._take(Move("fire", place, timer), event, place, (row, 0, None), moves)
@@ -211,8 +211,8 @@ class World(Board):
     ) -> None:
         spent = self.with_columns(row, (-1, self.spent(row, "asks")))
         for place, node in enumerate(nodes):
-            if node.awake and not node.expired and node.standing is not None:
-                for request in self.offers(node.standing):
+            if node.awake and not node.expired:
+                for request in self.offers(node):
                     event = Asked(request)
                     self._take(Move("ask", place, request), event, place, (spent, 0, None), moves)
 

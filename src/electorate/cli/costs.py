@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import write
 from electorate.cli.protocol import add_form_arguments, add_name_argument, find
+from electorate.core import Topic
 from electorate.costs import (
     Case,
     Measure,
@@ -142,7 +143,14 @@ def _measured(subject: Subject, cases: Sequence[Case], options: argparse.Namespa
 
 def _title(subject: Subject) -> str:
     rules = f" with {' '.join(subject.rules)}" if subject.rules else ""
-    what = "a transaction" if subject.kind.begins_by else "an election"
+    is_transaction = Topic.DECISIONS in subject.kind.tells
+    what = (
+        "a transaction"
+        if is_transaction
+        else "a request"
+        if subject.kind.begins_by
+        else "an election"
+    )
     return f"{subject.name}{rules}: what {what} costs"
 
 

@@ -86,6 +86,14 @@ def _add_fault_arguments(parser: argparse.ArgumentParser) -> None:
     for name in BUDGETS:
         budgets.add_argument(f"--{name}", type=_count, default=0, metavar="K")
     budgets.add_argument(
+        "--asked",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="of --asks, only requests with this in their text: StepDown, or 1:StepDown at node 1; "
+        "may be repeated; default everything that is open",
+    )
+    budgets.add_argument(
         "--mortal",
         type=ids_given,
         metavar="IDS",
@@ -257,6 +265,8 @@ def model_from(options: argparse.Namespace, setting: Setting, given: Given | Non
         raise UsageError("a perfect detector tells no lies: leave out --lies, or --detector")
     if budget.heals and not budget.cuts and not (given and given.cut):
         raise UsageError("only links that are cut can heal: give --cuts too")
+    if options.asked and not budget.asks:
+        raise UsageError("--asked says what --asks may be spent on: give --asks too")
     strangers = sorted(set(options.mortal or ()) - set(setting.ids))
     if strangers:
         raise UsageError(f"--mortal names {strangers[0]}, which is not a node")
@@ -275,6 +285,7 @@ def model_from(options: argparse.Namespace, setting: Setting, given: Given | Non
         not options.no_dropping,
         not options.no_renaming,
         given,
+        tuple(options.asked),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from electorate.claims import CLAIMS
 from electorate.cli.error import UsageError
-from electorate.core import Machine, NodeId, Over, Rules, Topic
+from electorate.core import Ensemble, Machine, NodeId, Over, Rules, Topic
 from electorate.protocols.registry import INSIDE, REGISTRY
 from electorate.trace import Setting, Storage
 from electorate.trace.graph import NODES_MAX, Links, graph_of
@@ -48,12 +48,13 @@ class Protocol(NamedTuple):
         waits = self._waits_for(machine)
         if waits is None:
             return
-        advice = f"run it over an election, as in {self.name}{OVER}bully"
+        check = f"`electorate check {self.name} --asks 1`"
+        advice = f"{check} searches what happens if somebody does"
         if Topic.DECISIONS in machine.tells:
-            advice = (
-                "`electorate bank` and `electorate tx serve` run transactions, "
-                f"`electorate check {self.name} --asks 1` searches one"
-            )
+            commands = "`electorate bank` and `electorate tx serve`"
+            advice = f"{commands} run transactions, {check} searches one"
+        elif isinstance(machine, Over) and machine.begins_by == machine.lift.requests:
+            advice = f"run it over an election, as in {self.name}{OVER}bully"
         raise UsageError(f"{waits}, and nobody can here: {advice}")
 
     def verify_that_somebody_asks(self, machine: Machine[Any], asks: int) -> None:
@@ -70,6 +71,8 @@ class Protocol(NamedTuple):
         kinds = machine.begins_by
         if isinstance(machine, Over) and kinds == machine.lift.requests:
             kinds = machine.lift.inner.begins_by
+        elif isinstance(machine, Ensemble):
+            kinds = machine.lifts[machine.focus].inner.begins_by
         words = " or ".join(request.__name__ for request in kinds)
         return f"{self.name} does nothing before somebody asks for {words}" if words else None
 

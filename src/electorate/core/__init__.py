@@ -1,6 +1,7 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.ensemble import Ensemble, EnsembleRules, Part, Wire
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.growing import Ordinal, Serial
 from electorate.core.lift import Lift
@@ -20,6 +21,8 @@ __all__ = [
     "Choice",
     "Decision",
     "Effect",
+    "Ensemble",
+    "EnsembleRules",
     "Event",
     "Lift",
     "Machine",
@@ -30,6 +33,7 @@ __all__ = [
     "Over",
     "OverRules",
     "P",
+    "Part",
     "ProtocolError",
     "Received",
     "Request",
@@ -55,5 +59,6 @@ __all__ = [
     "Value",
     "Viewed",
     "Wants",
+    "Wire",
     "text_of",
 ]

@@ -33,6 +33,10 @@ class Contract:
         self._timers = frozenset(timer.name for timer in machine.timers)
         self._shown = next((SHOWN[each] for each in SHOWN if each in machine.tells), Standing)
         self._growing = {name: attrgetter(name) for name in machine.growing}
+        kept = _plain(machine.stable_type).__struct_fields__
+        for name, path in machine.outputs.items():
+            if path.partition(".")[0] not in kept:
+                raise Breach(f"the output {name} is {path!r}, which is no part of its stable")
         try:
             self._hears = {node: machine.hears(node) for node in machine.members.ids}
         except (Exception, SystemExit) as error:
@@ -74,6 +78,13 @@ class Contract:
             case Standing():
                 return result
         raise Breach(f"view returned {result!r} instead of a Standing")
+
+    def offices(self, result: object) -> tuple[str, ...]:
+        """The timers in what `offices` returned."""
+        match result:
+            case tuple() if all(map(self._is_timer, result)):
+                return result
+        raise Breach(f"offices returned {result!r}, not a tuple of declared timers")
 
     def requests(self, result: object, name: str) -> tuple[Request, ...]:
         """The requests in what `may_ask` or `must_ask` returned."""

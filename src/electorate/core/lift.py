@@ -87,6 +87,20 @@ class Lift:
             return view
         return msgspec.structs.replace(view, until=self._outside(view.until))
 
+    def offices(self, s: State) -> tuple[str, ...]:
+        """The timers that end offices of the inner machine."""
+        state = getattr(s, self.name)
+        return tuple(map(self._outside, self.inner.offices(state, self.inner.view(state))))
+
+    def offers(self, s: State, view: Standing) -> tuple[Request, ...]:
+        """What may be asked of the inner machine in this state, wrapped; `view` is as it says."""
+        inside = self._view_inside(view)
+        return tuple(map(self.request, self.inner.offers(getattr(s, self.name), inside)))
+
+    def is_for(self, event: Event) -> bool:
+        """Whether the inner machine is to take this event."""
+        return self._lowered(event) is not None
+
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """The inner machine's open requests, wrapped; `view` is what `view` returned."""
         return tuple(map(self.request, self.inner.may_ask(self._view_inside(view))))

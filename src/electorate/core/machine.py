@@ -11,6 +11,7 @@ That is what lets one file be deployed, simulated, checked and memoised.
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from electorate.core.effect import Effect
@@ -89,6 +90,9 @@ class Machine(ABC, Generic[S]):
     growing: tuple[str, ...] = ()
     """Numbers in the state that never stop growing: a search is cut where they do (`--counter`).
     Those whose types say how they are compared (core/growing.py) need not be named here."""
+    outputs: Mapping[str, str] = {}
+    """What other machines at the same node may be told of this one: names of parts of `stable`, and
+    where they are found in it."""
     extra_nodes: int = 0
     """Nodes besides those that `--nodes` counts: a coordinator that takes no part itself."""
     strongest: Strongest = "lowest"
@@ -129,9 +133,25 @@ class Machine(ABC, Generic[S]):
         """
         return None
 
+    def offices(self, state: S, view: Standing) -> tuple[str, ...]:
+        """The timers that end offices of this node: they wait for nothing else."""
+        return () if view.until is None else (view.until,)
+
+    def grown(self, state: S) -> tuple[int, ...]:
+        """How far the numbers have grown that never stop growing."""
+        return tuple(attrgetter(name)(state) for name in self.growing)
+
+    def judged(self, stable: Any) -> Stable:
+        """What claims see of what a node has saved."""
+        return stable  # type: ignore[no-any-return]
+
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application may ask for now."""
         return ()
+
+    def offers(self, state: S, view: Standing) -> tuple[Request, ...]:
+        """The same, where what is seen does not say everything that it depends on."""
+        return self.may_ask(view)
 
     def must_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application owes: it asks for one of these, with bounded clocks at once."""

@@ -53,6 +53,8 @@ class Turns:
         self._steps: dict[tuple[State, Event], Turn] = {}
         self._views: dict[State, Standing] = {}
         self._tasks: dict[State, Hashable] = {}
+        self._shows_offices = type(machine).offices is Machine.offices
+        self._shows_offers = type(machine).offers is Machine.offers
         try:
             self._contract = Contract(machine)
         except Breach as breach:
@@ -105,13 +107,30 @@ class Turns:
         """What the application may ask for when it sees `view`."""
         return self._requests("may_ask", self.machine.may_ask, view)
 
+    def offices(self, state: State) -> tuple[str, ...]:
+        """The timers that end offices of a node in `state`."""
+        view = self.view(state)
+        if self._shows_offices:
+            return () if view.until is None else (view.until,)
+        run = partial(self.machine.offices, view=view)
+        return self._handled("state {}, offices", (state,), run, self._contract.offices)
+
+    def offers(self, state: State, view: Standing) -> tuple[Request, ...]:
+        """What the application may ask for of a node in `state` when it sees `view`."""
+        if self._shows_offers:
+            return self.may_ask(view)
+        run = partial(self.machine.offers, view=view)
+        verified = partial(self._contract.requests, name="offers")
+        return self._handled("state {}, offers", (state,), run, verified)
+
     def must_ask(self, view: Standing) -> tuple[Request, ...]:
         """What the application owes when it sees `view`."""
         return self._requests("must_ask", self.machine.must_ask, view)
 
-    def offered(self, view: Standing) -> tuple[Request, ...]:
-        """Everything that the application may ask for when it sees `view`."""
-        return (*self.must_ask(view), *self.may_ask(view))
+    def offered(self, state: State) -> tuple[Request, ...]:
+        """Everything that the application may ask for of a node in `state`."""
+        view = self.view(state)
+        return (*self.must_ask(view), *self.offers(state, view))
 
     def _requests(
         self, name: str, run: Callable[[Standing], object], view: Standing

@@ -14,6 +14,7 @@ from electorate.costs import (
     chang_roberts,
     consensus,
     invitation,
+    leadership,
     mandate,
     park,
     paxos,
@@ -34,6 +35,7 @@ from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
+from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
@@ -51,7 +53,9 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     ChangRoberts: chang_roberts.CASES,
     Consensus: consensus.CASES,
     Invitation: invitation.CASES,
+    Leadership: leadership.CASES,
     Mandate: mandate.CASES,
+    Register: leadership.MEMBERS,
     Park: park.CASES,
     ParkPrinted: park.PRINTED,
     Paxos: paxos.CASES,

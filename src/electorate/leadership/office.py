@@ -31,40 +31,39 @@ from electorate.core.codec import Codec
 from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.term import Tenure
 from electorate.pace import Pace
-from electorate.protocols.mandate import Mandate
-from electorate.protocols.mandate.message import Adopt, Ended, Release, Stand, StepDown
+from electorate.protocols.leadership import Election
+from electorate.protocols.mandate.message import Ended, Release, Stand, StepDown
 from electorate.protocols.mandate.state import Roster
-from electorate.protocols.strongest_alive import StrongestAlive
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 PREFIX = "office "
-OfficeMandate = Mandate.over(StrongestAlive)
 TURNS_MAX = 2_000
 
 
 class Machines:
-    """The machines of all offices of a node: one for all but the register, for its whole life."""
+    """The machine of all elections by quorum of a node: one for all, for its whole life."""
 
     def __init__(self, pace: Pace) -> None:
         self.kind_of_turns: Callable[[Machine[Any], int], Turns]
         self.kind_of_turns = partial(SampledTurns, sample=Sample())
-        self.codec = Codec(_machine(pace, "application"))
-        self._pace = pace
-        self._turns: dict[str, Turns] = {}
+        rules = replace(Election.form("application"), **pace.lengths)
+        self._machine = Election(Members.open("highest"), pace.timing, rules)
+        self.codec = Codec(self._machine)
+        self._turns: Turns | None = None
 
-    def of(self, form: str) -> Turns:
-        """The machine of that form."""
-        if form not in self._turns:
-            self._turns[form] = self.kind_of_turns(_machine(self._pace, form), TURNS_MAX)
-        return self._turns[form]
+    @property
+    def of_elections(self) -> Turns:
+        """Its turns."""
+        if self._turns is None:
+            self._turns = self.turns(self._machine)
+        return self._turns
 
-
-def _machine(pace: Pace, form: str) -> Machine[Any]:
-    rules = replace(OfficeMandate.form(form), **pace.lengths)
-    return OfficeMandate(Members.open("highest"), pace.timing, rules)
+    def turns(self, machine: Machine[Any]) -> Turns:
+        """How turns of this machine are taken here."""
+        return self.kind_of_turns(machine, TURNS_MAX)
 
 
 class Seen(NamedTuple):
@@ -226,17 +225,8 @@ class Desk(SeatDesk, Protocol):
     def members(self) -> tuple[str, ...]:
         """What the members are called."""
 
-    def form(self, office: "Office") -> str:
-        """The form of its mandate."""
-
-    def turns(self, office: "Office") -> Turns:
-        """The machine that it runs."""
-
-    listed: Roster | None
-    """The members to go by; None until the office that makes the list has told it."""
-
-    def lists(self, roster: Roster | None) -> None:
-        """The office that makes the list has this one."""
+    def hosted(self, office: "Office") -> Instance:
+        """The instance of this election, which is told who the members are."""
 
     def stand_soon(self, office: "Office") -> None:
         """Stand in this election, together with all others that are begun now."""
@@ -249,10 +239,7 @@ class Office(Seat):
         super().__init__(name, desk)
         self._desk = desk
         self._list: Roster | None = None
-        self._makes_list = desk.form(self) == "register"
-        self._instance = desk.host.add(
-            Instance(PREFIX + name, desk.turns(self), desk.me, desk.host, self)
-        )
+        self._instance = desk.hosted(self)
 
     @property
     def stands_with(self) -> int:
@@ -277,14 +264,9 @@ class Office(Seat):
             self.released = Seen(sender, message.epoch)
         self._instance.take(Received(sender, message), head)
 
-    def say(self, to: NodeId, message: Message) -> None:
-        """Say something that is none of the machine's."""
-        self._desk.host.say(self._instance, to, message)
-
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""
-        form = self._desk.form(self)
-        return described(machine, f"mandate-over-strongest-alive/{form}", form)
+        return described(machine, "mandate-over-strongest-alive/application", "application")
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""
@@ -297,19 +279,6 @@ class Office(Seat):
         if state is not None and state.bound == node:
             self.released = Seen(node, state.stable.promise.epoch)
             self._instance.take(Received(node, Release(state.stable.promise.epoch)))
-
-    def before(self) -> None:
-        """Before anything else: nothing may be done any more under a list that was replaced."""
-        told = self._desk.listed
-        if told is None or told is self._list or self._makes_list:
-            return
-        state: Any = self._instance.state
-        if state is not None:
-            self._list = told
-            if self.term is not None:
-                self.term.members = self._desk.members
-            if told.replaces(state.stable.roster):
-                self._instance.take(Asked(Adopt(told)))
 
     def reconsider(self) -> None:
         """The set of suspects changed."""
@@ -356,8 +325,10 @@ class Office(Seat):
 
     def after(self) -> None:
         """See whether this node has come into office, stays there, or is out of it."""
-        if self._makes_list:
-            self._desk.lists(self.roster)
+        if self.roster is not self._list:
+            self._list = self.roster
+            if self.term is not None:
+                self.term.members = self._desk.members
         standing = self._instance.standing
         seen = self._seen
         if standing is None or (standing.leader, standing.token) != seen:

@@ -9,28 +9,28 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import NodeId, Stable, Turns
+from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import Directory, Door, Known, Place
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.letter import Edition, Letter, Order, Ranks, decoder
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
-from electorate.leadership.register import REGISTER, Membership, Register
+from electorate.leadership.register import BEFORE, MEMBERS, Enrolment, Register
 from electorate.pace import Pace
+from electorate.protocols.leadership import TO_ELECTIONS
 from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
-from electorate.protocols.mandate.state import MandateStable, Promise, Roster
+from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
-from electorate.runtime.store import Store
+from electorate.runtime.instance import Instance
 from electorate.runtime.timers import ChunkedWork
 
 OFFICE, GROUP, LETTER = "office", "group", "elections"
 """For whom mail is: an election by quorum, one in groups, or this node as a whole."""
 PACE = "pace"
-"""Under which the store has how long promises bind."""
+"""Under which an older version has kept how long promises bind."""
 REMIND_S = 1.0
-SLOWER = "%s had a slower pace: it takes part once what it promised then has run out, in %d ms"
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
     "more of the processor, or a slower pace (a larger T and P at all nodes)"
@@ -42,7 +42,7 @@ log = logging.getLogger("electorate")
 class Offices(Service, Admission):
     """The desk of every election of a node."""
 
-    kinds = (OFFICE, GROUP, LETTER)
+    kinds = (OFFICE, GROUP, LETTER, MEMBERS)
     host: Host
     now_ms: Callable[[], float]
     """The clock of its host."""
@@ -59,7 +59,7 @@ class Offices(Service, Admission):
         self.directory = Directory(me, founders, pace.agreed, joins=joins)
         self._door = Door(self.directory)
         self.register = Register(self)
-        self.membership = Membership(self)
+        self.membership = Enrolment(self)
         self.offices: dict[str, Office] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
@@ -71,8 +71,6 @@ class Offices(Service, Admission):
         self._candidates: dict[Office, None] = {}
         """Where this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
-        self.listed: Roster | None = None
-        """The list of members, once the register has told it."""
         self._reached: frozenset[NodeId] = frozenset()
         """The lines on which somebody is."""
 
@@ -90,32 +88,29 @@ class Offices(Service, Admission):
         self._door.begin(host.network)
         self.me = self.directory.number
         self.alive = frozenset({self.me})
-        self._wait = WaitAfterRestart(self.directory.me.name, self.pace, host.store, self.now_ms())
+        stored = host.store.load(PACE)
+        self._granted_before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
+        self.register.begin(host)
         for name in host.store.names():
-            if name.startswith(PREFIX):
+            if name.startswith(PREFIX) and name != BEFORE:
                 self.office(name.removeprefix(PREFIX))
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
         self._reached = alive
         self.alive = self._members_reached()
-        wait_ms = self._wait.until_ms - self.now_ms()
         if self.lived.is_set():
-            self.reconsider(self.offices)
-            self.groups.viewed()
-        elif wait_ms > 0:
-            loop = asyncio.get_running_loop()
-            loop.call_later(wait_ms / 1000, self.host.enter, self._begin_life)
+            self._see()
         else:
             self._begin_life()
         self.membership.tell()
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
-            self._wait.renew()
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind_every_second())
-            self._booting.over([REGISTER, *self.offices])
+            self.register.boot()
+            self._booting.over(self.offices)
             self.membership.enrol()
             self.groups.lives()
 
@@ -128,10 +123,15 @@ class Offices(Service, Admission):
         """See which members are reached: others may have been put in the place of some."""
         before, self.alive = self.alive, self._members_reached()
         if self.alive != before:
-            self.reconsider(self.offices)
-            self.groups.viewed()
+            self._see()
         if self.alive - before:
             self.membership.tell()
+
+    def _see(self) -> None:
+        """Show all elections who is alive."""
+        self.register.reconsider()
+        self.reconsider(self.offices)
+        self.groups.viewed()
 
     def _members_reached(self) -> frozenset[NodeId]:
         speakers = map(self.directory.lines.speaker, self._reached)
@@ -171,8 +171,9 @@ class Offices(Service, Admission):
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
         member = self.directory.lines.speaker(node)
-        for office in list(self.offices.values()):
-            if member is not None:
+        if member is not None:
+            self.register.closed(member)
+            for office in list(self.offices.values()):
                 office.closed(member)
 
     @property
@@ -189,6 +190,8 @@ class Offices(Service, Admission):
         """A message of a machine, or a letter."""
         if kind == OFFICE:
             return self.machines.codec.message(body)
+        if kind == MEMBERS:
+            return self.register.codec.message(body)
         return self.groups.decode(body) if kind == GROUP else decoder.decode(body)
 
     def receive(self, kind: str, mail: Mail) -> None:
@@ -197,7 +200,11 @@ class Offices(Service, Admission):
             self._read(mail.sender, mail.message)
         elif kind == GROUP:
             self.groups.receive(mail)
-        elif not (isinstance(mail.message, Listed | Decree) and self._is_newcomer(mail.sender)):
+        elif self._is_presumptuous(kind, mail):
+            return
+        elif kind == MEMBERS:
+            self.register.hear(mail.sender, mail.message, mail.head)
+        else:
             if not self._kinds.fits(mail.name, "quorum"):
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.office(mail.name).hear(mail.sender, mail.message, mail.head)
@@ -217,10 +224,12 @@ class Offices(Service, Admission):
             case Known():
                 self._learn(letter)
 
-    def _is_newcomer(self, node: NodeId) -> bool:
-        """Whether it is only about to become a member: what it says of members does not count."""
-        is_newcomer = node in self.directory.lines.newcomers.values()
-        return is_newcomer and node not in self.register.roster.everybody
+    def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
+        """Whether it is about members, and of one that is only about to become one itself."""
+        said = mail.message.message if kind == MEMBERS else mail.message
+        is_newcomer = mail.sender in self.directory.lines.newcomers.values()
+        is_newcomer = is_newcomer and mail.sender not in self.register.roster.everybody
+        return is_newcomer and isinstance(said, Listed | Decree)
 
     async def end(self) -> None:
         """Nothing is led here any more."""
@@ -260,7 +269,8 @@ class Offices(Service, Admission):
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        return any(office.term is not None or office.is_held for office in self.all())
+        seats = self.all()
+        return self.register.is_held or any(seat.term is not None or seat.is_held for seat in seats)
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
@@ -271,7 +281,7 @@ class Offices(Service, Admission):
 
     def is_paused(self, office: Seat) -> bool:
         """Whoever is paused stands nowhere, but may still be asked to change the members."""
-        return self.membership.is_over or (self.paused and office.name != REGISTER)
+        return self.membership.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have whoever leads step down, or hand over."""
@@ -293,25 +303,30 @@ class Offices(Service, Admission):
     def _boot(self, office: Office) -> None:
         data = self.host.store.load(PREFIX + office.name)
         try:
-            stable: Any = None if data is None else self.machines.codec.stable(data)
+            saved: Any = None if data is None else self.machines.codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
-        roster = self.register.roster
-        if stable is None:
-            stable = MandateStable(Promise(), Stable(), roster)
-        elif office.name != REGISTER and roster.replaces(stable.roster):
-            stable = replace(stable, roster=roster)
-        office.boot(stable)
+        if saved is None:
+            office.boot(MandateStable(Promise(), Stable(), self.register.roster))
+        else:
+            office.boot(self.binding(saved))
+
+    def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
+        """What was promised, and for how long: an older version has said that in one place."""
+        return replace(stable, granted=stable.granted or self._granted_before_ms)
 
     # --- the desk of its offices ---
 
-    def turns(self, office: Office) -> Turns:
-        """The machine that it runs."""
-        return self.machines.of(self.form(office))
+    def turns(self, machine: Machine[Any]) -> Turns:
+        """How turns of this machine are taken here."""
+        return self.machines.turns(machine)
 
-    def form(self, office: Office) -> str:
-        """The form of its mandate."""
-        return "register" if office.name == REGISTER else "application"
+    def hosted(self, office: Office) -> Instance:
+        """The instance of this election, which is told who the members are."""
+        turns = self.machines.of_elections
+        instance = self.host.add(Instance(PREFIX + office.name, turns, self.me, self.host, office))
+        self.host.wiring.join(TO_ELECTIONS, self.register.instance, instance)
+        return instance
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -347,15 +362,14 @@ class Offices(Service, Admission):
         candidates, self._candidates = self._candidates, {}
         self._candidacies.over(candidates)
 
-    def lists(self, roster: Roster | None) -> None:
-        """The register has this list; without a life it has none, and the last one stays."""
-        self.listed = roster or self.listed
-
     def keeps(self, office: Seat) -> None:
         """Something is about to be kept that others rely on."""
         self.directory.settle()
-        if office.name == REGISTER:
-            asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
+
+    def kept_members(self) -> None:
+        """The list is about to be kept as it is now."""
+        self.directory.settle()
+        asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once everything is kept that was promised before."""
@@ -395,21 +409,3 @@ class Offices(Service, Admission):
             if seat.term is not None:  # Its work may have no end.
                 seat.term.abandon_after(self.pace.grace_ms)
         self.membership.look()
-
-
-class WaitAfterRestart:
-    """A node that made promises at a slower pace takes part once those have run out."""
-
-    def __init__(self, me: str, pace: Pace, store: Store, now_ms: float) -> None:
-        self._granted_ms = pace.granted_ms
-        self._store = store
-        stored = store.load(PACE)
-        before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
-        is_longer = before_ms > pace.granted_ms
-        self.until_ms = now_ms + before_ms if is_longer else now_ms
-        if is_longer:
-            log.warning(SLOWER, me, before_ms)
-
-    def renew(self) -> None:
-        """From now on promises are made at the present pace."""
-        self._store.save({PACE: msgspec.msgpack.encode(self._granted_ms)})

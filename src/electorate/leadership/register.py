@@ -1,34 +1,55 @@
-"""The register: who has a vote in all elections of a cluster, and how that is changed.
+"""The register at one node: an instance of the members' machine, and who wants to change the list.
 
-It is an office of its own. Whoever is asked for a change stands for it, makes one change in a term,
-and leaves. Every other office goes by the list that this node's register has saved.
+What is decided about members is decided in `protocols/mandate/membership.py`. Here a change is
+asked for and waited for, and all are told who a newcomer is, and where, before it is proposed.
 """
 
 import asyncio
 import logging
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from electorate.core import NodeId, Request
-from electorate.errors import MembersUnchanged, Removed
+from electorate.core import (
+    Asked,
+    Machine,
+    Members,
+    Message,
+    NodeId,
+    Received,
+    Request,
+    Span,
+    Stable,
+    Turns,
+    Viewed,
+)
+from electorate.core.codec import Codec
+from electorate.errors import MembersUnchanged, Removed, StoreError
 from electorate.leadership.directory import Directory, Place
 from electorate.leadership.letter import Edition, Letter
 from electorate.leadership.office import Office
-from electorate.leadership.term import Tenure
 from electorate.pace import Pace
-from electorate.protocols.mandate.message import Add, Listed, Remove
-from electorate.protocols.mandate.state import Roster
+from electorate.protocols.leadership import Register as RegisterMachine
+from electorate.protocols.mandate.membership import Change, Hold, Settle, Show, Withdraw
+from electorate.protocols.mandate.message import Release
+from electorate.protocols.mandate.state import MandateStable, Phase, Promise, Roster
+from electorate.runtime.host import Host
+from electorate.runtime.instance import Instance, Owner
+from electorate.runtime.recorder import described
+from electorate.trace.record import Letterhead
 
-REGISTER = "electorate: members"
+MEMBERS = "members"
+"""Under which the list is kept, and for whom mail is that is about it."""
+BEFORE = "office electorate: members"
+"""Under which it was kept when the register was one of the elections."""
 RESERVED = "electorate:"
 POLL_S = 0.01
 FIRST = Roster().version
+TURNS_MAX = 2_000
 
 log = logging.getLogger("electorate")
 
@@ -48,9 +69,8 @@ class House(Protocol):
     me: NodeId
     pace: Pace
     paused: bool
+    host: Host
     alive: frozenset[NodeId]
-    listed: Roster | None
-    """The list of members, once the register has told it."""
     directory: Directory
     register: "Register"
     offices: dict[str, Office]
@@ -59,9 +79,6 @@ class House(Protocol):
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-
-    def office(self, name: str) -> Office:
-        """The election of that name."""
 
     def others(self) -> Iterable[NodeId]:
         """Every other node."""
@@ -72,33 +89,134 @@ class House(Protocol):
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """Do it as the node does its own things."""
 
+    def turns(self, machine: Machine[Any]) -> Turns:
+        """How turns of this machine are taken here."""
+
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
 
     def reconsider(self, names: Iterable[str]) -> None:
         """Look at these elections anew."""
 
+    def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
+        """What was promised, and for how long: an older version has said that in one place."""
 
-class Register:
-    """Changes the list of members, one change after the other."""
+    def kept_members(self) -> None:
+        """The list is about to be kept as it is now."""
+
+
+def register_machine(pace: Pace) -> Machine[Any]:
+    """The machine of the register at this pace, whoever the members are."""
+    sound: Any = RegisterMachine.form("sound")
+    inner = replace(sound.inner, **pace.lengths)
+    rules = replace(sound, inner=inner, care=Span(ticks=pace.grace_ms // 2))
+    return RegisterMachine(Members.open("highest"), pace.timing, rules)
+
+
+class Register(Owner):
+    """Has the list of members changed, one change after the other."""
+
+    instance: Instance
 
     def __init__(self, house: House) -> None:
+        self._machine = register_machine(house.pace)
+        self.codec = Codec(self._machine)
         self._adding: Place | None = None
         """Who is to become a member by this node's doing."""
+        self._introducing: NodeId | None = None
+        """Who is to be made known to all as soon as this node holds the register."""
+        self._introduced: tuple[NodeId, int] | None = None
+        """Who was made known last, and in which term."""
         self._house = house
         self._turn = asyncio.Lock()
+        self._last: Roster | None = None
+
+    # --- its instance ---
+
+    def begin(self, host: Host) -> None:
+        """There is a host; it boots later."""
+        turns = self._house.turns(self._machine)
+        self.instance = host.add(Instance(MEMBERS, turns, self._house.me, host, self))
+
+    def boot(self) -> None:
+        """Begin with what the last life has saved."""
+        self.instance.boot(self._saved(), self._house.alive)
+
+    def _saved(self) -> Stable:
+        store, kept = self._house.host.store, self._machine.stable_type
+        try:
+            data = store.load(MEMBERS)
+            if data is not None:
+                return self.codec.stable(data)
+            data = store.load(BEFORE)
+            if data is not None:
+                inner = msgspec.msgpack.decode(data, type=MandateStable[Stable])
+                return kept(inner=self._house.binding(inner))
+        except msgspec.DecodeError as error:
+            raise StoreError(f"the list of members cannot be read: {error}") from None
+        return kept(inner=MandateStable(Promise(), Stable(), self.roster))
+
+    def described(self, machine: Machine[Any]) -> str:
+        """Its machine as the first line of a script."""
+        return described(machine, "membership")
+
+    def packed(self, stable: Stable) -> bytes:
+        """What is to be kept of it."""
+        self._house.kept_members()
+        return Codec.encode(stable)
+
+    def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
+        """A message has come."""
+        self.instance.take(Received(sender, message), head)
+
+    def reconsider(self) -> None:
+        """The set of suspects changed."""
+        if not self.is_down:
+            self.instance.take(Viewed(self._house.alive))
+
+    def closed(self, node: NodeId) -> None:
+        """The process of a node has ended: that is its own last word on the term it had."""
+        state: Any = self.instance.state
+        if state is not None and state.inner.bound == node:
+            release = Release(state.stable.inner.promise.epoch)
+            wrapped: Any = self._machine.messages[0]
+            self.instance.take(Received(node, wrapped(release)))
+
+    def after(self) -> None:
+        """As soon as this node holds the register, tell all who the newcomer is, and where."""
+        state: Any = self.instance.state
+        if state is None:
+            return
+        self._last = state.stable.inner.roster
+        if self._introducing is not None and state.inner.phase is Phase.HOLDING:
+            introduced = self._introducing, state.stable.inner.promise.epoch
+            if introduced != self._introduced:
+                self._introduced = introduced
+                self._introduce(*introduced)
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it has not begun yet, or is over."""
+        return self.instance.state is None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this node has the register."""
+        state: Any = self.instance.state
+        return state is not None and state.inner.office is not None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whoever is in office has no time to wait."""
+        return self.is_held
 
     @property
     def roster(self) -> Roster:
         """The list that this node has saved. A node that has ended keeps what it knew last."""
-        office = self._house.offices.get(REGISTER)
-        saved = (None if office is None else office.roster) or self._house.listed
         founders = self._house.directory.founders
-        return Roster(old=founders, new=founders) if saved is None else saved
+        return self._last or Roster(old=founders, new=founders)
 
-    @property
-    def _office(self) -> Office:
-        return self._house.office(REGISTER)
+    # --- what it is asked for ---
 
     async def add(self, place: Place) -> None:
         """Make this node a member; it runs, and was told to join."""
@@ -106,17 +224,13 @@ class Register:
             await self._settle()
             if place.name not in map(self._house.directory.name, self.roster.new):
                 async with self._expecting(place) as newcomer:
-                    await self._change(
-                        Add(newcomer),
-                        lambda roster: newcomer in roster.new,
-                        partial(self._introduce, newcomer),
-                    )
+                    await self._change(Change(newcomer, True))
 
     async def remove(self, node: NodeId) -> None:
         """Go on without a member."""
         async with self._turn:
             await self._settle()
-            await self._change(Remove(node), lambda roster: node not in roster.new)
+            await self._change(Change(node, False))
 
     async def replace(self, node: NodeId, place: Place) -> None:
         """Put a node in the place of a member."""
@@ -127,7 +241,7 @@ class Register:
 
     async def renew(self, node: NodeId, place: Place) -> None:
         """The same under one name: it has lost its memory, or has only moved."""
-        self._expect_majority(Remove(node))
+        self._expect_majority(Change(node, False))
         async with self._turn:
             await self._settle()
             member = self.find(place.name)
@@ -152,25 +266,15 @@ class Register:
         return (node in self.roster.old) != (node in self.roster.new)
 
     def show(self, node: NodeId) -> None:
-        """Let another node know the list, if it was ever changed and no change is under way."""
-        roster = self.roster
-        if roster.version != FIRST and not roster.is_pending:
-            self._office.say(node, Listed(roster))
+        """Let another node know the list."""
+        self._ask(Show(node))
 
-    def settle_soon(self) -> None:
-        """Finish what somebody has begun and seems to have left, unless there is a change here."""
-        if not self._turn.locked():
-            self._settling = asyncio.ensure_future(self._settle_quietly())
-
-    async def _settle_quietly(self) -> None:
-        async with self._turn:
-            with suppress(MembersUnchanged):
-                await self._settle()
+    def _ask(self, request: Request) -> None:
+        self.instance.take(Asked(request))
 
     async def _settle(self) -> None:
-        """Finish a change that somebody has begun, and could not finish."""
-        if self.roster.is_pending:
-            await self._change(None, lambda roster: True)
+        """Have a change decided that somebody has begun, and could not finish."""
+        await self._until(Settle(), lambda: not self.roster.is_pending)
 
     @asynccontextmanager
     async def _expecting(self, place: Place) -> AsyncIterator[NodeId]:
@@ -197,84 +301,69 @@ class Register:
 
     async def _move(self, node: NodeId) -> None:
         """Let all know where it is now. What the register says last about that counts."""
-        term = await self._elected(self._deadline_ms())
-        self._house.enter_here(self._introduce, node, term.token)
-        term.finish()
-
-    async def _change(
-        self,
-        request: Request | None,
-        is_made: Callable[[Roster], bool],
-        prepare: Callable[[int], None] = lambda token: None,
-    ) -> None:
-        """Hold the register until the change is decided, in one term or another."""
-        deadline_ms = self._deadline_ms()
-        if isinstance(request, Remove) and not self._office.is_down:
-            self._expect_majority(request)  # Without one, nobody would be elected to make it.
-        while not self._is_decided(is_made):
-            term = await self._elected(deadline_ms)
-            try:
-                self._expect_own_name(request)
-                self._house.enter_here(prepare, term.token)
-                while not self._is_over(term) and not self._is_decided(is_made):
-                    if self._house.now_ms() > deadline_ms:
-                        raise MembersUnchanged(self._unchanged())
-                    if request is not None:
-                        self._expect_majority(request)
-                        self._house.enter_here(self._office.ask, request)
-                    await asyncio.sleep(self._house.pace.T_ms / 1000)
-            finally:
-                self._house.enter_here(self._show_all)
-                term.finish()
-
-    def _show_all(self) -> None:
-        """Who has only voted does not know yet that enough others have."""
-        for node in self._house.others():
-            self.show(node)
-
-    async def _elected(self, deadline_ms: float) -> Tenure:
-        """The next term of the register at this node."""
-        future: Future[Tenure] = Future()
-        self._house.enter_here(self._office.wait, future)
+        before, self._introducing = self._introduced, node
         try:
-            while not future.done():
+            await self._until(Hold(), lambda: self._introduced != before)
+        finally:
+            self._introducing = None
+
+    async def _change(self, change: Change) -> None:
+        """Ask for a change until it is decided, in one term or another."""
+        node, belongs = change.node, change.belongs
+        if not belongs and not self.is_down:
+            self._expect_majority(change)  # Without one, nobody would be elected to make it.
+        if belongs:
+            self._introducing = node
+        try:
+            await self._until(change, lambda: self._is_decided(change), self._expect_possible)
+        finally:
+            self._introducing = None
+
+    async def _until(
+        self,
+        request: Request,
+        is_made: Callable[[], bool],
+        expect_possible: Callable[[Request], None] = lambda request: None,
+    ) -> None:
+        """Ask for it, and go on once it has come about."""
+        deadline_ms = self._deadline_ms()
+        is_asked = False
+        try:
+            while not is_made():
                 if self._house.now_ms() > deadline_ms:
                     raise MembersUnchanged(self._unchanged())
-                await asyncio.sleep(POLL_S)
-        except BaseException:
-            self._give_up(future)
-            raise
-        return future.result()
+                if not (is_asked or self.is_down):
+                    is_asked = True
+                    self._house.enter_here(self._ask, request)
+                expect_possible(request)
+                await asyncio.sleep(self._house.pace.T_ms / 1000)
+        finally:
+            # Nobody wants it here any more: others must be able to have the register.
+            if is_asked:
+                self._house.enter_here(self._ask, Withdraw())
 
-    def _give_up(self, future: "Future[Tenure]") -> None:
-        """Nobody wants the register here any more: others must be able to have it."""
-        if future.cancel():
-            self._house.enter_here(self._office.leave, future)
-        else:
-            future.add_done_callback(_finish)
-
-    def _is_over(self, term: Tenure) -> bool:
-        """Whether nothing more can come of a term: it is lost, or its one change was another."""
+    def _is_decided(self, change: Change) -> bool:
         roster = self.roster
-        is_used_up = roster.version[0] == term.token and not roster.is_pending
-        return term.lost.is_set() or is_used_up
+        return not roster.is_pending and (change.node in roster.new) is change.belongs
 
-    def _is_decided(self, is_made: Callable[[Roster], bool]) -> bool:
-        return is_made(self.roster) and not self.roster.is_pending
+    def _expect_possible(self, request: Request) -> None:
+        """While this node has the register, the change must make sense, or it is given up."""
+        if self.is_held and isinstance(request, Change):
+            self._expect_own_name(request)
+            self._expect_majority(request)
 
-    def _expect_own_name(self, request: Request | None) -> None:
+    def _expect_own_name(self, change: Change) -> None:
         """Another node may have been added meanwhile, under the same name."""
-        if isinstance(request, Add):
+        if change.belongs:
             called = self._house.directory.name
-            name, others = called(request.node), {*self.roster.new} - {request.node}
+            name, others = called(change.node), {*self.roster.new} - {change.node}
             if name in map(called, others):
                 raise MembersUnchanged(f"another {name} was added just now, by another member")
 
-    def _expect_majority(self, request: Request) -> None:
-        """A change whose members could not go on by themselves would stop every election."""
+    def _expect_majority(self, change: Change) -> None:
+        """A change whose members could not go on by themselves is not made: say so at once."""
         roster, alive = self.roster, self._house.alive
-        new = {*roster.new} - ({request.node} if isinstance(request, Remove) else set())
-        new |= {request.node} if isinstance(request, Add) else set()
+        new = {*roster.new} - {change.node} | ({change.node} if change.belongs else set())
         if not roster.is_pending and 2 * len(new & alive) <= len(new):
             name = self._house.directory.name
             left, there = (", ".join(sorted(map(name, each))) for each in (new, new & alive))
@@ -306,12 +395,7 @@ class Register:
         return f"{pending}too few of {members} answer in time"
 
 
-def _finish(future: "Future[Tenure]") -> None:
-    if future.exception() is None:
-        future.result().finish()
-
-
-class Membership:
+class Enrolment:
     """Tells others what they have missed, and notices what has changed for this node."""
 
     def __init__(self, house: House) -> None:
@@ -321,9 +405,6 @@ class Membership:
         self._belongs = not house.directory.joins
         """Whether it has been a member in this life: who is to join may know of earlier ones."""
         self._enrolled = Roster()
-        self._pending: tuple[int, int] = (0, 0)
-        self._pending_since_ms = 0.0
-        """When this node learnt of the change that is under way."""
         self._leaving: dict[tuple[NodeId, int], float] = {}
         """Who is no member, as it was proposed last, and since when that is known here."""
 
@@ -395,17 +476,6 @@ class Membership:
             self.expect_member()
         if self._house.me in self._house.register.roster.everybody:
             self._part_with_leavers()
-            self._take_care_of_changes()
-
-    def _take_care_of_changes(self) -> None:
-        """See to it that a change is decided whose maker is gone: it costs elections a majority."""
-        house, roster = self._house, self._house.register.roster
-        if not roster.is_pending or roster.version != self._pending:
-            self._pending, self._pending_since_ms = roster.version, house.now_ms()
-        # Perhaps nobody else knows of it; but if many do, they need not all begin at once.
-        turn_ms = (1 + roster.everybody.index(house.me)) * house.pace.grace_ms / 2
-        if roster.is_pending and house.now_ms() - self._pending_since_ms > turn_ms:
-            house.register.settle_soon()
 
     def _part_with_leavers(self) -> None:
         """Who is no member any more may still want to say that its work has ended."""

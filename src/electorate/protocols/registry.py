@@ -15,6 +15,7 @@ from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation
+from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
@@ -59,6 +60,8 @@ REGISTRY: dict[str, Entry] = {
     "three-phase-as-printed": Entry(ThreePhase.over(ToldLeader), form="printed"),
     "three-phase-ballots": Entry(ThreePhaseBallots.over(ToldLeader)),
     "mandate": Entry(Mandate.over(ToldLeader)),
+    "leadership": Entry(Leadership),
+    "membership": Entry(Register),
     "consensus": Entry(Consensus.over(ToldLeader)),
     "paxos": Entry(Paxos.over(ToldLeader)),
     "token-mutex": Entry(TokenMutex),

@@ -27,6 +27,7 @@ from electorate.runtime.recorder import Recorder
 from electorate.runtime.store import Store
 from electorate.runtime.tcp import real
 from electorate.runtime.timers import INPUT_ROUNDS, Lateness, TimerQueue
+from electorate.runtime.wiring import Wiring
 from electorate.trace.record import Letterhead
 
 LETTER_MAX = FRAME_MAX // 4
@@ -248,6 +249,7 @@ class Host:
         """Called after every wake-up, when everything has been kept, said and done."""
         self.commit = GroupCommit(self, self._post)
         self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
+        self.wiring = Wiring(self.enter)
         self._chance = self.environment.chance("timers")
         self._kinds = {kind: service for service in self.services for kind in service.kinds}
         self._bound: dict[str, Codec] = {}
@@ -296,6 +298,7 @@ class Host:
         if instance.record is not None and not failed:
             instance.record.ended(over=not self._is_ending)
         instance.halt()
+        self.wiring.part(instance)
         self.instances.pop(instance.name, None)
 
     def keep(self, name: str, record: bytes | None) -> None:

@@ -28,6 +28,7 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import Codec
+from electorate.runtime.wiring import Inlet, Output
 from electorate.trace.record import Letterhead
 
 TURNS_MAX = 1000
@@ -61,8 +62,14 @@ class Writer(Protocol):
     def booted(self, stable: Stable | None, state: State) -> None:
         """A life begins."""
 
-    def took(self, event: Event, state: State, letterhead: Letterhead | None) -> None:
-        """An event was taken, and leads to this state."""
+    def took(
+        self,
+        event: Event,
+        state: State,
+        letterhead: Letterhead | None = None,
+        source: str | None = None,
+    ) -> None:
+        """An event was taken, and leads to this state; a wire from `source` may have brought it."""
 
     def halted(self) -> None:
         """The life ends as a crash would."""
@@ -134,6 +141,10 @@ class Instance:
         self.state: State | None = None
         self.record: Writer | None = None
         """Who writes down what it goes through, if anybody does."""
+        self.outputs: list[Output] = []
+        """What others at this host are told of it, once they are joined to it by wires."""
+        self.inlets: list[Inlet] = []
+        """The wires by which it is told itself."""
         self.changes = 0
         """Grows with every turn that has changed the state or a timer, or had an effect."""
         self.due_ms = self.queued_ms = math.inf
@@ -156,9 +167,14 @@ class Instance:
             self.record.booted(stable, turn.state)
         if self.owner.looks_inside:
             self.owner.turns(None, turn.state)
+        for output in self.outputs:
+            output.look(turn.state.stable)
+        for inlet in self.inlets:
+            inlet.forget()
         self._carry_out(turn, stable, taken)
+        self._hear()
         if self._turns.machine.uses_views:
-            self._take(Viewed(alive), None)
+            self._take(Viewed(alive))
         self._settle()
         self._finish()
 
@@ -176,6 +192,7 @@ class Instance:
         self.owner.before()
         changes = self.changes
         self._settle()
+        self._hear()
         self._take(event, letterhead)
         self._settle()
         # Many answers change nothing: a majority has answered before.
@@ -190,9 +207,21 @@ class Instance:
         for alarm, timer in due:
             self._settle()
             if alarm.deadline_ms <= now and self._armed.get(timer) == alarm:
-                self._fire(timer)
+                self._hear()
+                if self._armed.get(timer) == alarm:
+                    self._fire(timer)
         self._settle()
         self._finish()
+
+    def hear(self) -> None:
+        """Take what wires have for it, though nothing else may happen to it."""
+        self.owner.before()
+        changes = self.changes
+        self._settle()
+        self._hear()
+        if self.changes != changes:
+            self._settle()
+            self._finish()
 
     def look(self) -> None:
         """Have the owner see how things stand: something outside the machine has changed."""
@@ -253,6 +282,12 @@ class Instance:
         alarm = self._armed.get(timer)
         return alarm is not None and alarm[0] > self._port.now_ms()
 
+    def _hear(self) -> None:
+        """What wires have for it comes before its next event."""
+        for inlet in self.inlets:
+            if inlet.is_due and self.state is not None:
+                self._take(inlet.asked(), source=inlet.output.source)
+
     def _finish(self) -> None:
         """After the last turn: see what follows from it, and when to wake up next."""
         self.owner.after()
@@ -274,7 +309,7 @@ class Instance:
         """
         for _ in range(TURNS_MAX):
             if self._said:
-                self._take(Received(self.me, self._said.popleft()), None)
+                self._take(Received(self.me, self._said.popleft()))
             elif (office := self._office_over()) is not None:
                 self._fire(office)
             else:
@@ -291,17 +326,21 @@ class Instance:
     def _fire(self, timer: str) -> None:
         del self._armed[timer]
         self.changes += 1
-        self._take(TimedOut(timer), None)
+        self._take(TimedOut(timer))
 
-    def _take(self, event: Event, letterhead: Letterhead | None) -> None:
+    def _take(
+        self, event: Event, letterhead: Letterhead | None = None, source: str | None = None
+    ) -> None:
         state = self.state
         if state is None:
             return
         taken = self._port.now_ms()
         turn = self._turns.step(state, event)
-        if self.record is not None:
-            self.record.took(event, turn.state, letterhead)
-        if turn.effects or turn.state != state:
+        matters = bool(turn.effects) or turn.state != state
+        # At every boot a wire tells again what its target may have saved long ago.
+        if self.record is not None and (matters or source is None):
+            self.record.took(event, turn.state, letterhead, source)
+        if matters:
             if self.owner.looks_inside:
                 self.owner.turns(state, turn.state)
             self._carry_out(turn, state.stable, taken)
@@ -309,6 +348,8 @@ class Instance:
     def _carry_out(self, turn: Turn, saved: Stable | None, taken: float) -> None:
         if turn.state.stable != saved:
             self._save(turn.state.stable)
+            for output in self.outputs:
+                output.look(turn.state.stable)
         self.state = turn.state
         self.changes += 1
         for effect in turn.effects:

@@ -169,7 +169,7 @@ class Cluster(Reactions):
         here = self.node(node)
         law.may_take(self, here)
         assert here.local is not None
-        offered = self.locals.turns.offered(here.local.standing)
+        offered = self.locals.turns.offered(here.local.state)
         if request not in offered:
             may = ", ".join(map(text_of, offered)) or "nothing"
             raise IllegalStep(f"{node} may be asked for {may} now, not {text_of(request)}")

@@ -171,7 +171,7 @@ def _ask(cluster: Cluster, words: Words) -> None:
     words, torn = _untorn(words)
     node, text = _id(words[0]), " ".join(words[1:])
     local = cluster.node(node).local
-    offered = cluster.locals.turns.offered(local.standing) if local else ()
+    offered = cluster.locals.turns.offered(local.state) if local else ()
     request = next((request for request in offered if text_of(request) == text), None)
     cluster.ask(node, request or _Unoffered(text), torn)
 

@@ -67,7 +67,7 @@ def may_fire(world: World, node: Node, timer: str) -> None:
     # The end of an office waits for nothing: it comes before any other event of its node. And
     # after a pause all that is due is handled in any order.
     assert node.local is not None
-    is_first = timer == node.local.standing.until or node.woken
+    is_first = timer in node.local.offices or node.woken
     closed = world.setting.prompt and world.setting.ties is Ties.MESSAGES_FIRST
     if closed and not is_first:
         for envelope in world.in_flight():

@@ -44,6 +44,8 @@ class Local(msgspec.Struct, eq=False):
     outcomes: dict[Hashable, "Outcome"]
     owes: tuple[Request, ...] = ()
     """What the application owes: it asks for one of these."""
+    offices: tuple[str, ...] = ()
+    """The timers that end offices of this node."""
 
 
 class Outcome(msgspec.Struct, eq=False):
@@ -136,6 +138,7 @@ class Locals:
         if known is None:
             standing = self.turns.view(state)
             owes = self.turns.must_ask(standing)
-            known = Local(state, standing, self.code(standing), {}, owes)
+            offices = self.turns.offices(state)
+            known = Local(state, standing, self.code(standing), {}, owes, offices)
             self._locals[state] = known
         return known

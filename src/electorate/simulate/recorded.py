@@ -87,10 +87,19 @@ def _rows(trace: Trace, machine: Machine[Any]) -> Iterator[tuple[int, Row]]:
                 t for t, n in timers if step.at < lapses.get((node, t, n), step.at + 1)
             )
             standings.append(None if state is None else machine.view(state).expired(left))
-        row = Row(members, tuple(standings), stables=tuple(map(stables.get, members.ids)))
+        row = Row(
+            members,
+            tuple(standings),
+            stables=tuple(_judged(machine, stables.get(node)) for node in members.ids),
+        )
         if row != last:
             yield number + 1, row
         last = row
+
+
+def _judged(machine: Machine[Any], stable: Stable | None) -> Stable | None:
+    """What claims see of what a node has saved."""
+    return None if stable is None else machine.judged(stable)
 
 
 def _lapses(trace: Trace) -> dict[Armed, int]:

@@ -182,7 +182,7 @@ class Run:
                 first = channel.waiting[0]
             elif self._is_global:
                 first = law.overtaken(self._cluster, envelope) or envelope
-            if local.standing.until is None or not self._ends_office(node):
+            if not local.offices or not self._ends_office(node):
                 copy_at = self._hand_over(node, local, first)
                 if first is envelope and copy_at is not None:
                     return

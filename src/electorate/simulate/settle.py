@@ -58,7 +58,7 @@ class Calm:
             if node.local is None or node.paused:
                 continue
             for timer in node.timers:
-                if timer not in self._periodic and timer != node.local.standing.until:
+                if timer not in self._periodic and timer not in node.local.offices:
                     yield f"node {node.id} has the timer {timer}, which is not declared as periodic"
 
     def _debtor(self) -> Node | None:

@@ -195,7 +195,7 @@ class Turmoil:
         if opened:
             node, request = opened[draw % len(opened)]
         elif node.reacts and node.local is not None:
-            offered = self._cluster.locals.turns.may_ask(node.local.standing)
+            offered = self._cluster.locals.turns.offers(node.local.state, node.local.standing)
             if not offered:
                 return
             request = offered[draw % len(offered)]
@@ -218,7 +218,7 @@ class Turmoil:
         found = []
         for node in self._cluster.nodes.values() if begins_by else ():
             if node.reacts and node.local is not None:
-                for request in locals_.turns.may_ask(node.local.standing):
+                for request in locals_.turns.offers(node.local.state, node.local.standing):
                     outcome = locals_.asked(node.local, request)
                     if isinstance(request, begins_by) and (outcome.sends or outcome.timers):
                         found.append((node, request))

@@ -137,10 +137,11 @@ class World:
 
     def ended_office(self, node: Node) -> Armed | None:
         """The timer that has ended this node's office and that it has not taken notice of yet."""
-        if node.local is None or node.local.standing.until is None:
-            return None
-        armed = node.timers.get(node.local.standing.until)
-        return armed if armed is not None and self._has_run_out(armed) else None
+        for office in () if node.local is None else node.local.offices:
+            armed = node.timers.get(office)
+            if armed is not None and self._has_run_out(armed):
+                return armed
+        return None
 
     def _has_run_out(self, armed: Armed) -> bool:
         """Whether a timer's time is over; without bounds it never is."""
@@ -156,6 +157,10 @@ class World:
         armed = (name for name, armed in node.timers.items() if not self._has_run_out(armed))
         return standing.expired(frozenset(armed))
 
+    def _judged(self, node: Node) -> Stable | None:
+        """What claims see of what a node has saved."""
+        return None if node.stable is None else self.machine.judged(node.stable)
+
     def row(self, sights: frozenset[Sight] = EVERYTHING) -> Row:
         """What claims may see that ask for these sights."""
         nodes = self.nodes.values()
@@ -164,7 +169,7 @@ class World:
             self.members,
             tuple(self.standing(node) for node in nodes),
             self.absent,
-            tuple(node.stable for node in nodes) if Sight.STABLES in sights else (),
+            tuple(map(self._judged, nodes)) if Sight.STABLES in sights else (),
             tuple(frozenset(node.timers) for node in nodes) if Sight.TIMERS in sights else (),
             tuple(states) if Sight.STATES in sights else (),
             self._messages() if Sight.MESSAGES in sights else (),

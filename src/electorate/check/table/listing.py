@@ -151,8 +151,8 @@ class Listing:
             self._fire_effects(place, local, node, waits, budget)
             for request in () if node.expired else node.owes:
                 self._take(place, local, Asked(request), budget)
-            if left.asks and not node.expired and node.standing is not None:
-                for request in world.offers(node.standing):
+            if left.asks and not node.expired:
+                for request in world.offers(node):
                     self._take(place, local, Asked(request), budget, spends="asks")
         self._fault_effects(place, node, left, budget)
         return BLOCKS if node.awake and node.due else 0
@@ -164,7 +164,7 @@ class Listing:
             if node.expired:
                 if timer != node.expired:
                     continue
-            elif waits and not node.woken and timer != node.office:
+            elif waits and not node.woken and timer not in node.offices:
                 continue
             self._take(place, local, TimedOut(timer), budget)
 

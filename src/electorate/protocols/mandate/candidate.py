@@ -184,7 +184,7 @@ def _counted(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyStat
 def _enter(terms: Terms, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
     """In office: finish first what a holder before me has begun to change."""
     if terms.waits_to_change():
-        effects = [*effects, terms.set(Wait.SETTLE)]
+        effects = [*effects, terms.settle(s)]
     if not s.stable.roster.is_pending or terms.rules.changes == "told":
         return s, effects
     s, more = renew(terms, change.take_over(s))

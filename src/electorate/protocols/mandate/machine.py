@@ -93,6 +93,7 @@ class Mandate(Over[Any]):
     assumptions = (Assumption.BOUNDED_CLOCKS,)
     assumptions_over = (Assumption.BOUNDED_DELAY,)
     growing = ("stable.promise.epoch", "round")
+    outputs = {"roster": "roster"}
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
@@ -101,7 +102,7 @@ class Mandate(Over[Any]):
             self.tells = self.tells | {Topic.CANDIDATES}
         if self.lift.inner.begins_by:
             self.begins_by = self.lift.requests
-        elif self.terms.tells and not any(members.attributes):
+        elif self.terms.tells and not any(members.attributes) and not self.rules.first:
             self.begins_by = (Stand,)
         if self.rules.constants == "sound":
             self.terms.expect_sound()
@@ -114,25 +115,24 @@ class Mandate(Over[Any]):
         inner, effects = self.lift.boot(me, stable)
         keeps = stable is not None and self.rules.durable == "yes"
         promise = stable.promise if keeps else Promise()
-        s: AnyState = MandateState(
-            me,
-            MandateStable(
-                promise, inner.stable, stable.roster if keeps else self.terms.first_roster()
-            ),
-            inner,
-        )
+        roster = stable.roster if keeps else self.terms.first_roster()
+        bound = promise.holder if self.rules.boot == "bound" and promise.holder != me else None
+        is_longer = keeps and (bound or self.terms.waits_to_change())
+        granted = max(stable.granted if is_longer else 0, self.terms.binds)
+        s: AnyState = MandateState(me, MandateStable(promise, inner.stable, roster, granted), inner)
         everybody = self.terms.voters(s) if self.terms.tells else self.members.ids
         s = replace(s, alive=frozenset(everybody))
         effects = [] if self._is_deaf(s) else effects
         if promise.holder == me:
             # The work died with my last life: nobody has to wait for the end of its lease.
             effects = [*self.terms.to_others(s, Release(promise.epoch)), *effects]
-        elif promise.holder is not None and self.rules.boot == "bound":
-            s, binding = voter.bind(self.terms, s, promise.holder)
+        elif bound is not None:
+            s, binding = voter.bind_again(self.terms, s, bound)
             effects = [*binding, *effects]
-        if self.terms.tells and self.members.attribute(me):
+        first = self.members.attribute(me) if any(self.members.attributes) else self.rules.first
+        if self.terms.tells and first:
             before = s
-            s, told = ranks.stand(self.terms, s, self.members.attribute(me))
+            s, told = ranks.stand(self.terms, s, first)
             s, effects = self._follow(before, s, [*effects, *told])
         return self._wait_for_another(None, *self._stand(s, effects))
 
@@ -167,6 +167,11 @@ class Mandate(Over[Any]):
         if holder is not None and holder == s.bound and holder in self.members:
             return Standing(Status.NORMAL, holder, None, Wait.GRANTED, promise.epoch, wish)
         return Standing(Status.ELECTION, priority=wish)
+
+    def grown(self, state: AnyState) -> tuple[int, ...]:
+        epoch, *others = super().grown(state)
+        # In every era epochs are counted anew.
+        return (epoch % self.rules.era if self.rules.era else epoch, *others)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
@@ -266,7 +271,7 @@ class Mandate(Over[Any]):
             case Wait.PREEMPT:
                 return voter.wish(self.terms, s)
             case Wait.SETTLE if s.office is not None:
-                return replace(s, settled=True), []
+                return replace(self.terms.outlasted(s), settled=True), []
             case Wait.SHOW:
                 return s, self._remind(s)
             case Wait.HEAR if s.unheard:

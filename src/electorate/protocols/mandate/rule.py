@@ -33,6 +33,8 @@ class MandateRules(OverRules):
     """Who stands with which priority: each node by its attribute for ever, or as its application
     asks by `Stand` and nodes tell each other. Then the attribute is what it asks for at each boot.
     """
+    first: int = 0
+    """With which priority every node stands when it boots, if none has an attribute."""
     hear: Span = 2 * T + 2 * P
     """How long a new candidate waits for the others to tell whether they stand."""
     awaited: Literal["asked", "believed"] = "asked"
@@ -104,7 +106,7 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(candidates="told", base=1, changes="told", era=10**9)
+APPLICATION = MandateRules(candidates="told", base=64, changes="told", era=10**9)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
 priority is named, and whoever holds the office keeps it. The members are those of another office,
 the register of the node."""
@@ -142,6 +144,11 @@ class Terms(NamedTuple):
         first = self.members.ids[: self.rules.base]
         return Roster(old=first, new=first)
 
+    @property
+    def binds(self) -> int:
+        """How long a promise binds that is made now."""
+        return self.rules.granted.of(self.timing)
+
     def voters(self, s: AnyState) -> tuple[NodeId, ...]:
         """The members, as far as this node knows."""
         roster = s.stable.roster
@@ -168,6 +175,22 @@ class Terms(NamedTuple):
         """Set a timer to the length that its rule gives it."""
         span: Span = getattr(self.rules, LENGTHS[wait])
         return SetTimer(wait, span.of(self.timing))
+
+    def settle(self, s: AnyState) -> SetTimer:
+        """Wait until no lease of the list before is left, also of those granted for longer.
+
+        Nodes that have begun to go by shorter leases may know nothing of one that another node has
+        under the old ones. But more than half of the members of then have restarted since it was
+        granted, and one of those is among the voters of this office.
+        """
+        longer = s.stable.granted if s.stable.granted > self.binds else 0
+        return SetTimer(Wait.SETTLE, max(self.rules.settle.of(self.timing), longer))
+
+    def outlasted(self, s: AnyState) -> AnyState:
+        """What was granted before this node went by its present leases has run out."""
+        if s.stable.granted == self.binds:
+            return s
+        return replace(s, stable=replace(s.stable, granted=self.binds))
 
     def back_off(self, s: AnyState) -> SetTimer:
         """Ask again later: the weaker, the later, so that two that collide do so only once."""

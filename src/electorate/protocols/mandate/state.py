@@ -125,6 +125,9 @@ class MandateStable(Stable, Generic[Kept]):
     promise: Promise
     inner: Kept
     roster: Roster = Roster()
+    granted: int = 0
+    """How long what was granted binds: the next life may go by shorter leases. 0: no longer than
+    those."""
 
 
 class MandateState(State, Generic[Inner, Kept]):

@@ -6,7 +6,7 @@ word. That a holder cannot be reached proves nothing.
 
 from msgspec.structs import replace
 
-from electorate.core import CancelTimer, Effect, NodeId, Result, Send
+from electorate.core import CancelTimer, Effect, NodeId, Result, Send, SetTimer
 from electorate.protocols.mandate import change
 from electorate.protocols.mandate.message import (
     Bound,
@@ -54,6 +54,13 @@ def bind(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
     return replace(s, bound=holder), effects
 
 
+def bind_again(terms: Terms, s: AnyState, holder: NodeId) -> Result[AnyState]:
+    """Be bound by the promise of my last life, for as long as that life has said."""
+    s, effects = bind(terms, s, holder)
+    longer = [SetTimer(Wait.GRANTED, s.stable.granted)]
+    return s, [*longer, *effects[1:]]
+
+
 def hope(terms: Terms, s: AnyState) -> list[Effect]:
     """Count anew how long I have been fit to take over: things have changed."""
     is_next = s.bound not in (None, s.me) and terms.preempts(s, s.me, s.bound)
@@ -63,6 +70,8 @@ def hope(terms: Terms, s: AnyState) -> list[Effect]:
 def free(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Be bound to nobody any more."""
     effects: list[Effect] = [CancelTimer(Wait.GRANTED)]
+    if not terms.waits_to_change():  # Else leases of other offices count as well.
+        s = terms.outlasted(s)
     if s.bound is not None and terms.preempts(s, s.me, s.bound):
         effects.append(CancelTimer(Wait.PREEMPT))
     return replace(s, bound=None), effects

@@ -1,0 +1,46 @@
+"""Leadership: what a node of an application runs, its members and an election, as one protocol.
+
+What is changed for a search: everybody is a member, stands from the beginning, and counts the
+rounds of its term by two. A node in operation is told who the members are and where to stand.
+
+Every node changes the list of members by `members`, and its election goes by the list that this has
+saved. A node of an application has many elections, each with a wire of its own; what they have to
+do with each other is that list alone, so one of them is enough to look at all that can happen.
+
+Source: this project's own design, told in docs/protocols/leadership.md.
+Needs: what the mandate needs.
+"""
+
+from electorate.core import Assumption, Ensemble, Part, Wire
+from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.membership import Membership
+from electorate.protocols.mandate.message import Adopt
+from electorate.protocols.strongest_alive import StrongestAlive
+
+Election = Mandate.over(StrongestAlive)
+Register = Membership.over(Election, "register")
+TO_ELECTIONS = Wire("members", "roster", "election", Adopt)
+"""What every election is told: the list of members."""
+
+
+class Leadership(Ensemble):
+    """The members and one election, in which all stand from the beginning unless ranks say else."""
+
+    parts = {
+        "members": Part(Register, rules="inner.rounds=2"),
+        "election": Part(Election, "application", "first=1 rounds=2"),
+    }
+    wires = (TO_ELECTIONS,)
+    focus = "election"
+    strongest = "highest"
+    promises = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
+    assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
+
+    def cautions(self) -> tuple[str, ...]:
+        rounds = self.rules.members.inner.rounds, self.rules.election.rounds
+        counted = (
+            "rounds begin again after 2, so that a search comes to an end; a node in operation "
+            "counts on, and where messages may take any time that matters: add "
+            "--rule members.inner.rounds=0 --rule election.rounds=0",
+        )
+        return (*super().cautions(), *(counted if any(rounds) else ()))
