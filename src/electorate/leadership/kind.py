@@ -15,6 +15,8 @@ class Kinds:
     """Of which kind the elections are that the application of this node has named."""
 
     def __init__(self) -> None:
+        self.in_groups: set[str] = set()
+        """Those in groups; every letter about one by quorum asks for it."""
         self._named: dict[str, Safety] = {}
         self._odd: set[tuple[str, str]] = set()
 
@@ -27,6 +29,8 @@ class Kinds:
             raise ValueError(
                 f"{election} was named with safety={known!r} at this node, not {safety!r}"
             )
+        if safety == "group":
+            self.in_groups.add(election)
 
     def fits(self, election: str, safety: Safety) -> bool:
         """Whether an election may be of that kind, as far as this node knows."""

@@ -205,7 +205,7 @@ class Offices(Service, Admission):
         elif kind == MEMBERS:
             self.register.hear(mail.sender, mail.message, mail.head)
         else:
-            if not self._kinds.fits(mail.name, "quorum"):
+            if mail.name in self._kinds.in_groups:
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.office(mail.name).hear(mail.sender, mail.message, mail.head)
 

@@ -285,7 +285,7 @@ class Instance:
     def _hear(self) -> None:
         """What wires have for it comes before its next event."""
         for inlet in self.inlets:
-            if inlet.is_due and self.state is not None:
+            if inlet.heard != inlet.output.version and self.state is not None:
                 self._take(inlet.asked(), source=inlet.output.source)
 
     def _finish(self) -> None:

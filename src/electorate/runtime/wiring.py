@@ -60,22 +60,19 @@ class Inlet:
 
     def __init__(self, wire: Wire, output: Output) -> None:
         self.output = output
+        self.heard = 0
+        """The version that the target was told last, 0 for none in this life. While it is not that
+        of the output, something is due; a target looks before each of its events."""
         self._wire = wire
-        self._heard = 0
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the target does not know it yet."""
-        return self._heard != self.output.version
 
     def asked(self) -> Asked:
         """What the target is told now."""
-        self._heard = self.output.version
+        self.heard = self.output.version
         return self._wire.asked(self.output.value)
 
     def forget(self) -> None:
         """A new life of the target is told everything."""
-        self._heard = 0
+        self.heard = 0
 
 
 class Wiring:

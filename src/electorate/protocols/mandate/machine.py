@@ -97,7 +97,7 @@ class Mandate(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.terms = Terms(members, timing, self.rules)
+        self.terms = Terms.of(members, timing, self.rules)
         if self.terms.tells:
             self.tells = self.tells | {Topic.CANDIDATES}
         if self.lift.inner.begins_by:

@@ -1,5 +1,6 @@
 """The rules of a mandate, and what follows from them for given members and timing."""
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -138,6 +139,15 @@ class Terms(NamedTuple):
     members: Members
     timing: Timing
     rules: MandateRules
+    settings: Mapping[Wait, SetTimer]
+    """Each timer, set to the length that its rule gives it."""
+
+    @classmethod
+    def of(cls, members: Members, timing: Timing, rules: MandateRules) -> "Terms":
+        """The terms that follow from rules."""
+        spans: dict[Wait, Span] = {wait: getattr(rules, name) for wait, name in LENGTHS.items()}
+        settings = {wait: SetTimer(wait, span.of(timing)) for wait, span in spans.items()}
+        return cls(members, timing, rules, settings)
 
     def first_roster(self) -> Roster:
         """The list of members to begin with."""
@@ -173,8 +183,7 @@ class Terms(NamedTuple):
 
     def set(self, wait: Wait) -> SetTimer:
         """Set a timer to the length that its rule gives it."""
-        span: Span = getattr(self.rules, LENGTHS[wait])
-        return SetTimer(wait, span.of(self.timing))
+        return self.settings[wait]
 
     def settle(self, s: AnyState) -> SetTimer:
         """Wait until no lease of the list before is left, also of those granted for longer.
