@@ -281,8 +281,10 @@ class Offices(Service, Admission):
         return self.membership.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
-        """Have the node that leads step down, or hand over."""
-        self.office(name).ask(Order(heir))
+        """Have the node that leads, if there is one, step down or hand over."""
+        office = self.office(name)
+        if office.seen.leader is not None:
+            office.ask(Order(heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""

@@ -177,14 +177,13 @@ class Mandate(Over[Any]):
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
         asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
-        if view.until == Wait.GRANTED and self.rules.orders != "none":
-            heirs = (None, *(node for node in self.members.ids if node != view.leader))
-            return (*map(Order, heirs), *asked)
-        if view.until not in (Wait.EVEN, Wait.ODD):
-            return asked
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
         others = [node for node in self.members.ids if node != view.leader]
+        if view.status is Status.NORMAL and self.rules.orders != "none":
+            asked = (*asked, *map(Order, (None, *others)))
+        if view.until not in (Wait.EVEN, Wait.ODD):
+            return asked
         may_change = self.rules.base and self.rules.changes == "own"
         changes = (kind(node) for kind in (Add, Remove) for node in others if may_change)
         return (StepDown(), *map(Transfer, others), *changes, *asked)
