@@ -11,7 +11,10 @@ Given = tuple[NodeId, Resign]
 
 def orders(row: Row) -> Iterator[Given]:
     """Who is told to give up which term, by a message that is on its way."""
-    return ((to, said) for _, to, said in row.messages if isinstance(said, Resign))
+    for _, to, said in row.messages:
+        inner = getattr(said, "message", said)  # As a part of an ensemble it is wrapped.
+        if isinstance(inner, Resign):
+            yield to, inner
 
 
 def an_order_ends_only_the_term_it_means(before: Row, row: Row) -> Witness | None:

@@ -6,9 +6,12 @@ tests/check/ordered.py.
 
 import pytest
 
-from electorate.check import Budget, Result
+from electorate.check import Budget, Model, Result, Verdict, check
+from electorate.protocols.leadership import Leadership
 from electorate.trace import Order
+from tests.check import leading
 from tests.check.mandate import BARE, Case, judged
+from tests.check.ordered import ORDERED
 
 LATE, IN_TIME = f"{BARE} orders=late", f"{BARE} orders=members"
 ASKED = Budget(asks=2)
@@ -58,3 +61,21 @@ def test_between_two_whose_channel_keeps_order_no_order_is_late() -> None:
 def test_orders_keep_what_is_promised_about_terms(budget: Budget) -> None:
     verdict = judged(Case(IN_TIME, 2, budget))
     assert set(verdict.claims.values()) == {Result.WITHIN_BOUNDS}
+
+
+TWO_ORDERS = leading.Case(3, Budget(asks=2), delay_min=0, asked=("1:Order(none)", "2:Order(none)"))
+"""What nodes of applications run: node 3 leads, and each other is asked once to end that."""
+
+
+def judged_together(case: leading.Case) -> Verdict:
+    machine = case.setting.machine(Leadership, "sound")
+    model = Model(case.setting, case.budget, case.bounds, asked=case.asked)
+    return check(machine, model, [ORDERED])
+
+
+def test_in_what_applications_run_no_order_ends_another_term() -> None:
+    late = judged_together(TWO_ORDERS.but("election.orders=late"))
+    assert late.claims == {"ordered": Result.VIOLATED}
+    assert [violation.length for violation in late.violations] == [45]
+    verdict = judged_together(TWO_ORDERS)
+    assert (verdict.result, verdict.states, dict(verdict.cuts)) == (Result.HOLDS, 84_429, {})
