@@ -8,11 +8,14 @@ from electorate.cli.protocol import find
 from electorate.core import Machine, Timing
 from electorate.core.member import Strongest
 from electorate.trace import Clock, Order, Setting, Start
+from tests.check.ordered import ORDERED
 
 SHORT = "constants=any lease=2 granted=2 period=1 answer=1 retry=1 stagger=0 grace=1"
 """As short as terms can be. Where messages take any time, nothing else depends on T."""
 BARE = f"{SHORT} poll=skip"
 """Whoever is named claims at once: polls decide nothing, and hold up most claims."""
+
+KNOWN = {**CLAIMS, ORDERED.name: ORDERED}
 
 Graph = tuple[tuple[int, int], ...]
 
@@ -38,6 +41,8 @@ class Case(NamedTuple):
     attributes: tuple[int, ...] = ()
     form: str = "sound"
     strongest: Strongest = "lowest"
+    asked: tuple[str, ...] = ()
+    """What may be asked for; anything if nothing is named."""
 
     def __str__(self) -> str:
         changed = self.rules.replace(BARE, "bare").replace(SHORT, "short")
@@ -69,8 +74,8 @@ def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> 
         drift=case.drift,
     )
     machine = setting.machine(kind_of(case.inner), case.form)
-    model = Model(setting, case.budget, Bounds(counter=case.counter))
-    claims = [CLAIMS[name] for name in case.claims.split()]
+    model = Model(setting, case.budget, Bounds(counter=case.counter), asked=case.asked)
+    claims = [KNOWN[name] for name in case.claims.split()]
     return check(machine, model, claims, states_max, engine=engine)
 
 

@@ -88,6 +88,10 @@ def test_an_election_is_played_again_by_the_simulator_with_all_that_it_promises(
         await cluster.led()
         await cluster.election(cluster.leader()).step_down()
         await cluster.led()
+        leader = cluster.leader()
+        other = next(name for name in cluster.nodes if name != leader)
+        await cluster.election(other).step_down()
+        await cluster.led()
         await cluster.stop()
 
     run(scene())
@@ -98,6 +102,7 @@ def test_an_election_is_played_again_by_the_simulator_with_all_that_it_promises(
     assert "M1, M2, M3 and M4 hold after every step" in told.out
     assert "M5, M6, M7, M8 and M9 are reached at the end" in told.out
     assert not told.err
+    assert "Resign(" in script.read_text(), "a node that did not lead has told the one that did"
     assert replay("replay", str(script)).code == 0
 
 

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from electorate.core import NodeId
 from electorate.leadership.directory import Known
 
 
@@ -18,15 +17,6 @@ class Ranks(msgspec.Struct, frozen=True, tag=True):
     ranks: dict[str, int]
 
 
-class Order(msgspec.Struct, frozen=True, tag=True):
-    """Step down, or hand over to that node: somebody wants it who is not the leader itself."""
-
-    office: str
-    token: int
-    """The term that is meant: what comes late must not end a later one."""
-    heir: NodeId | None = None
-
-
-Letter = Edition | Ranks | Order | Known
+Letter = Edition | Ranks | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)

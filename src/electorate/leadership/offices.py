@@ -14,12 +14,12 @@ from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import Directory, Door, Known, Place
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
-from electorate.leadership.letter import Edition, Letter, Order, Ranks, decoder
+from electorate.leadership.letter import Edition, Letter, Ranks, decoder
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Enrolment, Register
 from electorate.pace import Pace
 from electorate.protocols.leadership import TO_ELECTIONS
-from electorate.protocols.mandate.message import Decree, Listed, StepDown, Transfer
+from electorate.protocols.mandate.message import Decree, Listed, Order
 from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Admission, Host, Mail, Service
@@ -218,9 +218,6 @@ class Offices(Service, Admission):
                 self.groups.hear(node, letter)
             case Edition(edition):
                 self.membership.compare(node, edition)
-            case Order(office, token, heir):
-                if self.office(office).seen == (self.me, token):
-                    self.order(office, heir)
             case Known():
                 self._learn(letter)
 
@@ -284,12 +281,10 @@ class Offices(Service, Admission):
         return self.membership.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
-        """Have whoever leads step down, or hand over."""
+        """Have the node that leads, if there is one, step down or hand over."""
         office = self.office(name)
-        if office.is_held:
-            office.ask(StepDown() if heir is None else Transfer(heir))
-        elif office.seen.leader is not None and office.seen.token is not None:
-            self.send(office.seen.leader, Order(name, office.seen.token, heir))
+        if office.seen.leader is not None:
+            office.ask(Order(heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""

@@ -1,8 +1,9 @@
 """The one election that names who finds out decisions: for all transactions of a node at once.
 
-It is any protocol of the registry, hosted with the members that there are now, and anew whenever
-these change, as after a crash and a recovery. What it says is a hint: no promise about transactions
-depends on it, and where it names nobody the strongest live participant is asked.
+It is any protocol of the registry. Every list of members has an election of its own: when these
+change, the instance of the old list is over and one of the new list is hosted. What it says is a
+hint: no promise about transactions depends on it, and where it names nobody the strongest live
+participant is asked.
 """
 
 import zlib
@@ -20,7 +21,7 @@ from electorate.runtime.instance import Instance, Owner
 from electorate.trace import Connections, Setting
 
 RECOVERY = "recovery"
-"""The name of its instance, at every node."""
+"""With which the names of its instances begin, at every node."""
 USUAL = "bully"
 SOUND = "sound"
 
@@ -54,15 +55,7 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
     body: msgspec.Raw
 
 
-class Saved(msgspec.Struct, frozen=True, array_like=True):
-    """What the machine has saved, and among whom."""
-
-    edition: int
-    stable: bytes
-
-
 _said = msgspec.msgpack.Decoder(Said)
-_saved = msgspec.msgpack.Decoder(Saved)
 
 
 class RecoveryElection(Owner):
@@ -88,6 +81,7 @@ class RecoveryElection(Owner):
         """Take part from now on."""
         self._host = host
         self.look()
+        self._forget_others()
 
     def look(self) -> None:
         """Go by the members and suspects of now."""
@@ -96,10 +90,8 @@ class RecoveryElection(Owner):
             self.halt()
         elif self._instance is None or self._instance.state is None or self._ids != ids:
             self._boot(ids)
-        elif self._alive != self._seen():
-            self._alive = self._seen()
-            if self._instance.machine.uses_views:
-                self._instance.take(Viewed(self._alive))
+        else:
+            self._see(self._instance)
 
     def met(self, node: NodeId) -> None:
         """A node has connected: who relies on every message starts over, for some may be lost."""
@@ -132,34 +124,49 @@ class RecoveryElection(Owner):
     def _is_running(self) -> bool:
         return self._instance is not None and self._instance.state is not None
 
-    def _seen(self) -> frozenset[NodeId]:
-        return self._members.alive & {*self._ids}
-
     def _boot(self, ids: tuple[NodeId, ...]) -> None:
+        if self._instance is None or self._ids != ids:
+            self._instance = self._hosted(ids)
+        # It begins as every node does, with all others in view: so a record of it can be played.
+        self._alive = frozenset(ids)
+        self._instance.boot(self._last_saved(self._instance.name), self._alive)
+        self._see(self._instance)
+
+    def _see(self, instance: Instance) -> None:
+        """Show it which members are suspect, if that has changed."""
+        alive = self._members.alive & {*self._ids}
+        if self._alive != alive:
+            self._alive = alive
+            if instance.machine.uses_views:
+                instance.take(Viewed(alive))
+
+    def _hosted(self, ids: tuple[NodeId, ...]) -> Instance:
+        """The instance of the election among these, in place of the one among others."""
         assert self._host is not None
+        if self._instance is not None:
+            self._host.remove(self._instance)
+            self._host.keep(self._instance.name, None)
         self._ids = ids
         self._setting = Setting(
             self._protocol, ids, timing=self._timing, connections=Connections.DIE
         )
         self._edition = zlib.crc32(msgspec.msgpack.encode((self._protocol, ids)))
         turns = Turns(self._setting.machine(self._kind, self._form))
-        if self._instance is None:
-            me = self._members.me
-            self._instance = self._host.add(Instance(RECOVERY, turns, me, self._host, self))
-        else:
-            self._instance.halt()
-            self._instance.rule_by(turns)
-        self._alive = self._seen()
-        self._instance.boot(self._last_saved(), self._alive)
+        name = f"{RECOVERY} {self._edition:08x}"
+        return self._host.add(Instance(name, turns, self._members.me, self._host, self))
 
-    def _last_saved(self) -> Stable | None:
-        """What the last life saved; what it saved among other members is of no use any more."""
+    def _last_saved(self, name: str) -> Stable | None:
         assert self._host is not None
-        data = self._host.store.load(RECOVERY)
-        saved = None if data is None else _saved.decode(data)
-        if saved is None or saved.edition != self._edition:
-            return None
-        return self._codec.stable(saved.stable)
+        data = self._host.store.load(name)
+        return None if data is None else self._codec.stable(data)
+
+    def _forget_others(self) -> None:
+        """What a life among other members has saved is of no use any more."""
+        assert self._host is not None
+        mine = "" if self._instance is None else self._instance.name
+        for name in self._host.store.names():
+            if name.partition(" ")[0] == RECOVERY and name != mine:
+                self._host.keep(name, None)
 
     def _name(self, leader: NodeId | None) -> None:
         if leader != self.leader:
@@ -172,10 +179,6 @@ class RecoveryElection(Owner):
         """See whether another node is named."""
         standing = None if self._instance is None else self._instance.standing
         self._name(None if standing is None else standing.leader)
-
-    def packed(self, stable: Stable) -> bytes:
-        """What is to be kept of it."""
-        return msgspec.msgpack.encode(Saved(self._edition, Codec.encode(stable)))
 
     def wrapped(self, body: bytes) -> bytes:
         """A message goes with the members among whom it was sent."""

@@ -48,9 +48,11 @@ from electorate.protocols.mandate.message import (
     Grant,
     Listed,
     Offer,
+    Order,
     Poll,
     Release,
     Remove,
+    Resign,
     Stand,
     Stands,
     StepDown,
@@ -176,11 +178,13 @@ class Mandate(Over[Any]):
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
         asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
-        if view.until not in (Wait.EVEN, Wait.ODD):
-            return asked
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
         others = [node for node in self.members.ids if node != view.leader]
+        if view.status is Status.NORMAL and self.rules.orders != "none":
+            asked = (*asked, *map(Order, (None, *others)))
+        if view.until not in (Wait.EVEN, Wait.ODD):
+            return asked
         may_change = self.rules.base and self.rules.changes == "own"
         changes = (kind(node) for kind in (Add, Remove) for node in others if may_change)
         return (StepDown(), *map(Transfer, others), *changes, *asked)
@@ -238,6 +242,8 @@ class Mandate(Over[Any]):
                 return s, [voter.wish_for(self.terms, s, j, epoch)]
             case Stands() if self.terms.tells:
                 return ranks.hear(s, j, message)
+            case Resign(epoch, heir) if self._is_ordered(s, j, epoch):
+                return self._give_up(s, heir)
             case Wish(epoch) if s.phase is Phase.HOLDING and epoch == s.stable.promise.epoch:
                 return self._wished(s, j, message)
         return s, []
@@ -284,9 +290,11 @@ class Mandate(Over[Any]):
             case Stand(priority), _ if self.terms.tells:
                 return self._obey_stand(s, priority)
             case StepDown(), Phase.HOLDING:
-                return candidate.step_down(self.terms, s, None)
-            case Transfer(heir), Phase.HOLDING if heir in self.terms.voters(s) and heir != s.me:
-                return replace(s, heir=heir), [Send(heir, Offer(s.stable.promise.epoch))]
+                return self._give_up(s, None)
+            case Transfer(heir), Phase.HOLDING:
+                return self._give_up(s, heir)
+            case Order(heir), _ if self.rules.orders != "none":
+                return self._order(s, heir)
             case Ended(), Phase.ENDING:
                 return candidate.finish(self.terms, s)
             case Add(newcomer), _:
@@ -297,6 +305,30 @@ class Mandate(Over[Any]):
             case Adopt(roster), _ if self._is_told(s, roster):
                 return candidate.heed(self.terms, s, roster)
         return s, []
+
+    def _order(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
+        """Give up my office; if another node is in office, tell it to, and which term is meant."""
+        holder = s.stable.promise.holder
+        if s.phase is Phase.HOLDING:
+            return self._give_up(s, heir)
+        if holder is None or holder != s.bound or holder == s.me:
+            return s, []
+        return s, [Send(holder, Resign(s.stable.promise.epoch, heir))]
+
+    def _is_ordered(self, s: AnyState, j: NodeId, epoch: int) -> bool:
+        """Whether the order of another node is for my present term, and for it to give."""
+        if s.phase is not Phase.HOLDING or j not in self.terms.voters(s):
+            return False
+        means_this = epoch == s.stable.promise.epoch
+        return self.rules.orders == "late" or (self.rules.orders == "members" and means_this)
+
+    def _give_up(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
+        """Step down; an heir is asked first whether it will have the office."""
+        if heir is None:
+            return candidate.step_down(self.terms, s, None)
+        if heir not in self.terms.voters(s) or heir == s.me:
+            return s, []
+        return replace(s, heir=heir), [Send(heir, Offer(s.stable.promise.epoch))]
 
     def _obey_stand(self, s: AnyState, priority: int) -> Result[AnyState]:
         """A node that stands no more asks for nothing, and leaves once its work has ended."""

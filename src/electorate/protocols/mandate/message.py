@@ -74,6 +74,13 @@ class Wish(Message):
     priority: int
 
 
+class Resign(Message):
+    """Step down from your term of that epoch, or hand it over to this heir: so I was asked."""
+
+    epoch: int
+    heir: NodeId | None = None
+
+
 class Stands(Message):
     """I stand for the office with this priority, 0: I only vote. And you, if I ask?"""
 
@@ -95,6 +102,12 @@ class Transfer(Request):
     """Hand the office over to this node, if it will have it."""
 
     heir: NodeId
+
+
+class Order(Request):
+    """Have the node that is in office step down, or hand over to this heir."""
+
+    heir: NodeId | None = None
 
 
 class Ended(Request):
@@ -119,5 +132,19 @@ class Adopt(Request):
     roster: Roster
 
 
-MESSAGES = (Poll, Free, Bound, Back, Claim, Grant, Release, Offer, Wish, Decree, Listed, Stands)
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand)
+MESSAGES = (
+    Poll,
+    Free,
+    Bound,
+    Back,
+    Claim,
+    Grant,
+    Release,
+    Offer,
+    Wish,
+    Decree,
+    Listed,
+    Stands,
+    Resign,
+)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order)

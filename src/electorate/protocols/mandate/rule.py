@@ -45,6 +45,9 @@ class MandateRules(OverRules):
     the wish, or what it knew before."""
     refusal: Literal["told", "untold"] = "told"
     """Whether a holder that refuses a wish says with which priority it stands."""
+    orders: Literal["none", "members", "late"] = "none"
+    """Whether any member may be asked to have the one in office step down or hand over: no; yes,
+    and such an order ends only the term that it means; yes, and it ends the term that it meets."""
     constants: Literal["sound", "any"] = "sound"
     """Whether leases and periods that cannot work are refused."""
     rounds: int = 0
@@ -107,12 +110,14 @@ BRIEF = MandateRules(
 Where messages may take any time nothing else depends on T. An office is not to be expected of them.
 """
 
-APPLICATION = MandateRules(candidates="told", base=64, changes="told", era=10**9)
+APPLICATION = MandateRules(candidates="told", orders="members", base=64, changes="told", era=10**9)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
 priority is named, and whoever holds the office keeps it. The members are those of another office,
 the register of the node."""
 
-REGISTER = replace(APPLICATION, changes="own", per_term=1, settle=APPLICATION.granted, era=0)
+REGISTER = replace(
+    APPLICATION, orders="none", changes="own", per_term=1, settle=APPLICATION.granted, era=0
+)
 """The office whose holder changes the members of all others, once in a term. It waits first until
 every lease has run out that was granted under a list that the last change has replaced."""
 
