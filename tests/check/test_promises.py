@@ -7,6 +7,7 @@ import pytest
 from electorate.check import Budget, Liveness, Model, Result, Verdict, check
 from electorate.claims import CLAIMS
 from electorate.core import Assumption, Over
+from electorate.protocols.leadership import Register
 from electorate.protocols.registry import REGISTRY
 from electorate.protocols.token_mutex import TokenMutex
 from electorate.protocols.told_leader import ToldLeader
@@ -35,7 +36,8 @@ def judged(name: str, claims: tuple[str, ...], nodes: int, **given: Any) -> Verd
 def test_every_form_keeps_its_promises_where_nothing_fails(name: str, nodes: int) -> None:
     kind, form = REGISTRY[name]
     # Over an election that names nobody by itself somebody has to be named.
-    asks = int(issubclass(kind, Over) and kind.inner_kind is ToldLeader) + int(kind is TokenMutex)
+    is_told = issubclass(kind, Over) and kind.inner_kind is ToldLeader
+    asks = int(is_told or kind in (TokenMutex, Register))
     verdict = judged(name, kind.promised(form), nodes, delay_min=1, asks=asks)
     assert not verdict.violations
     # Where nobody is ever elected, or named by a majority, the checker calls no promise kept.
