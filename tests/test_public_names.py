@@ -15,10 +15,10 @@ from electorate import claims, errors, trace
 from electorate.errors import ElectorateError
 
 CORE = """
-Asked Assumption CancelTimer Choice Decision Effect Event Lift Machine Members Message NodeId
-Ordinal Over OverRules P ProtocolError Received Request Result Rules Send Serial SetTimer Span
-Stable Stage Standing State Status Strongest T TimedOut Timer Timing Topic Turn Turns Value Viewed
-Wants text_of
+Asked Assumption CancelTimer Choice Decision Effect Event GroupStanding Lift Machine Members
+Message NodeId Ordinal Over OverRules P ProtocolError Received Request Result Rules Send Serial
+SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing Topic Turn
+Turns Value Viewed Wants text_of
 """
 
 

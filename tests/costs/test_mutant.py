@@ -7,6 +7,7 @@ import pytest
 from electorate.core import Event, Machine, NodeId, Result, Send
 from electorate.costs import Measure, Row, Subject, cases_of
 from electorate.protocols.registry import REGISTRY
+from electorate.trace.svg.sheet import kind_of
 
 REPEATED = {
     "bully": "NewLeader",
@@ -29,6 +30,7 @@ REPEATED = {
     "park-literal": "Reject",
     "invitation": "Ready",
     "invitation-as-printed": "Ack",
+    "ranked-invitation": "Ready",
     "two-phase": "Commit",
     "three-phase": "Ack",
     "three-phase-as-printed": "Report",
@@ -45,7 +47,7 @@ def wasteful(kind: type[Machine[Any]], message: str) -> type[Machine[Any]]:
 
     def repeated(result: Result[Any]) -> Result[Any]:
         state, effects = result
-        sends = [e for e in effects if isinstance(e, Send) and type(e.message).__name__ == message]
+        sends = [e for e in effects if isinstance(e, Send) and kind_of(e.message) == message]
         return state, [*effects, *sends[-1:]]
 
     class Wasteful(kind):  # type: ignore[misc, valid-type]

@@ -9,7 +9,7 @@ from electorate.core import Message
 from electorate.core.value import text_of
 from electorate.leadership.letter import Edition, Ranks
 from electorate.leadership.offices import GROUP, Offices
-from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
+from electorate.protocols.invitation.machine import AreYouLeader, AreYouThere, Here
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.runtime.frame import HEADER, Letter, unpack
 from electorate.testing.network import LOST

@@ -189,5 +189,5 @@ class Groups:
     @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
     def _machine(self, ids: tuple[NodeId, ...], ranks: tuple[int, ...]) -> Turns:
         members = Members.of(ids, "highest", dict(zip(ids, ranks, strict=True)))
-        machine = Invitation(members, self._house.pace.group_timing)
+        machine: Any = Invitation(members, self._house.pace.group_timing)
         return self._house.machines.kind_of_turns(machine, TURNS_MAX)

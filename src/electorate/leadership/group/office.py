@@ -15,7 +15,7 @@ from electorate.core import Machine, Message, NodeId, Received, Stable, State, T
 from electorate.core.codec import Codec
 from electorate.leadership.office import Seat, SeatDesk, Seen
 from electorate.leadership.term import GroupTenure, Tenure
-from electorate.protocols.invitation import (
+from electorate.protocols.invitation.machine import (
     RESTING,
     Accept,
     Begin,
