@@ -12,12 +12,6 @@ class Edition(msgspec.Struct, frozen=True, tag=True):
     edition: int
 
 
-class Ranks(msgspec.Struct, frozen=True, tag=True):
-    """The elections in groups in which this node takes part, with its priority; 0 only follows."""
-
-    ranks: dict[str, int]
-
-
 class Order(msgspec.Struct, frozen=True, tag=True):
     """Step down, or hand over to that node: somebody wants it who is not the leader itself."""
 
@@ -27,6 +21,6 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     heir: NodeId | None = None
 
 
-Letter = Edition | Ranks | Order | Known
+Letter = Edition | Order | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)
