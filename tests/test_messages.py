@@ -76,10 +76,7 @@ STILL_DECIDES = {
     "leadership.directory.Acquaintance(place, store, since)": "a part of Known",
     "leadership.directory.Known(cluster, nodes, roll, former)": "who is known by which memory, "
     "and so whose votes count",
-    "leadership.group.desk.Said(group, body)": "from which group a message comes: by that a leader "
-    "finds out which groups have merged",
     "leadership.letter.Edition(edition)": "whether to show the list of members",
-    "leadership.letter.Ranks(ranks)": "who takes part in a group with which rank",
     "transactions.letter.Part(node, store, incarnation, name)": "a part of Parts: a node that has "
     "another memory by now is not heard",
     "transactions.letter.Parts(coordinator, participants)": "a part of Step and Settled",

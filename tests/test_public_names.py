@@ -15,10 +15,10 @@ from electorate import claims, errors, trace
 from electorate.errors import ElectorateError
 
 CORE = """
-Asked Assumption CancelTimer Choice Decision Effect Ensemble EnsembleRules Event Lift Machine
-Members Message NodeId Ordinal Over OverRules P Part ProtocolError Received Request Result Rules
-Send Serial SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer Timing
-Topic Turn Turns Value Viewed Wants Wire text_of
+Asked Assumption CancelTimer Choice Decision Effect Ensemble EnsembleRules Event GroupStanding Lift
+Machine Members Message NodeId Ordinal Over OverRules P Part ProtocolError Received Request Result
+Rules Send Serial SetTimer Span Stable Stage Standing State Status Strongest T TimedOut Timer
+Timing Topic Turn Turns Value Viewed Wants Wire text_of
 """
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from electorate.core import Span, Timing
-from electorate.protocols.invitation import InvitationRules
 from electorate.protocols.mandate.rule import MandateRules
 
 MAY_BE_ZERO = ("P", "preempt_delay", "settle_timeout")
@@ -167,12 +166,6 @@ class Pace:
             "retry": Span(ticks=self.again_ms),
             "resend": Span(ticks=self.again_ms),
         }
-
-    @property
-    def alone_ms(self) -> int:
-        """How long a node that is alone looks for others: by then they have usually found it."""
-        rules = InvitationRules()
-        return (rules.check + rules.answers + rules.accepts).of(self.group_timing)
 
     @property
     def agreed(self) -> str:

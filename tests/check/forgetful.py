@@ -4,7 +4,7 @@ from electorate.core import NodeId, Result
 from electorate.protocols.invitation import Invitation, InvitationStable, InvitationState
 
 
-class Forgetful(Invitation):
+class Forgetful(Invitation[InvitationState]):
     """Its groups have numbers that there were before."""
 
     def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:

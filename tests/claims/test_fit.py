@@ -38,6 +38,7 @@ def fitting(name: str) -> set[str]:
         ("bully-rpc", ELECTIONS | VIEWS | TASKS),
         ("bully-textbook", ELECTIONS | VIEWS | TASKS),
         ("invitation", ELECTIONS | TASKS | {"S4"}),
+        ("ranked-invitation", ELECTIONS | {"S4", "G1", "G2"}),
         ("mandate", ELECTIONS | VIEWS | TERMS),
         ("mandate-over-invitation", ELECTIONS | VIEWS | TERMS),
         ("mandate-over-bully/application", ELECTIONS | VIEWS | TERMS | CANDIDATES),

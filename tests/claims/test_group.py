@@ -1,12 +1,12 @@
 """The claims about groups, on rows and runs made by hand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
 
 from electorate.claims import CLAIMS, Following, Row, Witness
-from electorate.core import Members, Standing, Status
+from electorate.core import GroupStanding, Members, Standing, Status
 
 ELECTION = Standing(Status.ELECTION)
 DOWN = None
@@ -20,6 +20,20 @@ RING = [(1, 2), (2, 3), (3, 4), (1, 4)]
 def member(leader: int, counter: int = 1) -> Standing:
     """In a group whose number has the leader in it, as groups of Invitation do."""
     return Standing(Status.NORMAL, leader, (leader, counter))
+
+
+def leads(
+    leader: int, *others: int, counter: int = 1, owed: Mapping[int, int] | None = None
+) -> GroupStanding:
+    """At the head of a group, with these newcomers in it, each from the group of another."""
+    group, members = (leader, counter), tuple(sorted((leader, *others)))
+    came = tuple(sorted((owed or {}).items()))
+    return GroupStanding(Status.NORMAL, leader, group, priority=1, members=members, owed=came)
+
+
+def stands(leader: int | None, group: tuple[int, int], priority: int = 1) -> Standing:
+    status = Status.ELECTION if leader is None else Status.NORMAL
+    return Standing(status, leader, group, priority=priority)
 
 
 def row(standings: Standings, links: Links | None = None) -> Row:
@@ -205,3 +219,89 @@ def test_a_row_that_is_seen_twice_changes_nothing(name: str) -> None:
         memory = fold.then(memory, before)
         assert fold.then(memory, before) == memory
         memory = fold.then(memory, after)
+
+
+# --- G1 ---
+
+
+EACH_ALONE = [leads(1), leads(2), leads(3)]
+
+
+def test_g1_asks_that_a_newcomer_is_told_with_the_leader_that_it_had() -> None:
+    told = leads(1, 2, counter=2, owed={2: 2})
+    assert judged("G1", EACH_ALONE, [told, member(1, 2), leads(3)]) is None
+    untold = leads(1, 2, counter=2)
+    text = "1 leads group (1, 2) and is told nothing of 2, which comes from group (2, 1)"
+    found = judged("G1", EACH_ALONE, [untold, member(1, 2), leads(3)])
+    assert found == Witness((1, 2), text)
+    wrong = leads(1, 2, counter=2, owed={2: 1})
+    text = "1 leads group (1, 2) and is told {(2, 1)} of 2, which comes from group (2, 1)"
+    assert judged("G1", EACH_ALONE, [wrong, member(1, 2), leads(3)]) == Witness((1, 2), text)
+
+
+def test_g1_waits_until_the_newcomer_is_in_the_group_as_well() -> None:
+    untold = leads(1, 2, counter=2)
+    assert judged("G1", EACH_ALONE, [untold, ELECTION, leads(3)]) is None
+    assert judged("G1", EACH_ALONE, [untold, leads(2), leads(3)]) is None
+    assert judged("G1", EACH_ALONE, [untold, DOWN, leads(3)]) is None
+
+
+def test_g1_asks_that_whom_nobody_has_dealt_with_is_told_again() -> None:
+    first = [leads(1, 2, counter=2, owed={2: 2}), member(1, 2), leads(3)]
+    between = [ELECTION, ELECTION, ELECTION]
+    came = leads(1, 2, 3, counter=3, owed={2: 2, 3: 3})
+    assert judged("G1", EACH_ALONE, first, between, [came, member(1, 3), member(1, 3)]) is None
+    forgot = leads(1, 2, 3, counter=3, owed={3: 3})
+    text = "1 leads group (1, 3) and is told nothing of 2, which comes from the same group"
+    found = judged("G1", EACH_ALONE, first, between, [forgot, member(1, 3), member(1, 3)])
+    assert found == Witness((1, 2), f"{text} as its leader")
+
+
+def test_g1_asks_that_nobody_is_told_again_that_was_dealt_with() -> None:
+    first = [leads(1, 2, counter=2, owed={2: 2}), member(1, 2), leads(3)]
+    dealt = [leads(1, 2, counter=2), member(1, 2), leads(3)]
+    silent = [leads(1, 2, counter=3), member(1, 3), leads(3)]
+    assert judged("G1", EACH_ALONE, first, dealt, silent) is None
+    again = [leads(1, 2, counter=3, owed={2: 2}), member(1, 3), leads(3)]
+    text = "1 leads group (1, 3) and is told {(2, 2)} of 2, which comes from the same group"
+    assert judged("G1", EACH_ALONE, first, dealt, again) == Witness((1, 2), f"{text} as its leader")
+
+
+def test_g1_says_nothing_of_where_nodes_were_before_the_run_began() -> None:
+    assert judged("G1", [leads(1, 2), member(1), leads(3)]) is None
+
+
+# --- G2 ---
+
+
+def test_g2_asks_that_the_highest_priority_leads_and_of_equals_the_stronger() -> None:
+    assert judge("G2", [stands(2, (2, 1), 1), stands(2, (2, 1), 5)]) is None
+    assert judge("G2", [stands(1, (1, 1), 5), stands(1, (1, 1), 5)]) is None
+    found = judge("G2", [stands(1, (1, 1), 1), stands(1, (1, 1), 5)])
+    text = "2 is the strongest of 1 and 2, but 1 is normal and follows 1"
+    assert found == Witness((1, 2), text)
+
+
+def test_g2_asks_for_one_group_of_all_that_are_linked() -> None:
+    apart = [stands(1, (1, 1)), stands(2, (2, 1))]
+    text = "1 is the strongest of 1 and 2, but 2 is normal and follows 2"
+    assert judge("G2", apart) == Witness((2, 1), text)
+    assert judge("G2", apart, []) is None
+    old = [stands(1, (1, 2)), stands(1, (1, 1))]
+    assert judge("G2", old) == Witness((2, 1), text.replace("follows 2", "follows 1"))
+
+
+def test_g2_asks_that_the_leader_knows_who_is_in_its_group() -> None:
+    assert judge("G2", [leads(1, 2), stands(1, (1, 1)), DOWN]) is None
+    found = judge("G2", [leads(1, 2, 3), stands(1, (1, 1)), DOWN])
+    assert found == Witness((1,), "1 leads 1 and 2, and takes 1, 2 and 3 for its group")
+
+
+def test_g2_says_nothing_where_not_all_are_linked() -> None:
+    assert judge("G2", [stands(1, (1, 1)), stands(1, (1, 1)), stands(3, (3, 1))], PATH) is None
+
+
+def test_g2_asks_that_nobody_leads_where_nobody_stands() -> None:
+    assert judge("G2", [stands(None, (1, 1), 0), stands(None, (2, 1), 0)]) is None
+    found = judge("G2", [stands(1, (1, 1), 0), stands(1, (1, 1), 0)])
+    assert found == Witness((1,), "nobody stands, but 1 is normal and follows 1")

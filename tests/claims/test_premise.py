@@ -8,6 +8,7 @@ from electorate.core import Members, Stable, Stage, Standing, Status
 from electorate.protocols.commit.state import TransactionStable
 from tests.claims import test_commit as commit
 from tests.claims import test_consensus as consensus
+from tests.claims import test_group as group
 from tests.claims import test_mandate as mandate
 from tests.claims.test_commit import ABORTED, COMMITTED, UNCERTAIN, WORKING, at
 
@@ -44,6 +45,8 @@ MEET: dict[str, tuple[Row, Row]] = {
     "A4": (LED, UNLED),
     "A4p": (LED, UNLED),
     "S4": (row(follows(1, (1, 7)), ELECTION), row(follows(1), follows(1, (1, 7)))),
+    "G1": (row(group.leads(1, 2, owed={2: 2})), row(group.leads(1, 2))),
+    "G2": (LED, UNLED),
     "P1": (row(follows(1, (1, 2)), follows(1, (1, 2))), row(follows(1, (1, 2)), follows(2, (2,)))),
     "P2": (LED, UNLED),
     **dict.fromkeys(

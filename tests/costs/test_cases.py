@@ -4,8 +4,8 @@ The sentences and figures that the formulas come from are cited at the head of e
 src/electorate/costs/.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -36,7 +36,14 @@ def said(kind: Kind) -> list[str]:
     if issubclass(kind, Ensemble):
         return sorted({each for part in kind.parts.values() for each in said(part.kind)})
     inner = kind.inner_kind if issubclass(kind, Over) else None
-    return [*(said(inner) if inner else ()), *(message.__name__ for message in kind.messages)]
+    return [*(said(inner) if inner else ()), *(each.__name__ for each in spoken(kind.messages))]
+
+
+def spoken(messages: Iterable[type[Any]]) -> Iterator[type[Any]]:
+    """What is counted: of a message that carries another one only that."""
+    for message in messages:
+        inside = get_type_hints(message).get("message")
+        yield from spoken(get_args(inside) or (inside,)) if inside else (message,)
 
 
 def differing(found: list[Row]) -> list[str]:

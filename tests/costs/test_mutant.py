@@ -30,6 +30,7 @@ REPEATED = {
     "park-literal": "Reject",
     "invitation": "Ready",
     "invitation-as-printed": "Ack",
+    "ranked-invitation": "Ready",
     "two-phase": "Commit",
     "three-phase": "Ack",
     "three-phase-as-printed": "Report",

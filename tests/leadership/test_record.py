@@ -33,11 +33,11 @@ class Recorded(Cluster):
         self.stand(name)
 
 
-async def group(node: Node) -> None:
+async def group(node: Node, work_s: float = 0.2) -> None:
     """Lead a group for a while, again and again."""
     async for term in node.election("g", safety="group").terms():
         async with term:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(work_s)
 
 
 def test_elections_with_restarts_and_other_members_come_out_the_same(
@@ -104,6 +104,39 @@ def test_an_election_is_played_again_by_the_simulator_with_all_that_it_promises(
     assert not told.err
     assert "Resign(" in script.read_text(), "a node that did not lead has told the one that did"
     assert replay("replay", str(script)).code == 0
+
+
+def test_groups_that_part_and_merge_are_played_again_by_the_simulator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        elections = [node.election("g", safety="group") for node in cluster.nodes.values()]
+        groups = [asyncio.create_task(group(node, 3600)) for node in cluster.nodes.values()]
+
+        def leaders() -> set[str | None]:
+            return {election.leader.leader for election in elections}
+
+        await until(lambda: len(leaders()) == 1 and None not in leaders())
+        cluster.cut("a", "b", "c")
+        await until(lambda: len(leaders() - {None}) == 2)
+        cluster.heal()
+        await until(lambda: len(leaders()) == 1 and None not in leaders())
+        for task in groups:
+            task.cancel()
+        await asyncio.gather(*groups, return_exceptions=True)
+        await cluster.stop()
+
+    run(scene())
+    replay, record = runner(capsys), str(tmp_path / "record")
+    script = tmp_path / "x.txt"
+    told = replay("replay", record, "--instance", "group g", "--script", str(script))
+    assert told.code in (0, 1), told.err
+    assert "A3, G1 and S4 hold after every step" in told.out
+    assert not told.err
+    again = replay("replay", str(script))
+    assert "the same as written" in again.out
 
 
 def test_what_the_simulator_cannot_play_is_judged_by_what_nodes_believed(

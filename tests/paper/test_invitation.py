@@ -68,7 +68,9 @@ def cause(step: Step) -> str:
 
 
 @pytest.mark.parametrize(("kind", "is_reused"), [(Invitation, False), (Forgetful, True)])
-def test_the_number_of_a_group_is_never_reused(kind: type[Invitation], is_reused: bool) -> None:
+def test_the_number_of_a_group_is_never_reused(
+    kind: type[Invitation[InvitationState]], is_reused: bool
+) -> None:
     """The notes: the group number is unique among all groups and is never reused."""
     setting = Setting("invitation", (1, 2, 3), start=Start.BOOT)
     cluster = Cluster(setting, setting.machine(kind, "sound"))

@@ -53,7 +53,7 @@ def introduced(cluster: Cluster, process: str = "p") -> Caller:
 
 
 BEFORE_HELLO = {
-    "another version of electorate": b"\x03",
+    "another version of electorate": bytes([VERSION - 1]),
     "frame too long": HEADER.pack(VERSION, 1 << 30),
     "unreadable frame": HEADER.pack(VERSION, 3) + b"\xc1\xc1\xc1",
     "no hello": pack(Beat(hears=True, sent=0)),

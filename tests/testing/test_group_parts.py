@@ -169,11 +169,10 @@ async def test_one_name_is_one_kind_of_election(
         f"{name} elects cache {kind}: neither takes part in the other's election"
         for name, kind in [
             ("a", "in groups, and this node by quorum"),
-            ("b", "in groups, and this node by quorum"),
             ("c", "by quorum, and this node in groups"),
             ("c", "by quorum, and this node in groups"),
         ]
-    ]
+    ], "one that only follows asks nobody outside its group"
 
 
 async def test_nobody_hands_over_a_group(electorate_cluster: Cluster) -> None:

@@ -82,6 +82,7 @@ async def test_who_crashes_or_comes_back_makes_a_new_group_with_a_new_term(
     assert {name for name, _ in diary.works} == {leader}
 
 
+@pytest.mark.electorate(nodes=3, seeds=20)
 async def test_nobody_leads_alone_who_is_about_to_be_found(electorate_cluster: Cluster) -> None:
     cluster, diary = electorate_cluster, Diary(electorate_cluster)
     for name in cluster.names:

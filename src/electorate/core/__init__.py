@@ -9,7 +9,7 @@ from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
 from electorate.core.member import Members, Strongest
 from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
-from electorate.core.standing import Choice, Decision, Stage, Standing, Status, Wants
+from electorate.core.standing import Choice, Decision, GroupStanding, Stage, Standing, Status, Wants
 from electorate.core.timing import P, Span, T, Timing
 from electorate.core.turn import ProtocolError, Turn, Turns
 from electorate.core.value import Message, NodeId, Request, Stable, State, Value, text_of
@@ -24,6 +24,7 @@ __all__ = [
     "Ensemble",
     "EnsembleRules",
     "Event",
+    "GroupStanding",
     "Lift",
     "Machine",
     "Members",

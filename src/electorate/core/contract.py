@@ -12,11 +12,15 @@ from msgspec import Struct
 from electorate.core.codec import Codec
 from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.machine import Machine, Timer, Topic
-from electorate.core.standing import Choice, Decision, Standing, Status
+from electorate.core.standing import Choice, Decision, GroupStanding, Standing, Status
 from electorate.core.timing import Span
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
-SHOWN: dict[Topic, type[Standing]] = {Topic.DECISIONS: Decision, Topic.CHOICES: Choice}
+SHOWN: dict[Topic, type[Standing]] = {
+    Topic.DECISIONS: Decision,
+    Topic.CHOICES: Choice,
+    Topic.NEWCOMERS: GroupStanding,
+}
 """What a machine shows that tells of such a thing."""
 
 

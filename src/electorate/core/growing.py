@@ -29,6 +29,8 @@ class Serial(NamedTuple):
     of: str | int | None = None
     name: str = ""
     """Tells it from another such number in the same module."""
+    module: str = ""
+    """Where several modules hold such numbers, the one that declares them for all."""
 
 
 class Ordinal(NamedTuple):
@@ -113,7 +115,8 @@ def _find_marks(
     """Look through a type, and through all types in it, for what is declared of numbers."""
     mark = _mark(hint)
     if mark is not None:
-        found.add((module, mark))
+        declared_in = mark.module if isinstance(mark, Serial) else ""
+        found.add((declared_in or module, mark))
         return
     origin = get_origin(hint) or hint
     for each in get_args(hint):
@@ -158,7 +161,8 @@ def _family(
     """What a number is compared with; `beside` finds what stands beside it."""
     if isinstance(mark, Ordinal):
         return Family(module, mark.name, None)
-    return Family(module, mark.name, holder if mark.of is None else beside(mark.of))
+    owner = holder if mark.of is None else beside(mark.of)
+    return Family(mark.module or module, mark.name, owner)
 
 
 def _visit_hint(hint: Any, module: str) -> Visit | None:

@@ -42,7 +42,7 @@ class Lift:
         self.messages = _wrapped(f"{name}.message", Message, "message", inner.messages)
         self.requests = _wrapped(f"{name}.request", Request, "request", inner.requests)
         self.timers = tuple(Timer(self._outside(t.name), t.periodic) for t in inner.timers)
-        self.tells = inner.tells - {Topic.DECISIONS, Topic.CHOICES}
+        self.tells = inner.tells - {Topic.DECISIONS, Topic.CHOICES, Topic.NEWCOMERS}
         """What a standing above tells of as well: not whether the inner one is of another type."""
 
     def declare(self, outer: Machine[Any]) -> None:

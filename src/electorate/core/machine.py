@@ -58,6 +58,7 @@ class Topic(StrEnum):
     TERMS = "terms"  # a term has a `token`, and ends with the timer `until`
     CANDIDATES = "candidates"  # `priority` says whether, and how much, a node wants to lead
     DECISIONS = "decisions"  # every standing is a Decision, and `stable.stage` is in the log
+    NEWCOMERS = "newcomers"  # every standing is a GroupStanding
     CHOICES = "choices"  # every standing is a Choice
     TASKS = "tasks"  # not the standing but `task` tells how far a node knows the work to be
 

@@ -1,6 +1,6 @@
 """What `view` returns: a Standing for elections, a Decision for commits, a Choice for consensus.
 
-A machine declares with `tells` that its standings are Decisions or Choices. Claims, the checker and
+A machine declares with `tells` that its standings are of such a kind. Claims, the checker and
 whoever tells a run go by these values alone, whichever protocol shows them.
 """
 
@@ -48,6 +48,16 @@ class Standing(Value):
         if self.until is None or self.until in armed:
             return self
         return replace(self, status=Status.ELECTION, leader=None, until=None, token=None)
+
+
+class GroupStanding(Standing):
+    """What a node believes of its group, and what a leader has to know to coordinate it."""
+
+    members: tuple[NodeId, ...] = ()
+    """Everybody in the group that this node leads, itself included; nobody while it does not."""
+    owed: tuple[tuple[NodeId, NodeId], ...] = ()
+    """Those of them that have come from another group and were not dealt with yet, each with the
+    node that led that group."""
 
 
 class Stage(StrEnum):

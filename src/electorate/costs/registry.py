@@ -18,6 +18,7 @@ from electorate.costs import (
     mandate,
     park,
     paxos,
+    ranked_invitation,
     ring_attribute,
     ring_list,
     three_phase,
@@ -34,7 +35,7 @@ from electorate.protocols.commit.three_phase import ThreePhase
 from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
-from electorate.protocols.invitation import Invitation
+from electorate.protocols.invitation import Invitation, RankedInvitation
 from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
@@ -59,6 +60,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     Park: park.CASES,
     ParkPrinted: park.PRINTED,
     Paxos: paxos.CASES,
+    RankedInvitation: ranked_invitation.CASES,
     RingAttribute: ring_attribute.CASES,
     RingList: ring_list.CASES,
     ThreePhase: three_phase.CASES,

@@ -11,12 +11,6 @@ class Edition(msgspec.Struct, frozen=True, tag=True):
     edition: int
 
 
-class Ranks(msgspec.Struct, frozen=True, tag=True):
-    """The elections in groups in which this node takes part, with its priority; 0 only follows."""
-
-    ranks: dict[str, int]
-
-
-Letter = Edition | Ranks | Known
+Letter = Edition | Known
 
 decoder = msgspec.msgpack.Decoder(Letter)

@@ -14,7 +14,7 @@ from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import Directory, Door, Known, Place
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
-from electorate.leadership.letter import Edition, Letter, Ranks, decoder
+from electorate.leadership.letter import Edition, Letter, decoder
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Enrolment, Register
 from electorate.pace import Pace
@@ -199,6 +199,8 @@ class Offices(Service, Admission):
         if kind == LETTER:
             self._read(mail.sender, mail.message)
         elif kind == GROUP:
+            if not self._kinds.fits(mail.name, "group"):
+                self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "group")
             self.groups.receive(mail)
         elif self._is_presumptuous(kind, mail):
             return
@@ -211,11 +213,6 @@ class Offices(Service, Admission):
 
     def _read(self, node: NodeId, letter: Letter) -> None:
         match letter:
-            case Ranks(ranks):
-                for name in ranks:
-                    if not self._kinds.fits(name, "group"):
-                        self._kinds.say_odd(self.directory.name(node), name, "group")
-                self.groups.hear(node, letter)
             case Edition(edition):
                 self.membership.compare(node, edition)
             case Known():
@@ -396,7 +393,6 @@ class Offices(Service, Admission):
     def _remind(self) -> None:
         """Say again what may have been lost, and see how this node itself is doing."""
         self.membership.tell()
-        self.groups.announce()
         seats, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
             log.warning(BEHIND, self.directory.me.name, late_ms, len(seats))

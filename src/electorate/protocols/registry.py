@@ -14,7 +14,7 @@ from electorate.protocols.commit.three_phase import ThreePhase
 from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
-from electorate.protocols.invitation import Invitation
+from electorate.protocols.invitation import Invitation, RankedInvitation
 from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.park import Park
@@ -55,6 +55,7 @@ REGISTRY: dict[str, Entry] = {
     "bully-textbook-to-the-letter": Entry(BullyTextbook, form="letter"),
     "invitation": Entry(Invitation),
     "invitation-as-printed": Entry(Invitation, form="printed"),
+    "ranked-invitation": Entry(RankedInvitation),
     "two-phase": Entry(TwoPhase.over(ToldLeader)),
     "three-phase": Entry(ThreePhase.over(ToldLeader)),
     "three-phase-as-printed": Entry(ThreePhase.over(ToldLeader), form="printed"),

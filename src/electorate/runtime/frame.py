@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-VERSION = 2
+VERSION = 3
 """Raised whenever nodes of an earlier version could misunderstand what is said."""
 HEADER = struct.Struct(">BI")
 FRAME_MAX = 1 << 20

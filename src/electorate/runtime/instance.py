@@ -252,13 +252,6 @@ class Instance:
         """What its machine relies on."""
         return frozenset(self._turns.machine.assumptions)
 
-    def rule_by(self, turns: Turns) -> None:
-        """Go on under other rules or ranks, with the same state."""
-        if turns is not self._turns:
-            self._turns, self._view_of = turns, None
-            if self.record is not None:
-                self.record.ruled(self.machine, self.owner.described(self.machine))
-
     @property
     def standing(self) -> Standing | None:
         """What may be believed of this node right now; None while it is down."""

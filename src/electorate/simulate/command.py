@@ -16,6 +16,7 @@ from electorate.claims import Following
 from electorate.core import (
     Choice,
     Decision,
+    GroupStanding,
     NodeId,
     Request,
     Span,
@@ -278,6 +279,8 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
         text += f" with token {standing.token}"
     if isinstance(standing, Choice) and standing.decided is not None:
         text += f", has decided on {standing.decided}"
+    if isinstance(standing, GroupStanding) and standing.owed:
+        text += f", is to deal with {text_of(standing.owed)}"
     return text + (", paused" if paused else "")
 
 

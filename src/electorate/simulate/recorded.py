@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
 
 
 def judged(trace: Trace, machine: Machine[Any]) -> Verdict:
-    """Judge what does not depend on who is a member with which rank: terms and groups."""
+    """Judge what does not depend on who is a member with which rank: terms, groups, newcomers."""
     watcher = Watcher(claims=[c for c in claims_of(machine) if _reads_numbers_alone(c)])
     for number, row in _rows(trace, machine):
         watcher.look(row, number)
@@ -48,7 +48,9 @@ def judged(trace: Trace, machine: Machine[Any]) -> Verdict:
 
 
 def _reads_numbers_alone(claim: Claim) -> bool:
-    return claim.kind is Kind.ALWAYS and bool(claim.about & {Topic.TERMS, Topic.GROUPS})
+    return claim.kind is Kind.ALWAYS and bool(
+        claim.about & {Topic.TERMS, Topic.GROUPS, Topic.NEWCOMERS}
+    )
 
 
 def _rows(trace: Trace, machine: Machine[Any]) -> Iterator[tuple[int, Row]]:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Edition, Ranks
-from electorate.leadership.offices import GROUP, Offices
-from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
+from electorate.leadership.letter import Edition
+from electorate.leadership.offices import Offices
+from electorate.protocols.invitation.machine import AreYouLeader, AreYouThere, Here
+from electorate.protocols.invitation.ranked_invitation import Said
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.runtime.frame import HEADER, Letter, unpack
 from electorate.testing.network import LOST
@@ -36,11 +37,11 @@ class ToldLetter:
 
     def _is_usual(self, message: Any) -> bool:
         match message:
-            case Edition() | Ranks():
+            case Edition():
                 return True
             case Poll(silent):
                 return silent
-            case AreYouThere() | Here() | AreYouLeader():
+            case Said(message=AreYouThere() | Here() | AreYouLeader()):
                 return True
             case Claim() | Decree() | Grant():
                 return message.round > 0 and self._fate != LOST
@@ -52,10 +53,8 @@ class ToldLetter:
         return f"{self._sender} → {self._receiver}  {told}{fate}"
 
     def _told(self, name: str, message: Any) -> str:
-        match message:
-            case Ranks(priorities):
-                stood = ", ".join(f"{name} with {value}" for name, value in priorities.items())
-                return f"I stand in {stood or 'no election'}"
+        if isinstance(message, Said):
+            return f"{name}: {self._text(message.message)}, standing with {message.priority}"
         return f"{name}: {self._text(message)}" if name else text_of(message)
 
     def _text(self, message: Message) -> str:
@@ -73,7 +72,7 @@ class ToldLetter:
         for said in letter.said if isinstance(letter, Letter) else ():
             kind, _, name = said.to.partition(" ")
             message = self._offices.decode(kind, bytes(said.body))
-            found.append((name, message[1] if kind == GROUP else message))
+            found.append((name, message))
         return found
 
 

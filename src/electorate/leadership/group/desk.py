@@ -1,8 +1,7 @@
 """All elections of one node in which each group of nodes that reach each other has its leader."""
 
 import asyncio
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -12,24 +11,10 @@ from electorate.core.codec import Codec
 from electorate.errors import StoreError
 from electorate.leadership.directory import Directory
 from electorate.leadership.group.office import PREFIX, GroupOffice
-from electorate.leadership.letter import Letter, Ranks
 from electorate.leadership.office import Machines, Seat
 from electorate.pace import Pace
-from electorate.protocols.invitation import Group, Invitation
+from electorate.protocols.invitation import RankedInvitation
 from electorate.runtime.host import Host, Mail
-
-TURNS_MAX = 2_000
-MACHINES_MAX = 200
-
-
-class Said(msgspec.Struct, frozen=True, array_like=True):
-    """A message of the machine, and the group that its sender was in."""
-
-    group: Group
-    body: msgspec.Raw
-
-
-_decoder = msgspec.msgpack.Decoder(Said)
 
 
 class House(Protocol):
@@ -44,14 +29,8 @@ class House(Protocol):
     machines: Machines
     now_ms: Callable[[], float]
 
-    def others(self) -> Iterable[NodeId]:
-        """Every other node."""
-
     def is_paused(self, office: Seat) -> bool:
         """Whether this node is not to stand there."""
-
-    def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
 
     def keeps(self, office: Seat) -> None:
         """Something is about to be kept that others rely on."""
@@ -64,15 +43,16 @@ class House(Protocol):
 
 
 class Groups:
-    """The desk of these elections: it knows who takes part in which, and with which rank."""
+    """The desk of these elections: one machine runs them all, for the node's whole life."""
 
     def __init__(self, house: House) -> None:
         self.offices: dict[str, GroupOffice] = {}
         self.grace_ms = float(house.pace.grace_ms)
-        self.alone_ms = float(house.pace.alone_ms)
-        self._codec = Codec(Invitation)
+        rules = RankedInvitation.form("application")
+        self._machine = RankedInvitation(Members.open("highest"), house.pace.group_timing, rules)
+        self._codec = Codec(self._machine)
+        self._turns: Turns | None = None
         self._house = house
-        self._known: dict[NodeId, dict[str, int]] = {}
 
     def office(self, name: str) -> GroupOffice:
         """The election of that name: this node takes part in it from now on."""
@@ -90,36 +70,19 @@ class Groups:
             self._boot(office)
 
     def viewed(self) -> None:
-        """Other nodes are suspect than before."""
+        """The set of suspects changed."""
         for office in list(self.offices.values()):
             office.reconsider()
-        self.announce()
 
-    def announce(self) -> None:
-        """Tell everybody where this node takes part, and with which rank."""
-        if self.offices:
-            ranks = Ranks({name: office.rank for name, office in self.offices.items()})
-            for node in self._house.others():
-                self._house.send(node, ranks)
-
-    def hear(self, node: NodeId, said: Ranks) -> None:
-        """Another node tells where it takes part."""
-        before, self._known[node] = self._known.get(node, {}), said.ranks
-        for name, office in list(self.offices.items()):
-            if before.get(name) != said.ranks.get(name):
-                office.reconsider()
-
-    def decode(self, body: bytes) -> tuple[Group, Message]:
-        """A message, and the group that its sender was in."""
-        said = _decoder.decode(body)
-        return said.group, self._codec.message(bytes(said.body))
+    def decode(self, body: bytes) -> Message:
+        """A message of the machine."""
+        return self._codec.message(body)
 
     def receive(self, mail: Mail) -> None:
-        """A message has come; who takes no part does not answer."""
+        """A message has come; a node that takes no part does not answer."""
         office = self.offices.get(mail.name)
         if office is not None:
-            group, message = mail.message
-            office.hear(mail.sender, group, message, mail.head)
+            office.hear(mail.sender, mail.message, mail.head)
 
     def _boot(self, office: GroupOffice) -> None:
         data = self._house.host.store.load(PREFIX + office.name)
@@ -127,7 +90,6 @@ class Groups:
             stable = None if data is None else self._codec.stable(data)
         except msgspec.DecodeError as error:
             raise StoreError(f"the groups of {office.name} cannot be read: {error}") from None
-        self.announce()
         office.boot(stable)
 
     # --- the desk of its offices ---
@@ -155,20 +117,12 @@ class Groups:
         """What the application calls it."""
         return self._house.directory.name(node)
 
-    def turns(self, office: GroupOffice) -> Turns:
-        """The machine, by the ranks that are known at the moment."""
-        ids = self._house.directory.ids
-        return self._machine(ids, tuple(self._rank(office, node) or 0 for node in ids))
-
-    def outranks(self, office: GroupOffice, leader: NodeId) -> bool:
-        """Whether this node is known to be stronger than its leader."""
-        rank = self._rank(office, leader)
-        return rank is not None and (office.rank, self.me) > (rank, leader)
-
-    def ranked(self, office: GroupOffice) -> None:
-        """Tell the others the rank of this node."""
-        if self._house.lived.is_set():
-            self.announce()
+    @property
+    def turns(self) -> Turns:
+        """The turns of the machine."""
+        if self._turns is None:
+            self._turns = self._house.machines.turns(self._machine)
+        return self._turns
 
     def keeps(self, office: GroupOffice) -> None:
         """Something is about to be kept that others rely on."""
@@ -181,13 +135,3 @@ class Groups:
     def enter(self, act: Callable[..., None], *given: Any) -> None:
         """Have something done in the node's thread, from any other."""
         self._house.enter(act, *given)
-
-    def _rank(self, office: GroupOffice, node: NodeId) -> int | None:
-        """The rank of a node, as far as it is known here."""
-        return office.rank if node == self.me else self._known.get(node, {}).get(office.name)
-
-    @lru_cache(MACHINES_MAX)  # noqa: B019 - it lives as long as the node
-    def _machine(self, ids: tuple[NodeId, ...], ranks: tuple[int, ...]) -> Turns:
-        members = Members.of(ids, "highest", dict(zip(ids, ranks, strict=True)))
-        machine = Invitation(members, self._house.pace.group_timing)
-        return self._house.machines.kind_of_turns(machine, TURNS_MAX)

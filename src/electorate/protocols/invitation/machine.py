@@ -9,7 +9,7 @@ linked; otherwise more than one may remain: run invitation/not_transitive.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from electorate.core.event import Asked, Event, Received, TimedOut
 from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
 from electorate.core.value import Message, NodeId, Request, Stable, State
 
-Group = tuple[NodeId, Annotated[int, Serial(of=0)]]
+Group = tuple[NodeId, Annotated[int, Serial(of=0, module=__name__)]]
 """The number of a group: the node that formed it and leads it, and how many it has formed."""
 Tasks = frozenset[int]
 """What a group works on. Groups that merge join their tasks, and do none of them twice."""
@@ -158,7 +158,7 @@ class InvitationRules(Rules):
 class InvitationStable(Stable):
     """How many groups this node has formed, so that no two get the same number."""
 
-    counter: Annotated[int, Serial()] = 0
+    counter: Annotated[int, Serial(module=__name__)] = 0
 
 
 class InvitationState(State):
@@ -180,18 +180,21 @@ class InvitationState(State):
         return self.group[0] == self.me
 
 
-class Invitation(Machine[InvitationState]):
+S = TypeVar("S", bound=InvitationState)
+
+
+class Invitation(Machine[S], Generic[S]):
     """Groups that merge; the printed form has another probe, a delay, and needless Acks."""
 
     state_type = InvitationState
     stable_type = InvitationStable
     rules_type = InvitationRules
-    messages = (
+    messages: tuple[type[Message], ...] = (
         *(AreYouThere, Here, NotHere),
         *(AreYouLeader, Leading, Following),
         *(Invite, Accept, Ready, Ack),
     )
-    requests = (Begin,)
+    requests: tuple[type[Request], ...] = (Begin,)
     timers = tuple(Timer(wait, periodic=wait is Wait.CHECK) for wait in Wait)
     forms = {
         "sound": InvitationRules(),
@@ -214,13 +217,13 @@ class Invitation(Machine[InvitationState]):
 
     rules: InvitationRules
 
-    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[InvitationState]:
-        unborn = InvitationState(me, stable or InvitationStable(), Phase.NORMAL, (me, 0))
+    def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[S]:
+        unborn = self._unborn(me, stable or InvitationStable())
         return self._forming(unborn, Phase.NORMAL), [self._set(Wait.CHECK)]
 
-    def step(self, s: InvitationState, event: Event) -> Result[InvitationState]:
+    def step(self, s: S, event: Event) -> Result[S]:
         match event, s.phase:
-            case Received(j, m), _ if j not in self.members.ids or not self._concerns(s, m):
+            case Received(j, m), _ if j not in self.members or not self._concerns(s, m):
                 return s, []
             case TimedOut(Wait.CHECK), _:
                 return self._check(s)
@@ -263,12 +266,12 @@ class Invitation(Machine[InvitationState]):
                 return self._invite(replace(s, tasks=s.tasks | {task}, found=frozenset()))
         return s, []
 
-    def view(self, s: InvitationState) -> Standing:
+    def view(self, s: S) -> Standing:
         if s.phase in RESTING:
             return Standing(Status.ELECTION)
         return Standing(Status.NORMAL, s.group[0], s.group)
 
-    def task(self, s: InvitationState) -> Tasks:
+    def task(self, s: S) -> Tasks:
         return s.tasks
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
@@ -283,13 +286,13 @@ class Invitation(Machine[InvitationState]):
         never = f"its check every {rules.check} comes first and cancels that: it never invites them"
         return (f"the weakest of {ranks + 1} that finds stronger leaders {wait}, but {never}",)
 
-    def _concerns(self, s: InvitationState, m: Message) -> bool:
+    def _concerns(self, s: S, m: Message) -> bool:
         """Whether a message concerns me: of my own group any, of another if meant for strangers."""
         misjudged = type(m).__name__ == self.rules.misjudges
         same = isinstance(m, Tagged) and m.group == s.group
         return same or isinstance(m, FOR_STRANGERS) is not misjudged
 
-    def _check(self, s: InvitationState) -> Result[InvitationState]:
+    def _check(self, s: S) -> Result[S]:
         """Look for other leaders, or after my own."""
         if s.phase in RESTING:
             return s, [self._set(Wait.CHECK)]
@@ -301,23 +304,21 @@ class Invitation(Machine[InvitationState]):
             ]
         # A follower that has restarted unseen leads a group of its own by now, so all are asked.
         known = s.followers if self.rules.asks == "outsiders" else frozenset()
-        questions = [
-            Send(j, AreYouLeader(s.group)) for j in self.members.others(s.me) if j not in known
-        ]
+        questions = [Send(j, AreYouLeader(s.group)) for j in self._others(s) if j not in known]
         return replace(s, phase=Phase.ASKING, found=frozenset()), [*_ended(s), *questions, *timers]
 
-    def _presence(self, s: InvitationState, j: NodeId, group: Group) -> Message:
+    def _presence(self, s: S, j: NodeId, group: Group) -> Message:
         """Whether j may go on following me."""
         # Unlike the slides, it is not enough to be alive: a leader that has lost its group, or has
         # left it for another, would be followed for ever.
         mine = group == s.group and s.leads and j in s.followers
         return Here(group) if mine or self.rules.probe == "alive" else NotHere(group)
 
-    def _answer(self, s: InvitationState, j: NodeId) -> Result[InvitationState]:
+    def _answer(self, s: S, j: NodeId) -> Result[S]:
         """Tell another leader what I am."""
         if not s.leads:
             return s, [Send(j, Following(s.group))] if self.rules.participants == "no" else []
-        weaker = self.members.is_stronger(s.me, j)
+        weaker = self._is_weaker(s, j)
         ignored = weaker and self.rules.queries == "ignore-weaker"
         answer: list[Effect] = [] if ignored else [Send(j, Leading(s.group))]
         if not (weaker and self.rules.prompted and s.phase is Phase.NORMAL):
@@ -325,9 +326,9 @@ class Invitation(Machine[InvitationState]):
         asking, effects = self._check(s)
         return asking, [*answer, *effects]
 
-    def _consider(self, s: InvitationState) -> Result[InvitationState]:
+    def _consider(self, s: S) -> Result[S]:
         """All answers are in: who is to invite whom?"""
-        stronger = self.members.stronger_than(s.me)
+        stronger = self._stronger(s)
         if s.found and s.found.isdisjoint(stronger):
             return self._invite(s)
         weaker = s.found.difference(stronger)
@@ -340,47 +341,75 @@ class Invitation(Machine[InvitationState]):
         # me both ways, for it has answered, and so it will find me too.
         return replace(s, found=frozenset()), []
 
-    def _invite(self, s: InvitationState) -> Result[InvitationState]:
+    def _invite(self, s: S) -> Result[S]:
         """Form a new group of the leaders that I have found and of my followers."""
         inviting = self._forming(s, Phase.INVITING)
         invites = [Send(j, Invite(inviting.group)) for j in sorted(s.found | s.followers)]
         return inviting, [*self._stopped(s), *invites, self._set(Wait.ACCEPTS)]
 
-    def _accept(self, s: InvitationState, group: Group) -> Result[InvitationState]:
+    def _accept(self, s: S, group: Group) -> Result[S]:
         """Leave my group for a new one; if I lead, my followers are invited too."""
         candidate = group[0]
-        if candidate == s.me or candidate not in self.members.ids:
+        if candidate == s.me or candidate not in self.members:
             return s, []
-        accepted = InvitationState(s.me, s.stable, Phase.ACCEPTED, group, s.tasks)
+        accepted = self._entering(s, Phase.ACCEPTED, group)
         invites = [Send(j, Invite(group)) for j in sorted(s.followers - {candidate})]
         accept = Send(candidate, Accept(group, s.tasks))
         return accepted, [*self._stopped(s), *invites, accept, self._set(Wait.READY)]
 
-    def _lead(self, s: InvitationState) -> Result[InvitationState]:
+    def _lead(self, s: S) -> Result[S]:
         """The group is complete: to work."""
         ready = [Send(j, Ready(s.group, s.tasks)) for j in sorted(s.followers)]
         unheard = s.followers if self.rules.ack == "awaited" else frozenset()
         acks = [self._set(Wait.ACKS)] if unheard else []
         return replace(s, phase=Phase.NORMAL, unheard=unheard), [*ready, *acks, *self._started()]
 
-    def _follow(self, s: InvitationState, tasks: Tasks) -> Result[InvitationState]:
+    def _follow(self, s: S, tasks: Tasks) -> Result[S]:
         """The group that I have joined is complete: to work."""
         ack = [Send(s.group[0], Ack(s.group))] if self.rules.ack == "awaited" else []
         following = replace(s, phase=Phase.NORMAL, tasks=tasks)
         return following, [*_ended(s), *ack, *self._started()]
 
-    def _stand_alone(self, s: InvitationState) -> Result[InvitationState]:
+    def _stand_alone(self, s: S) -> Result[S]:
         """My leader is lost: lead a group of my own. That takes no message."""
         return self._forming(s, Phase.NORMAL), [*_ended(s), *self._started()]
 
-    def _forming(self, s: InvitationState, phase: Phase) -> InvitationState:
+    def _unborn(self, me: NodeId, stable: InvitationStable) -> S:
+        """Myself before I have formed my first group."""
+        state_type: Any = self.state_type
+        unborn: S = state_type(me, stable, Phase.NORMAL, (me, 0))
+        return unborn
+
+    def _forming(self, s: S, phase: Phase) -> S:
         """Myself at the head of a new group, which nobody else is in yet."""
         counter = s.stable.counter + 1
         if 0 < self.rules.wraps < counter:
             counter = 1
-        return InvitationState(s.me, InvitationStable(counter), phase, (s.me, counter), s.tasks)
+        numbered = replace(s, stable=InvitationStable(counter))
+        return self._entering(numbered, phase, (s.me, counter))
 
-    def _stopped(self, s: InvitationState) -> list[Effect]:
+    def _entering(self, s: S, phase: Phase, group: Group) -> S:
+        """Myself with this group instead of the one before, and of that one only my tasks."""
+        nobody = frozenset[NodeId]()
+        return replace(s, phase=phase, group=group, followers=nobody, found=nobody, unheard=nobody)
+
+    # --- who takes part, and who is stronger ---
+
+    def _others(self, s: S) -> tuple[NodeId, ...]:
+        """Everybody else."""
+        return self.members.others(s.me)
+
+    def _stronger(self, s: S) -> tuple[NodeId, ...]:
+        """Those that outrank me."""
+        return self.members.stronger_than(s.me)
+
+    def _is_weaker(self, s: S, j: NodeId) -> bool:
+        """Whether I outrank j."""
+        return self.members.is_stronger(s.me, j)
+
+    # --- work and timers ---
+
+    def _stopped(self, s: S) -> list[Effect]:
         """My work rests, and my old group is no concern of mine any more."""
         idle = [Wait.ACKS] if s.unheard else []
         idle += [Wait.CHECK] if self.rules.pace == "afresh" else []
@@ -395,6 +424,6 @@ class Invitation(Machine[InvitationState]):
         return SetTimer(wait, length.of(self.timing))
 
 
-def _ended(s: InvitationState) -> list[Effect]:
+def _ended(s: S) -> list[Effect]:
     """Whatever a node was waiting for, it waits no longer."""
     return [CancelTimer(WAITS[s.phase])] if s.phase in WAITS else []
