@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from electorate.core import Machine
+from electorate.core import Machine, Message
 from electorate.costs import Case, Measure, Row, Subject, cases_of
 from electorate.costs.case import MEASURES
 from electorate.costs.registry import CASES, GENERIC
@@ -29,6 +29,13 @@ def named(form: object) -> str:
 def rows(kind: Kind, form: str, sizes: Sequence[int], *cases: Case, samples: int = 60) -> list[Row]:
     chosen = cases or cases_of(kind)
     return list(Measure(Subject(named(kind), kind, form), samples).rows(chosen, sizes))
+
+
+def messages_of(kind: Any) -> set[type[Message]]:
+    """Everything that its nodes say to each other; of several machines, what each of them says."""
+    parts = getattr(kind, "parts", {}).values()
+    said = {message for part in parts for message in messages_of(part.kind)}
+    return said or set(kind.messages)
 
 
 def differing(found: list[Row]) -> list[str]:
@@ -67,7 +74,7 @@ def test_every_protocol_has_cases_with_formulas_for_messages(name: str) -> None:
 
 @pytest.mark.parametrize("kind", CASES, ids=named)
 def test_formulas_are_about_messages_that_there_are(kind: Kind) -> None:
-    kinds = {message.__name__ for message in kind.messages}
+    kinds = {message.__name__ for message in messages_of(kind)}
     for case in CASES[kind]:
         counted = {each.removeprefix("-") for tally in case.tallies.values() for each in tally}
         assert counted <= kinds
@@ -80,7 +87,7 @@ def test_the_formulas_of_the_kinds_add_up_to_that_of_all_messages(kind: Kind) ->
     """Where a case has a mean or bounds, those of one kind alone vary."""
     for case in CASES[kind]:
         for nodes in case.nodes or (3, 5, 8):
-            parts = [formula_at(case, message.__name__, nodes) for message in kind.messages]
+            parts = [formula_at(case, message.__name__, nodes) for message in messages_of(kind)]
             total = formula_at(case, "messages", nodes)
             assert total is not None
             assert sum(part.least for part in parts if part) == total.least

@@ -59,6 +59,7 @@ class Topic(StrEnum):
     CANDIDATES = "candidates"  # `priority` says whether, and how much, a node wants to lead
     DECISIONS = "decisions"  # every standing is a Decision, and `stable.stage` is in the log
     CHOICES = "choices"  # every standing is a Choice
+    MEMORIES = "memories"  # `stable.known` says by which memory each member is known
     TASKS = "tasks"  # not the standing but `task` tells how far a node knows the work to be
 
 
