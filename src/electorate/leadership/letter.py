@@ -3,13 +3,6 @@
 import msgspec
 
 from electorate.core import NodeId
-from electorate.leadership.directory import Known
-
-
-class Edition(msgspec.Struct, frozen=True, tag=True):
-    """What the list of members reads as here: a node that has another one shows it."""
-
-    edition: int
 
 
 class Ranks(msgspec.Struct, frozen=True, tag=True):
@@ -27,6 +20,6 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     heir: NodeId | None = None
 
 
-Letter = Edition | Ranks | Order | Known
+Letter = Ranks | Order
 
 decoder = msgspec.msgpack.Decoder(Letter)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Edition, Ranks
+from electorate.leadership.letter import Ranks
 from electorate.leadership.offices import GROUP, Offices
 from electorate.protocols.invitation import AreYouLeader, AreYouThere, Here
+from electorate.protocols.mandate.admission import Edition
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.runtime.frame import HEADER, Letter, unpack
 from electorate.testing.network import LOST
