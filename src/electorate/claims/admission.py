@@ -114,7 +114,7 @@ def _told(known: Any) -> str:
 
 def _states(row: Row) -> Iterator[tuple[NodeId, Any]]:
     """What every live node knows; beside other machines its part is called the directory."""
-    for node, state in zip(row.members.ids, row.states, strict=True):
+    for node, state in zip(row.members.ids, row.states, strict=False):
         if state is not None:
             yield node, getattr(state, "directory", state)
 
