@@ -2,7 +2,8 @@
 
 import pytest
 
-from electorate.check import Budget, Liveness, Result
+from electorate.check import Bounds, Budget, Liveness, Result
+from electorate.trace import Clock
 from tests.check.admitting import MET, Case, judged
 
 TAKES = "directory.given=takes"
@@ -44,6 +45,15 @@ def expect_all(case: Case, states: int) -> None:
 @pytest.mark.parametrize(("case", "states"), HOLDS, ids=str)
 def test_members_are_known_by_the_memories_that_the_list_admits(case: Case, states: int) -> None:
     expect_all(case, states)
+
+
+def test_messages_of_any_delay_break_nothing_as_far_as_that_was_searched() -> None:
+    bounds = Bounds(capacity=2, firings=1)
+    case = Case(2, 3, Budget(asks=2), claims="D1 D2 D3", clock=Clock.UNBOUNDED, bounds=bounds)
+    verdict = judged(case)
+    assert set(verdict.claims.values()) == {Result.WITHIN_BOUNDS}
+    assert verdict.states == 669_112
+    assert set(verdict.cuts) == {"capacity", "firings"}
 
 
 @pytest.mark.slow
