@@ -331,7 +331,11 @@ def test_nothing_is_hosted_for_transactions_until_somebody_wants_one(tmp_path: P
             for node in (a, b):
                 assert not host(node).is_awake
                 hosted = node._engine.offices.host.instances
-                assert {name.partition(" ")[0] for name in hosted} == {"members", "office"}
+                assert {name.partition(" ")[0] for name in hosted} == {
+                    "directory",
+                    "members",
+                    "office",
+                }
             with pytest.raises(Aborted, match="b: there is no database at this node"):
                 await done(a.transaction(), SETUP, "b")
             assert host(a).is_awake

@@ -33,7 +33,7 @@ NOT_FROM_NODES = {
     "core.codec.Codec.__init__: machine.stable_type": "a node's own store",
     "core.codec.Codec.__init__: machine.state_type": "a state is never sent",
     "core.rule.Rules._read: kind": "a rule on the command line",
-    "leadership.directory.Record.read: cls": "a node's own store",
+    "leadership.directory.Directory._saved: Record": "a node's own store",
     "leadership.offices.Offices.begin: int": "a node's own store",
     "leadership.register.Register._saved: MandateStable[Stable]": "a node's own store",
     "transactions.admin.AdminSocket._serve: anything": "a question of a person at an admin door",
@@ -73,10 +73,6 @@ DECIDES_NOTHING = {
 """What nodes say to each other outside the machines, and why it decides nothing."""
 
 STILL_DECIDES = {
-    "leadership.directory.Acquaintance(place, store, since)": "a part of Known",
-    "leadership.directory.Known(cluster, nodes, roll, former)": "who is known by which memory, "
-    "and so whose votes count",
-    "leadership.letter.Edition(edition)": "whether to show the list of members",
     "transactions.letter.Part(node, store, incarnation, name)": "a part of Parts: a node that has "
     "another memory by now is not heard",
     "transactions.letter.Parts(coordinator, participants)": "a part of Step and Settled",

@@ -65,7 +65,9 @@ def test_every_protocol_names_its_source_and_its_needs() -> None:
 
 
 def test_every_machine_in_the_folder_of_protocols_has_a_name() -> None:
-    named = {base for each in REGISTRY.values() for base in each.machine.__mro__}
+    known = {each.machine for each in REGISTRY.values()}
+    parts = {part.kind for each in known for part in getattr(each, "parts", {}).values()}
+    named = {base for each in known | parts for base in each.__mro__}
     expect_none(
         "Name these in the registry",
         (

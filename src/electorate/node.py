@@ -257,7 +257,7 @@ class ThreadEngine(Engine):
             self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
-        self.offices.membership.expect_member()
+        self.offices.directory.expect_member()
 
     @property
     def running(self) -> bool:

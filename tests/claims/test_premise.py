@@ -82,6 +82,10 @@ MEET: dict[str, tuple[Row, Row]] = {
     **dict.fromkeys(
         ("M1", "M3", "M4", "M6", "M8", "M9"), (mandate.row({2: 1}), mandate.row({}, {2: 1}))
     ),
+    **dict.fromkeys(
+        ("D1", "D2", "D3", "D4"),
+        (row(follows(None, (1, 2)), DOWN), row(follows(None, (1,)), follows(None, (2,)))),
+    ),
     "M2": (mandate.row({2: 1}), mandate.row({2: 1}, {2: 2})),
     "M5": (mandate.row({}), mandate.row({}, absent=frozenset({(1, 2), (1, 3), (2, 3)}))),
     "M7": (mandate.row({1: 1}), mandate.row({1: 1}, absent=frozenset({(1, 2), (1, 3)}))),

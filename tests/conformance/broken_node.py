@@ -137,9 +137,9 @@ def a_node_whose_letters_overtake_one_another(patch: pytest.MonkeyPatch) -> None
 def a_node_that_forgets_a_turn(patch: pytest.MonkeyPatch) -> None:
     whole = Instance._take
 
-    def take(self: Instance, event: Event, letterhead: Any) -> None:
+    def take(self: Instance, event: Event, letterhead: Any = None, **given: Any) -> None:
         before = self.state
-        whole(self, event, letterhead)
+        whole(self, event, letterhead, **given)
         if isinstance(event, Viewed) and is_probe(self):
             self.state = before
 
@@ -162,10 +162,10 @@ def a_node_that_hears_itself_backwards(patch: pytest.MonkeyPatch) -> None:
 def a_node_that_hears_itself_before_it_looks_around(patch: pytest.MonkeyPatch) -> None:
     whole = Instance._take
 
-    def take(self: Instance, event: Event, letterhead: Any) -> None:
+    def take(self: Instance, event: Event, letterhead: Any = None, **given: Any) -> None:
         if isinstance(event, Viewed) and is_probe(self):
             self._settle()
-        whole(self, event, letterhead)
+        whole(self, event, letterhead, **given)
 
     patch.setattr(Instance, "_take", take)
 

@@ -13,7 +13,7 @@ import msgspec
 from electorate.core import Machine, Message, NodeId, Stable, Timing, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.directory import RECORD as DIRECTORY
-from electorate.leadership.directory import Acquaintance, Place, identity, number
+from electorate.leadership.directory import Place, RecordedMember, identity, number
 from electorate.leadership.directory import Record as Directory
 from electorate.leadership.engine import host_config
 from electorate.leadership.office import PREFIX as OFFICE
@@ -160,7 +160,7 @@ class LeadershipLodging(Lodging, tag="leadership"):
         directory = Directory(
             identity(founders),
             sorted(founders),
-            {node: Acquaintance(str(place), store) for node, place, store in known},
+            {node: RecordedMember(str(place), store) for node, place, store in known},
             Roster(old=roster, new=roster),
             {place.id: str(place) for place in places},
         )

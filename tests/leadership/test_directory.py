@@ -3,15 +3,28 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from electorate.core import NodeId
+from electorate.core import Asked, Message, NodeId, TimedOut, Turns
 from electorate.errors import StoreError
-from electorate.leadership.directory import Acquaintance, Directory, Door, Known, Place, number
+from electorate.leadership.directory import (
+    Directory,
+    Place,
+    Record,
+    RecordedMember,
+    identity,
+    number,
+)
+from electorate.pace import Pace
+from electorate.protocols.mandate.acquaintance import Acquaintance, Known
+from electorate.protocols.mandate.admission import PART, GoBy, Refused
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
+from electorate.runtime.instance import Instance
 from electorate.runtime.store import Store
+from electorate.trace.record import Letterhead
 
 A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
 ELSEWHERE = Place.of("b@localhost:3")
@@ -39,35 +52,84 @@ class Met:
         return member == self.found
 
 
+class OneInstance:
+    """A host that keeps what the directory has it keep, and brings nothing on its way."""
+
+    def __init__(self, store: Store, net: Met) -> None:
+        self.store = store
+        self.network = net
+        self.sent: list[tuple[NodeId, Message]] = []
+
+    def now_ms(self) -> float:
+        return 0.0
+
+    def jitter(self, up_to: int) -> float:
+        return 0.0
+
+    def keep(self, name: str, record: bytes) -> None:
+        self.store.save({name: record})
+
+    def send(self, instance: Instance, to: NodeId, message: Message) -> None:
+        self.sent.append((to, message))
+
+    def schedule(self, instance: Instance) -> None: ...
+
+    def add(self, instance: Instance) -> Instance:
+        return instance
+
+
+def begun(directory: Directory, store: Store, net: Met) -> Directory:
+    """The directory at work."""
+    directory.begin(OneInstance(store, net), Turns(directory.machine))
+    return directory
+
+
+def told(directory: Directory) -> Known:
+    """What it tells others."""
+    return directory.machine.told(directory.state)
+
+
 class Scene:
     """The directory of a, and what b may say to it."""
 
     def __init__(self, folder: Path, listed: Place = B) -> None:
         self.net = Met()
-        self.directory = Directory(A, {A.id: A, B.id: listed}, "agreed", joins=False)
         self.store = Store(folder, A.id)
-        self.directory.begin(self.store, self.net)
-        self.door = Door(self.directory)
-        self.door.begin(self.net)
+        directory = Directory(A, {A.id: A, B.id: listed}, Pace())
+        self.directory = begun(directory, self.store, self.net)
 
     def says(self, store: str, member: int = B.id, meant: int = 0) -> str:
         """Let b in if nothing speaks against it; why not otherwise."""
         hello = Hello("", B.id, A.id, store, 1, store, 0, member, meant)
-        objection = self.door.objection(hello)
+        objection = self.directory.objection(hello)
         if not objection:
-            self.door.recognise(hello)
+            self.directory.recognise(hello)
         return objection
+
+    def hears(self, known: Known) -> None:
+        """The node that is spoken to by the name of b tells whom it knows."""
+        self.directory.hear(self.directory.speakers[B.id], known, Letterhead(1, 1))
 
     def learns(self, member: int, place: Place, store: str, since: int) -> None:
         """Have another node tell of a member."""
-        own = self.directory.told()
-        nodes = {member: Acquaintance(str(place), store, since)}
-        self.directory.learn(Known(own.cluster, nodes, own.roll))
+        own = told(self.directory)
+        self.hears(
+            Known(own.cluster, ((member, Acquaintance(str(place), store, since)),), own.roll)
+        )
 
     def goes_by(self, *members: int) -> None:
         """Have the register change the list."""
-        number = self.directory.told().roll.version[0] + 1
-        self.directory.go_by(Roster((number, 1), members, members))
+        number = told(self.directory).roll.version[0] + 1
+        roster = Roster((number, 1), members, members)
+        self.directory.instance.take(Asked(GoBy(roster)))
+
+    def refused(self, known: Known) -> None:
+        """Another node lets this one not in, and tells whom it knows."""
+        self.directory.instance.take(Asked(Refused(known)))
+
+    def parts(self) -> None:
+        """Let so much time pass that whoever has left is forgotten."""
+        self.directory.instance.take(TimedOut(PART))
 
 
 @pytest.fixture
@@ -94,7 +156,7 @@ def test_a_name_may_be_given_to_another_memory(scene: Scene) -> None:
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
     assert not scene.says("second", new)
     assert "another data folder" in scene.says("first"), "what it has promised is not promised"
-    assert (scene.directory.lines.of(B.id), scene.directory.lines.of(new)) == (None, B.id)
+    assert (scene.directory.routes.get(B.id), scene.directory.routes.get(new)) == (None, B.id)
 
 
 def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> None:
@@ -104,7 +166,7 @@ def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> N
     scene.learns(B.id, B, "first", since=0)
     scene.learns(number("b third"), B, "third", since=6)
     scene.learns(number("b fourth"), B, "fourth", since=8)
-    assert scene.directory.lines.speaker(B.id) == new, "the others are on no list"
+    assert scene.directory.speakers.get(B.id) == new, "the others are on no list"
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
 
 
@@ -113,7 +175,7 @@ def test_a_founder_that_was_forgotten_comes_back_by_its_own_memory_only(tmp_path
     before = Scene(tmp_path)
     before.says("first")
     before.goes_by(A.id)
-    before.directory.forget({B.id})
+    before.parts()
     before.store.close()
     scene = Scene(tmp_path)
     scene.net.found = B.id
@@ -127,12 +189,12 @@ def test_who_never_met_a_founder_hears_by_which_memory_it_was_known(
 ) -> None:
     scene.says("first")
     scene.goes_by(A.id)
-    scene.directory.forget({B.id})
-    told = scene.directory.told()
+    scene.parts()
+    known = told(scene.directory)
     other = Scene(tmp_path / "other")
-    other.directory.learn(told)
+    other.hears(known)
     assert "another data folder" in other.says("second")
-    assert not told.without_memories().former
+    assert not known.without_memories().former
 
 
 def test_who_takes_this_node_for_another_is_not_let_in(scene: Scene) -> None:
@@ -153,11 +215,11 @@ def test_a_newcomer_is_who_answers_where_it_should_be(scene: Scene) -> None:
     assert "another data folder" in scene.says("first")
     assert not scene.says("second", new)
     assert scene.directory.newcomer(ELSEWHERE) == new
-    assert new not in scene.directory.told().nodes, "it is not proposed yet"
+    assert new not in dict(told(scene.directory).nodes), "it is not proposed yet"
     scene.directory.propose(new, 5)
-    assert new in scene.directory.told().nodes
+    assert new in dict(told(scene.directory).nodes)
     scene.goes_by(A.id, new)
-    scene.directory.await_no_more(ELSEWHERE, scene.directory.told().roll)
+    scene.directory.await_no_more(ELSEWHERE)
     assert not scene.says("second", new)
 
 
@@ -167,7 +229,7 @@ def test_of_a_newcomer_that_did_not_become_a_member_nothing_is_left(scene: Scene
     scene.directory.await_newcomer(ELSEWHERE)
     scene.says("second", new)
     scene.directory.propose(new, 5)
-    scene.directory.await_no_more(ELSEWHERE, scene.directory.told().roll)
+    scene.directory.await_no_more(ELSEWHERE)
     assert set(scene.directory.ids) == {A.id, B.id}
     assert not scene.says("first")
 
@@ -175,16 +237,49 @@ def test_of_a_newcomer_that_did_not_become_a_member_nothing_is_left(scene: Scene
 def test_who_joins_takes_others_for_who_they_say_they_are(tmp_path: Path) -> None:
     """It knows no more than their names: they may have joined, too."""
     c = Place.of("c@localhost:4")
-    directory = Directory(c, FOUNDERS, "agreed", joins=True)
     store = Store(tmp_path, c.id)
-    directory.begin(store, Met())
+    directory = begun(Directory(c, FOUNDERS, Pace(), joins=True), store, Met())
     assert directory.number == number(f"c {store.identity}") != c.id
     joined = number("b second")
-    hello = Hello("cluster/agreed", B.id, c.id, "second", 1, "", 0, joined)
-    door = Door(directory)
-    assert not door.objection(hello)
-    door.recognise(hello)
+    hello = Hello(f"cluster/{Pace().agreed}", B.id, c.id, "second", 1, "", 0, joined)
+    assert not directory.objection(hello)
+    directory.recognise(hello)
     assert set(directory.ids) == {A.id, joined, directory.number}
+
+
+def test_what_an_older_version_has_kept_is_read_and_kept_as_it_is_now(tmp_path: Path) -> None:
+    joined, founders = number("c memory"), sorted(FOUNDERS)
+    known = {
+        A.id: RecordedMember(str(A)),
+        B.id: RecordedMember(str(B), "first"),
+        joined: RecordedMember("c@localhost:4", "memory", 5),
+    }
+    roll, listed = Roster((5, 1), tuple(known), tuple(known)), {B.id: str(B)}
+    before = Record(identity(FOUNDERS), founders, known, roll, listed, {7: "former"})
+    store = Store(tmp_path, A.id)
+    store.save({"directory": msgspec.msgpack.encode(before)})
+    store.close()
+    for _ in range(2):
+        after = Scene(tmp_path)
+        assert "another data folder" in after.says("second")
+        assert after.directory.known[joined] == Acquaintance("c@localhost:4", "memory", 5)
+        assert (told(after.directory).roll, told(after.directory).former) == (
+            roll,
+            ((7, "former"),),
+        )
+        after.goes_by(A.id, B.id)
+        roll = told(after.directory).roll
+        after.store.close()
+
+
+def test_too_much_is_not_read_of_one_that_does_not_let_in_this_node(scene: Scene) -> None:
+    own = told(scene.directory)
+    roll = Roster((7, 1), (A.id, 9), (A.id, 9))
+    nodes = tuple((9 + n, Acquaintance(f"c{n}@localhost:4", "", 7)) for n in range(5_000))
+    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes, roll)))
+    assert told(scene.directory) == own
+    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes[:1], roll)))
+    assert told(scene.directory).roll == roll
 
 
 def test_what_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:
@@ -206,7 +301,7 @@ def test_who_moves_is_where_the_next_start_says(tmp_path: Path, moved: bool) -> 
     listed = Place.of("b@localhost:5") if moved else B
     after = Scene(tmp_path, listed)
     assert after.net.met == [(B.id, listed.address if moved else ELSEWHERE.address)]
-    assert after.directory.lines.speaker(B.id) == new
+    assert after.directory.speakers.get(B.id) == new
 
 
 def test_who_was_listed_for_the_first_time_is_where_the_list_says(tmp_path: Path) -> None:
@@ -215,10 +310,11 @@ def test_who_was_listed_for_the_first_time_is_where_the_list_says(tmp_path: Path
     before.learns(joined, c, "memory", since=7)
     before.goes_by(A.id, B.id, joined)
     before.store.close()
-    directory, net = Directory(A, {A.id: A, B.id: B, c.id: moved}, "agreed", joins=False), Met()
-    directory.begin(Store(tmp_path, A.id), net)
+    net = Met()
+    directory = Directory(A, {A.id: A, B.id: B, c.id: moved}, Pace())
+    begun(directory, Store(tmp_path, A.id), net)
     assert net.met == [(c.id, moved.address)]
-    assert directory.told().nodes[joined].place == str(moved)
+    assert directory.known[joined].place == str(moved)
 
 
 def test_a_node_that_has_missed_who_was_replaced_learns_it_from_those_it_refuses(
@@ -227,12 +323,12 @@ def test_a_node_that_has_missed_who_was_replaced_learns_it_from_those_it_refuses
     """Both take each other for somebody else."""
     scene.says("first")
     new = number("b second")
-    told = scene.directory.told()
+    own = told(scene.directory)
     roll = Roster((7, 1), (A.id, new), (A.id, new))
-    nodes = {A.id: told.nodes[A.id], new: Acquaintance(str(ELSEWHERE), "second", 7)}
-    scene.directory.learn(Known("another cluster", nodes, roll))
+    nodes = ((A.id, scene.directory.known[A.id]), (new, Acquaintance(str(ELSEWHERE), "", 7)))
+    scene.refused(Known("another cluster", nodes, roll))
     assert "another data folder" in scene.says("second", new)
-    scene.directory.learn(Known(told.cluster, nodes, roll))
+    scene.refused(Known(own.cluster, nodes, roll))
     assert not scene.says("second", new)
     assert scene.net.introduction(B.id) == (A.id, new)
 
@@ -250,9 +346,9 @@ def test_while_one_newcomer_is_dealt_with_another_has_to_wait(scene: Scene) -> N
 def test_what_a_refused_node_is_told_gives_no_memory_away(scene: Scene) -> None:
     """Who knows the memory of a member that is down could speak for it."""
     scene.says("first")
-    told = scene.directory.told()
-    assert {known.store for known in told.nodes.values()} == {scene.store.identity, "first"}
-    assert {known.store for known in told.without_memories().nodes.values()} == {""}
+    known = told(scene.directory)
+    assert {each.store for _, each in known.nodes} == {scene.store.identity, "first"}
+    assert {each.store for _, each in known.without_memories().nodes} == {""}
 
 
 def test_the_number_of_who_has_joined_shows_its_memory(scene: Scene) -> None:
@@ -268,21 +364,21 @@ def test_the_number_of_who_has_joined_shows_its_memory(scene: Scene) -> None:
     [(7, "x", 9), (-5, str(B), 9), (7, "b@host:0", 9), (7, str(B), -1)],
 )
 def test_nonsense_is_not_learnt(scene: Scene, member: int, place: str, since: int) -> None:
-    told = scene.directory.told()
+    before = told(scene.directory)
     roll = Roster((9, 1), (A.id, member), (A.id, member))
-    scene.directory.learn(Known(told.cluster, {member: Acquaintance(place, "", since)}, roll))
-    assert scene.directory.told() == told
+    scene.hears(Known(before.cluster, ((member, Acquaintance(place, "", since)),), roll))
+    assert told(scene.directory) == before
 
 
 def test_a_list_of_others_hides_no_member(scene: Scene) -> None:
     """As that of another cluster whose founders have the same names."""
-    told = scene.directory.told()
-    scene.directory.learn(Known(told.cluster, {}, Roster((99, 1), (A.id,), (A.id,))))
+    own = told(scene.directory)
+    scene.hears(Known(own.cluster, (), Roster((99, 1), (A.id,), (A.id,))))
     joined = number("c memory")
-    scene.directory.go_by(Roster((5, 1), (A.id, B.id, joined), (A.id, B.id, joined)))
-    scene.directory.learn(
-        Known(told.cluster, {joined: Acquaintance("c@localhost:4", "memory", 5)}, told.roll)
-    )
+    roster = Roster((5, 1), (A.id, B.id, joined), (A.id, B.id, joined))
+    scene.directory.instance.take(Asked(GoBy(roster)))
+    nodes = ((joined, Acquaintance("c@localhost:4", "memory", 5)),)
+    scene.hears(Known(own.cluster, nodes, own.roll))
     assert joined in scene.directory.ids
 
 
@@ -292,14 +388,14 @@ def test_a_node_may_join_another_cluster_as_long_as_nobody_relies_on_it(
 ) -> None:
     c = Place.of("c@localhost:4")
     store = Store(tmp_path, c.id)
-    directory = Directory(c, FOUNDERS, "agreed", joins=True)
-    directory.begin(store, Met())
-    Door(directory).recognise(Hello("one/agreed", B.id, c.id, "first", 1, "", 0, B.id))
-    directory.learn(Known("one", {}, Roster((4, 1), (A.id, B.id), (A.id, B.id))))
+    directory = begun(Directory(c, FOUNDERS, Pace(), joins=True), store, Met())
+    agreed = f"one/{Pace().agreed}"
+    directory.recognise(Hello(agreed, B.id, c.id, "first", 1, "", 0, B.id))
+    roll = Roster((4, 1), (A.id, B.id), (A.id, B.id))
+    directory.hear(B.id, Known("one", (), roll), Letterhead(1, 1))
     if relied_on:
         directory.settle()
-    again = Directory(c, FOUNDERS, "agreed", joins=True)
-    again.begin(store, Met())
-    told = again.told()
-    assert (told.cluster, told.roll.version) == (("one", (4, 1)) if relied_on else ("", (0, 0)))
-    assert again.memory(B.id)[0] == ("first" if relied_on else "")
+    again = begun(Directory(c, FOUNDERS, Pace(), joins=True), store, Met())
+    known = told(again)
+    assert (known.cluster, known.roll.version) == (("one", (4, 1)) if relied_on else ("", (0, 0)))
+    assert again.state.memory(B.id) == ("first" if relied_on else "")

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from electorate import Node
+from electorate.core.codec import Codec
 from electorate.errors import IdTaken, NodeStopped, Removed
-from electorate.leadership.directory import Known, number
-from electorate.leadership.letter import decoder
-from electorate.leadership.offices import LETTER
+from electorate.leadership.directory import RECORD, number
 from electorate.leadership.term import Term
 from electorate.pace import Pace
+from electorate.protocols.mandate.acquaintance import Known
+from electorate.protocols.mandate.admission import Admission
 from electorate.runtime.frame import Said
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 from tests.runtime.cluster import free_addresses
@@ -83,7 +84,7 @@ def lose_what_is_told_of_members(node: Node, to: Iterable[str]) -> None:
 
 
 def _is_known(said: Said) -> bool:
-    return said.to == LETTER and isinstance(decoder.decode(said.body), Known)
+    return said.to == RECORD and isinstance(Codec(Admission).message(said.body), Known)
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -111,6 +111,11 @@ ACHIEVEMENTS = {
         "not once had anybody decided",
         lambda view, _: view.decided is not None,
     ),
+    Topic.MEMORIES: Achievement(
+        "a node met a member",
+        "not once had a node met a member",
+        lambda view, node: len(view.group) > 1,
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 """Claims: the specifications as named predicates that return a witness, not a bool."""
 
+from electorate.claims.admission import CLAIMS as ADMISSION_CLAIMS
 from electorate.claims.claim import Claim, Fold, Following, Kind, Premise, Row, Sight, Witness
 from electorate.claims.commit import CLAIMS as COMMIT_CLAIMS
 from electorate.claims.consensus import CLAIMS as CONSENSUS_CLAIMS
@@ -17,6 +18,7 @@ CLAIMS: dict[str, Claim] = {
     **COMMIT_CLAIMS,
     **CONSENSUS_CLAIMS,
     **MANDATE_CLAIMS,
+    **ADMISSION_CLAIMS,
 }
 
 __all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Premise", "Row", "Sight", "Witness"]

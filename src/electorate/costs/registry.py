@@ -8,6 +8,7 @@ import msgspec
 
 from electorate.core import Machine, Over
 from electorate.costs import (
+    admission,
     bully,
     bully_rpc,
     bully_textbook,
@@ -38,6 +39,7 @@ from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation, RankedInvitation
 from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.admission import Admission, Replacement
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
@@ -48,6 +50,7 @@ from electorate.protocols.told_leader import ToldLeader
 from electorate.trace import Start
 
 CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
+    Admission: admission.CASES,
     Bully: bully.CASES,
     BullyRpc: bully_rpc.CASES,
     BullyTextbook: bully_textbook.CASES,
@@ -61,6 +64,7 @@ CASES: Mapping[type[Machine[Any]], tuple[Case, ...]] = {
     ParkPrinted: park.PRINTED,
     Paxos: paxos.CASES,
     RankedInvitation: ranked_invitation.CASES,
+    Replacement: admission.REPLACEMENT,
     RingAttribute: ring_attribute.CASES,
     RingList: ring_list.CASES,
     ThreePhase: three_phase.CASES,

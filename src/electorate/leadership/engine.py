@@ -112,7 +112,7 @@ class Engine(ABC):
     def told(self, seen: Seen) -> Leader:
         """The same by name; one that nobody knows any more leads nobody."""
         directory = self.offices.directory
-        if seen.leader not in directory.known:
+        if seen.leader is None or seen.leader not in directory.known:
             return Leader(None, None)
         return Leader(directory.name(seen.leader), seen.token)
 

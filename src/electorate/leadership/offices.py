@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
-from electorate.leadership.directory import Directory, Door, Known, Place
+from electorate.leadership.directory import RECORD as DIRECTORY
+from electorate.leadership.directory import Directory, Place
 from electorate.leadership.group.desk import Groups
 from electorate.leadership.kind import Kinds, Safety
-from electorate.leadership.letter import Edition, Letter, decoder
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
-from electorate.leadership.register import BEFORE, MEMBERS, Enrolment, Register
+from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace
 from electorate.protocols.leadership import TO_ELECTIONS
+from electorate.protocols.mandate.admission import TO_DIRECTORY, AdmissionState
 from electorate.protocols.mandate.message import Decree, Listed, Order
 from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.frame import Hello
@@ -26,8 +27,8 @@ from electorate.runtime.host import Admission, Host, Mail, Service
 from electorate.runtime.instance import Instance
 from electorate.runtime.timers import ChunkedWork
 
-OFFICE, GROUP, LETTER = "office", "group", "elections"
-"""For whom mail is: an election by quorum, one in groups, or this node as a whole."""
+OFFICE, GROUP = "office", "group"
+"""For which kind of election mail is."""
 PACE = "pace"
 """Under which an older version has kept how long promises bind."""
 REMIND_S = 1.0
@@ -42,7 +43,7 @@ log = logging.getLogger("electorate")
 class Offices(Service, Admission):
     """The desk of every election of a node."""
 
-    kinds = (OFFICE, GROUP, LETTER, MEMBERS)
+    kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
     host: Host
     now_ms: Callable[[], float]
     """The clock of its host."""
@@ -56,10 +57,10 @@ class Offices(Service, Admission):
         """Told whom this node does not let in, by the name that it goes by."""
         self.me = me.id
         self.pace = pace
-        self.directory = Directory(me, founders, pace.agreed, joins=joins)
-        self._door = Door(self.directory)
+        self.directory = Directory(me, founders, pace, joins=joins)
+        self.directory.changed = self._directory_changed
+        self.speakers, self.routes = self.directory.speakers, self.directory.routes
         self.register = Register(self)
-        self.membership = Enrolment(self)
         self.offices: dict[str, Office] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
@@ -83,14 +84,13 @@ class Offices(Service, Admission):
         self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
         self._reconsidering = ChunkedWork(host.enter, self._reconsider)
         self._candidacies = ChunkedWork[Office](host.enter, lambda office: office.ask_to_stand())
-        self.directory.begin(host.store, host.network)
-        self.speakers, self.routes = self.directory.lines.speakers, self.directory.lines.routes
-        self._door.begin(host.network)
+        self.directory.begin(host, self.turns(self.directory.machine))
         self.me = self.directory.number
         self.alive = frozenset({self.me})
         stored = host.store.load(PACE)
         self._granted_before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
         self.register.begin(host)
+        host.wiring.join(TO_DIRECTORY, self.register.instance, self.directory.instance)
         for name in host.store.names():
             if name.startswith(PREFIX) and name != BEFORE:
                 self.office(name.removeprefix(PREFIX))
@@ -103,7 +103,7 @@ class Offices(Service, Admission):
             self._see()
         else:
             self._begin_life()
-        self.membership.tell()
+        self.directory.see(self.alive)
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
@@ -111,7 +111,7 @@ class Offices(Service, Admission):
             self._reminding = asyncio.ensure_future(self._remind_every_second())
             self.register.boot()
             self._booting.over(self.offices)
-            self.membership.enrol()
+            self.directory.instance.hear()
             self.groups.lives()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
@@ -124,8 +124,8 @@ class Offices(Service, Admission):
         before, self.alive = self.alive, self._members_reached()
         if self.alive != before:
             self._see()
-        if self.alive - before:
-            self.membership.tell()
+            if self.lived.is_set():
+                self.directory.see(self.alive)
 
     def _see(self) -> None:
         """Show all elections who is alive."""
@@ -134,43 +134,46 @@ class Offices(Service, Admission):
         self.groups.viewed()
 
     def _members_reached(self) -> frozenset[NodeId]:
-        speakers = map(self.directory.lines.speaker, self._reached)
+        speakers = map(self.directory.speakers.get, self._reached)
         return frozenset(node for node in speakers if node is not None)
+
+    def _directory_changed(self, before: AdmissionState, now: AdmissionState) -> None:
+        """Whom this node knows and lets in has changed, or who the members are."""
+        if now.enrolled.new != before.enrolled.new and before.enrolled.new:
+            names = ", ".join(sorted(map(self.directory.name, now.enrolled.new)))
+            log.info("the members are now %s", names)
+            self.reconsider(list(self.offices))
+        if now.over != before.over:
+            told = "no member any more" if now.over else "a member again"
+            log.warning("%s is %s", self.directory.me.name, told)
+            self.pause(self.paused)
+        if now.speakers != before.speakers:
+            self._look_around()
 
     def objection(self, hello: Hello) -> str:
         """Why another node is not to be let in; empty if it is."""
-        why = self._door.objection(hello)
+        why = self.directory.objection(hello)
         if why:
-            self.refusing(self.directory.lines.called(hello.node), hello)
+            self.refusing(self.directory.called(hello.node), hello)
         return why
 
     def news(self) -> bytes:
         """Who is who by now, for one that takes others for who they are no more."""
-        return msgspec.msgpack.encode(self.directory.told().without_memories())
+        return self.directory.news()
 
     def refused(self, news: bytes) -> None:
         """A node that has not let in this one has told that: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            # It may be anybody: by which memories to know the others is not for it to say.
-            told = msgspec.msgpack.decode(news, type=Known).without_memories()
-            self._learn(told)
-            if self.lived.is_set() and self.directory.is_of_one_cluster(told):
-                self.membership.turned_away(told.roll)
-
-    def _learn(self, told: Known) -> None:
-        self.directory.learn(told)
-        self._look_around()
-        if self.lived.is_set():
-            self.membership.enrol()
+            self.directory.refused(news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected, and is the one that has promised what it has promised."""
-        self._door.recognise(hello)
+        self.directory.recognise(hello)
         self._look_around()
 
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
-        member = self.directory.lines.speaker(node)
+        member = self.directory.speakers.get(node)
         if member is not None:
             self.register.closed(member)
             for office in list(self.offices.values()):
@@ -187,21 +190,25 @@ class Offices(Service, Admission):
         return self.me
 
     def decode(self, kind: str, body: bytes) -> Any:
-        """A message of a machine, or a letter."""
+        """A message of a machine."""
         if kind == OFFICE:
             return self.machines.codec.message(body)
         if kind == MEMBERS:
             return self.register.codec.message(body)
-        return self.groups.decode(body) if kind == GROUP else decoder.decode(body)
+        if kind == DIRECTORY:
+            return self.directory.codec.message(body)
+        return self.groups.decode(body)
 
     def receive(self, kind: str, mail: Mail) -> None:
-        """A message or a letter has come."""
-        if kind == LETTER:
-            self._read(mail.sender, mail.message)
-        elif kind == GROUP:
+        """A message has come."""
+        if kind == GROUP:
             if not self._kinds.fits(mail.name, "group"):
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "group")
             self.groups.receive(mail)
+        elif kind == DIRECTORY:
+            self.directory.hear(mail.sender, mail.message, mail.head)
+            if self.directory.differs(mail.message):
+                self.register.show(mail.sender)
         elif self._is_presumptuous(kind, mail):
             return
         elif kind == MEMBERS:
@@ -211,17 +218,10 @@ class Offices(Service, Admission):
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.office(mail.name).hear(mail.sender, mail.message, mail.head)
 
-    def _read(self, node: NodeId, letter: Letter) -> None:
-        match letter:
-            case Edition(edition):
-                self.membership.compare(node, edition)
-            case Known():
-                self._learn(letter)
-
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
         """Whether it is about members, and of one that is only about to become one itself."""
         said = mail.message.message if kind == MEMBERS else mail.message
-        is_newcomer = mail.sender in self.directory.lines.newcomers.values()
+        is_newcomer = self.directory.is_newcomer(mail.sender)
         is_newcomer = is_newcomer and mail.sender not in self.register.roster.everybody
         return is_newcomer and isinstance(said, Listed | Decree)
 
@@ -275,7 +275,7 @@ class Offices(Service, Admission):
 
     def is_paused(self, office: Seat) -> bool:
         """Whoever is paused stands nowhere, but may still be asked to change the members."""
-        return self.membership.is_over or self.paused
+        return self.directory.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have the node that leads, if there is one, step down or hand over."""
@@ -338,7 +338,7 @@ class Offices(Service, Admission):
     def sender(self, hello: Hello) -> NodeId | None:
         """The member that speaks; None if another one has been put in its place just now."""
         node: NodeId = hello.member
-        return node if self.directory.lines.speaker(hello.node) == node else None
+        return node if self.directory.speakers.get(hello.node) == node else None
 
     def stand_soon(self, office: Office) -> None:
         """Stand in this election, together with all others that are begun now.
@@ -361,7 +361,6 @@ class Offices(Service, Admission):
     def kept_members(self) -> None:
         """The list is about to be kept as it is now."""
         self.directory.settle()
-        asyncio.get_running_loop().call_soon(self.host.enter, self.membership.enrol)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
         """Do this once everything is kept that was promised before."""
@@ -379,11 +378,7 @@ class Offices(Service, Admission):
         """Every other node."""
         return (node for node in self.directory.ids if node != self.me)
 
-    # --- messages ---
-
-    def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way at the end of this moment, or drop it."""
-        self.host.tell(LETTER, to, msgspec.msgpack.encode(letter))
+    # --- what is done beside everything else ---
 
     async def _remind_every_second(self) -> None:
         while True:
@@ -392,11 +387,11 @@ class Offices(Service, Admission):
 
     def _remind(self) -> None:
         """Say again what may have been lost, and see how this node itself is doing."""
-        self.membership.tell()
         seats, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
             log.warning(BEHIND, self.directory.me.name, late_ms, len(seats))
         for seat in seats:
             if seat.term is not None:  # Its work may have no end.
                 seat.term.abandon_after(self.pace.grace_ms)
-        self.membership.look()
+        if not self.is_busy:
+            self.directory.expect_member()

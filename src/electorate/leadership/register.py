@@ -6,8 +6,7 @@ asked for and waited for, and all are told who a newcomer is, and where, before 
 
 import asyncio
 import logging
-import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
@@ -28,10 +27,8 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import Codec
-from electorate.errors import MembersUnchanged, Removed, StoreError
+from electorate.errors import MembersUnchanged, StoreError
 from electorate.leadership.directory import Directory, Place
-from electorate.leadership.letter import Edition, Letter
-from electorate.leadership.office import Office
 from electorate.pace import Pace
 from electorate.protocols.leadership import Register as RegisterMachine
 from electorate.protocols.mandate.membership import Change, Hold, Settle, Show, Withdraw
@@ -68,35 +65,16 @@ class House(Protocol):
 
     me: NodeId
     pace: Pace
-    paused: bool
     host: Host
     alive: frozenset[NodeId]
     directory: Directory
-    register: "Register"
-    offices: dict[str, Office]
     now_ms: Callable[[], float]
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether there is work that has not ended, or an office that is held."""
-
-    def others(self) -> Iterable[NodeId]:
-        """Every other node."""
-
-    def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
 
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
         """Do it as the node does its own things."""
 
     def turns(self, machine: Machine[Any]) -> Turns:
         """How turns of this machine are taken here."""
-
-    def pause(self, paused: bool) -> None:
-        """Stand nowhere, or again where it did."""
-
-    def reconsider(self, names: Iterable[str]) -> None:
-        """Look at these elections anew."""
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
         """What was promised, and for how long: an older version has said that in one place."""
@@ -291,13 +269,11 @@ class Register(Owner):
             yield newcomer
         finally:
             self._adding = None
-            house.enter_here(directory.await_no_more, place, self.roster)
+            house.enter_here(directory.await_no_more, place)
 
     def _introduce(self, newcomer: NodeId, token: int) -> None:
         """Tell all who it is, and where: if I fail, others have to be able to reach it."""
         self._house.directory.propose(newcomer, token)
-        for node in self._house.others():
-            self._house.send(node, self._house.directory.told())
 
     async def _move(self, node: NodeId) -> None:
         """Let all know where it is now. What the register says last about that counts."""
@@ -393,98 +369,3 @@ class Register(Owner):
             return f"{adding.name} {told}"
         pending = "a change is not decided yet: " if roster.is_pending else ""
         return f"{pending}too few of {members} answer in time"
-
-
-class Enrolment:
-    """Tells others what they have missed, and notices what has changed for this node."""
-
-    def __init__(self, house: House) -> None:
-        self.is_over = False
-        """Whether the others go on without this node."""
-        self._house = house
-        self._belongs = not house.directory.joins
-        """Whether it has been a member in this life: who is to join may know of earlier ones."""
-        self._enrolled = Roster()
-        self._leaving: dict[tuple[NodeId, int], float] = {}
-        """Who is no member, as it was proposed last, and since when that is known here."""
-
-    @property
-    def edition(self) -> int:
-        """What the list of members reads as here: the list, and by which memory each is known."""
-        roster = self._house.register.roster
-        members = [(node, *self._house.directory.memory(node)) for node in roster.new]
-        return zlib.crc32(msgspec.msgpack.encode((roster, members)))
-
-    def tell(self) -> None:
-        """Let all others compare their list of members with this node's."""
-        edition = Edition(self.edition)
-        for node in self._house.others():
-            self._house.send(node, edition)
-
-    def compare(self, node: NodeId, edition: int) -> None:
-        """Show another node the list of members if it has another one: news may have been lost."""
-        if edition == self.edition:
-            self._belongs = self._belongs or self._house.me in self._house.register.roster.new
-        else:
-            self._house.send(node, self._house.directory.told())
-            self._house.register.show(node)
-
-    def enrol(self) -> None:
-        """See whether the members are others than before."""
-        house, roster = self._house, self._house.register.roster
-        was_member = house.me in {*roster.new, *self._enrolled.new}
-        house.directory.go_by(roster)
-        roll = house.directory.roll
-        if roll.is_newer(roster) and not roll.is_pending and house.me not in roll.new:
-            roster = roll  # It was decided while this node was away, so it is let in nowhere.
-        if roster.is_pending or roster.new == self._enrolled.new:
-            return
-        before, self._enrolled = self._enrolled, roster
-        if before.new:
-            names = ", ".join(sorted(map(house.directory.name, roster.new)))
-            log.info("the members are now %s", names)
-            house.reconsider(list(house.offices))
-        is_member = house.me in roster.new
-        self._set_over(not is_member and (self.is_over or (self._belongs and was_member)))
-        self._belongs = self._belongs or (is_member and bool(before.new))
-
-    def turned_away(self, roll: Roster) -> None:
-        """Another node has not let in this one. If both know that it was removed, that is why.
-
-        It has learnt of it in an earlier life, and was not told to join again.
-        """
-        own, me = self._house.register.roster, self._house.me
-        is_listed = me in {*own.everybody, *roll.everybody}
-        if self._belongs and not is_listed and not own.is_newer(roll):
-            self._set_over(True)
-
-    def _set_over(self, is_over: bool) -> None:
-        was_over, self.is_over = self.is_over, is_over
-        if is_over != was_over:
-            told = "no member any more" if is_over else "a member again"
-            log.warning("%s is %s", self._house.directory.me.name, told)
-            self._house.pause(self._house.paused)
-
-    def expect_member(self) -> None:
-        """Removed if the others go on without this node."""
-        if self.is_over:
-            raise Removed(f"{self._house.directory.me.name} is no member any more")
-
-    def look(self) -> None:
-        """Part with those that have left; Removed if this node has, and its work has ended."""
-        if not self._house.is_busy:
-            self.expect_member()
-        if self._house.me in self._house.register.roster.everybody:
-            self._part_with_leavers()
-
-    def _part_with_leavers(self) -> None:
-        """Who is no member any more may still want to say that its work has ended."""
-        house, directory, now = self._house, self._house.directory, self._house.now_ms()
-        staying = {*house.register.roster.everybody, *directory.lines.newcomers.values()}
-        leaving = [(node, directory.memory(node)[1]) for node in {*house.others()} - staying]
-        self._leaving = {each: self._leaving.get(each, now) for each in leaving}
-        patience_ms = house.pace.grace_ms + house.pace.granted_ms
-        gone = {each for each, since in self._leaving.items() if now - since > patience_ms}
-        if gone:
-            directory.forget({node for node, _ in gone})
-            self._leaving = {each: self._leaving[each] for each in leaving if each not in gone}

@@ -17,6 +17,7 @@ from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation, RankedInvitation
 from electorate.protocols.leadership import Leadership, Register
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.admission import Admission, Replacement
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
@@ -63,6 +64,8 @@ REGISTRY: dict[str, Entry] = {
     "mandate": Entry(Mandate.over(ToldLeader)),
     "leadership": Entry(Leadership),
     "membership": Entry(Register),
+    "admission": Entry(Admission),
+    "replacement": Entry(Replacement),
     "consensus": Entry(Consensus.over(ToldLeader)),
     "paxos": Entry(Paxos.over(ToldLeader)),
     "token-mutex": Entry(TokenMutex),

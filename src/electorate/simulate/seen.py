@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from electorate.claims import Claim
+from electorate.claims.admission import MET
 from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
@@ -89,9 +90,11 @@ class Seen(NamedTuple):
 
 
 def achievement_of(machine: Machine[Any]) -> Premise:
-    """What a protocol is for: that somebody leads, or that it is decided what to do."""
+    """What a protocol is for: that somebody leads, members meet, or it is decided what to do."""
     if Topic.DECISIONS in machine.tells:
         return DECIDED._replace(text="not once did anybody decide a transaction")
+    if Topic.MEMORIES in machine.tells:
+        return MET
     return CHOSEN if Topic.CHOICES in machine.tells else LED
 
 

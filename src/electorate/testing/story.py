@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.letter import Edition
 from electorate.leadership.offices import Offices
 from electorate.protocols.invitation.machine import AreYouLeader, AreYouThere, Here
 from electorate.protocols.invitation.ranked_invitation import Said
+from electorate.protocols.mandate.admission import Edition
 from electorate.protocols.mandate.message import Claim, Decree, Grant, Poll
 from electorate.runtime.frame import HEADER, Letter, unpack
 from electorate.testing.network import LOST

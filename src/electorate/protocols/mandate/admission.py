@@ -1,0 +1,771 @@
+"""Admission: which node is let in under a member's name, and by which memory a member is known.
+
+Nodes are memories, and several may have one name. A node speaks to one of them by each name: the
+one that the list of members has admitted. It lets in no other, and tells the others whom it knows,
+so that all come to know who was replaced, by whom, and where that one is.
+
+Source: this project's own design, told in docs/protocols/admission.md.
+Needs: a founder's number does not show its memory. So before a founder loses its memory, somebody
+must have met it that can tell the others: run admission/founder_met_by_nobody.
+"""
+
+import zlib
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from electorate.core import (
+    Asked,
+    CancelTimer,
+    Effect,
+    Ensemble,
+    Event,
+    Machine,
+    Message,
+    NodeId,
+    Part,
+    Received,
+    Request,
+    Result,
+    Rules,
+    Send,
+    SetTimer,
+    Span,
+    Stable,
+    Standing,
+    State,
+    Status,
+    T,
+    TimedOut,
+    Timer,
+    Topic,
+    Value,
+    Viewed,
+    Wire,
+)
+from electorate.protocols.mandate.acquaintance import (
+    UNKNOWN,
+    Acquaintance,
+    Acquaintances,
+    Known,
+    Memories,
+    Names,
+    Numbers,
+    name_at,
+    number_of,
+    spoken,
+)
+from electorate.protocols.mandate.message import Listed
+from electorate.protocols.mandate.state import Ids, Roster
+
+REMIND, PART = "remind", "part"
+
+
+class Edition(Message):
+    """What the list of members reads as here, and by which memories I know them: and for you?"""
+
+    edition: int
+
+
+class Knock(Message):
+    """Let me in: I am this member, am found there, and take you for that one, 0: I do not know."""
+
+    cluster: str
+    member: NodeId
+    place: str
+    store: str
+    meant: NodeId
+
+
+class Refusal(Message):
+    """I do not let you in; these are the members by now, if you have missed something."""
+
+    known: Known
+
+
+class Caller(Value):
+    """What is said by a node that wants to be let in, and what is known of where it is."""
+
+    cluster: str
+    name: str
+    member: NodeId
+    store: str
+    meant: NodeId = 0
+    is_found: bool = False
+    """Whether it is what answers where a newcomer of that name should be."""
+
+
+class Start(Request):
+    """Your node was started: there, with this memory, and these others were named."""
+
+    place: str
+    store: str
+    listed: Names
+    founders: Ids
+    cluster: str = ""
+    """The cluster of these founders; empty if it is for the others to say."""
+    joins: bool = False
+
+
+class Met(Request):
+    """A node has connected, and was let in."""
+
+    caller: Caller
+
+
+class Refused(Request):
+    """A node has not let in this one, and has told whom it knows. It may be anybody."""
+
+    known: Known
+
+
+class Await(Request):
+    """A newcomer should be found there, or a member that has moved: let in what answers."""
+
+    place: str
+
+
+class AwaitNoMore(Request):
+    """It has become a member by now, or will not."""
+
+    place: str
+
+
+class Propose(Request):
+    """All are to know this newcomer, and where it is: it is about to be put on the list."""
+
+    node: NodeId
+    token: int
+
+
+class Settle(Request):
+    """Something is about to be kept that others rely on: from now on this is our cluster."""
+
+
+class GoBy(Request):
+    """This is the list of members now."""
+
+    roster: Roster
+
+
+class Objection(StrEnum):
+    """Why a node is not let in."""
+
+    MISTAKEN = "mistaken"  # it takes me for one with another memory
+    CLASH = "clash"  # it has the number of a member of another name
+    ANOTHER = "another"  # it is not the memory that is known under its name
+    LOST = "lost"  # the same, and it has the number of the one that is
+
+
+class AdmissionRules(Rules):
+    """What may be varied. The defaults are the sound form."""
+
+    remind: Span = 8 * T
+    """How often a node has the others compare their list with its own."""
+    patience: Span = 12 * T
+    """How long a node is still spoken to, at least, that is no member any more."""
+    knocks: Literal["said", "carried"] = "said"
+    """Whether a node says itself who it is, or every connection does that for it."""
+    numbers: Numbers = "plain"
+    """What the number of a member is: the text of its memory, a founder's that of its name, or a
+    digest of it."""
+    base: int = 0
+    """How many of the first ids are founders; 0: all."""
+    named: int = 0
+    """What the other ids are called, one digit each: the name of a founder; 0: each by its id."""
+    given: Literal["joins", "takes"] = "joins"
+    """Whether a node that was given the name of a founder was told to join, or takes itself for
+    the founder, as one does that has lost its folder."""
+    admits: Literal["memory", "name"] = "memory"
+    """By what a node is let in."""
+    speaks: Literal["list", "token"] = "list"
+    """Of several with one name, to which a node speaks: to the one on the list, or to the one that
+    was proposed last."""
+    former: Literal["kept", "forgotten"] = "kept"
+    """What becomes of a founder's memory once the founder is known no more."""
+    since: Literal["heeded", "ignored"] = "heeded"
+    """Whether what is told of a member replaces what was known before it was proposed again."""
+    editions: Literal["compared", "ignored"] = "compared"
+    """Whether a node shows whom it knows to one that has another list."""
+
+
+class AdmissionStable(Stable):
+    """What survives a crash."""
+
+    cluster: str
+    founders: Ids = ()
+    known: Acquaintances = ()
+    roll: Roster = Roster()
+    """The newest list that anybody has told of."""
+    former: Memories = ()
+    listed: Names = ()
+    """Where the others were said to be when this node was started last."""
+    settled: bool = False
+    """Whether this node has a part in its cluster: before that it may join another one."""
+
+
+class AdmissionState(State):
+    """One node's part."""
+
+    stable: AdmissionStable
+    number: NodeId = 0
+    """As which member it knows itself."""
+    awaited: Names = ()
+    """Where newcomers should be."""
+    newcomers: tuple[tuple[str, NodeId], ...] = ()
+    """Which members have answered there."""
+    own: Roster = Roster()
+    """The list that this node itself has saved."""
+    enrolled: Roster = Roster()
+    """The last list that was decided, as far as this node has taken note of it."""
+    belongs: bool = False
+    """Whether it has been a member in this life: one that is to join may know of earlier ones."""
+    over: bool = False
+    """Whether the others go on without this node."""
+    alive: frozenset[NodeId] = frozenset()
+    leaving: frozenset[tuple[NodeId, int]] = frozenset()
+    """Known nodes that were no members, as they were proposed last, when `part` was set."""
+    admitted: frozenset[NodeId] = frozenset()
+    """Members that have knocked in this life, and were let in."""
+    refusing: frozenset[NodeId] = frozenset()
+    """Nodes that have refused this one."""
+    speakers: tuple[tuple[str, NodeId], ...] = ()
+    """Which member this node speaks to by each name, its own included."""
+
+    @property
+    def known(self) -> dict[NodeId, Acquaintance]:
+        """Every member that this node knows, itself included."""
+        return dict(self.stable.known)
+
+    @property
+    def others(self) -> tuple[NodeId, ...]:
+        """The other members that this node speaks to."""
+        return tuple(sorted(node for _, node in self.speakers if node != self.number))
+
+    def memory(self, node: NodeId) -> str:
+        """The memory of a member; empty if this node never heard of it."""
+        known = self.known.get(node, UNKNOWN)
+        return known.store or dict(self.stable.former).get(node, "")
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Where this node looks for each name, its own included."""
+        known = self.known
+        return {name: known[node].place for name, node in self.speakers} | dict(self.awaited)
+
+
+class Admission(Machine[AdmissionState]):
+    """Names, memories and who is let in."""
+
+    state_type = AdmissionState
+    stable_type = AdmissionStable
+    rules_type = AdmissionRules
+    rules: AdmissionRules
+    messages = (Edition, Known, Knock, Refusal)
+    requests = (Start, Met, Refused, Await, AwaitNoMore, Propose, Settle, GoBy)
+    timers = (Timer(REMIND, periodic=True), Timer(PART))
+    uses_views = True
+    forms = {"application": AdmissionRules(Span(ticks=1000), knocks="carried", numbers="digests")}
+    tells = frozenset({Topic.MEMORIES})
+    promises = ("D1", "D2", "D3", "D4")
+
+    def boot(self, me: NodeId, stable: Any) -> Result[AdmissionState]:
+        s = AdmissionState(me, AdmissionStable("") if stable is None else stable, me)
+        if not self.members.is_open:
+            s = self._started(s, self._first(me))
+        s = replace(s, speakers=self._spoken(s))
+        return s, [SetTimer(REMIND, self.rules.remind.of(self.timing))]
+
+    def step(self, s: AdmissionState, event: Event) -> Result[AdmissionState]:
+        match event:
+            case Received(j, _) if j not in self.members:
+                return s, []
+            case Received(j, Knock() as knock):
+                taken = self._answer(s, j, knock)
+            case Received(j, Refusal(known)):
+                taken = self._turned_away(replace(s, refusing=s.refusing | {j}), known), []
+            case Received(j, _) if not self._hears(s, j):
+                taken = s, self._refused(s, j)
+            case Received(_, Known() as known):
+                taken = self._learnt(s, known), []
+            case Received(j, Edition(edition)):
+                taken = self._compared(s, j, edition)
+            case TimedOut(timer) if timer == REMIND:
+                again = SetTimer(REMIND, self.rules.remind.of(self.timing))
+                knocks = [knock for j in sorted(s.refusing) for knock in self._knock(s, j)]
+                taken = replace(s, refusing=frozenset()), [again, *knocks, *self._told(s)]
+            case TimedOut(timer) if timer == PART:
+                taken = self._parted(s), []
+            case Viewed(alive):
+                told = self._told(s) if alive - s.alive else []
+                knocks = [knock for j in sorted(alive - s.alive) for knock in self._knock(s, j)]
+                taken = replace(s, alive=alive), [*knocks, *told]
+            case Asked(request) if isinstance(request, self.requests):
+                taken = self._obeyed(s, request)
+            case _:
+                return s, []
+        return self._followed(s, *taken)
+
+    def _obeyed(self, s: AdmissionState, request: Request) -> Result[AdmissionState]:
+        known = s.known
+        match request:
+            case Start():
+                return self._started(s, request), []
+            case Met(caller) if self.objection(s, caller) is None:
+                return self._met(s, caller), []
+            case Refused(told):
+                return self._turned_away(s, told), []
+            case Await(place) if name_at(place) != known[s.number].name:
+                awaited = dict(s.awaited) | {name_at(place): place}
+                newcomers = (each for each in s.newcomers if each[0] != name_at(place))
+                return replace(s, awaited=_pairs(awaited), newcomers=tuple(newcomers)), []
+            case AwaitNoMore(place):
+                return self._awaited_no_more(s, name_at(place)), []
+            case Propose(node, token) if node in known:
+                s = _with(s, known | {node: replace(known[node], since=token)})
+                return s, [Send(j, self.told(s)) for j in s.others if j in self.members]
+            case Settle() if s.stable.cluster:
+                return replace(s, stable=replace(s.stable, settled=True)), []
+            case GoBy(roster):
+                return self._gone_by(s, roster), []
+        return s, []
+
+    def view(self, s: AdmissionState) -> Standing:
+        """In its group are the members that a node has met, itself among them."""
+        met = tuple(sorted(j for _, j in s.speakers if s.known.get(j, UNKNOWN).store))
+        return Standing(Status.ELECTION if s.over else Status.NORMAL, group=met)
+
+    def offers(self, state: AdmissionState, view: Standing) -> tuple[Request, ...]:
+        """What a member is asked for to have another node admitted."""
+        roster, known, newcomers = state.own, state.known, dict(state.newcomers)
+        if state.number not in roster.new:
+            return ()
+        others = (node for node in self.members.ids if node not in roster.everybody)
+        unmet = {*newcomers, known[state.number].name}
+        new = [place for place in map(self._place, others) if name_at(place) not in unmet]
+        token = roster.version[0] + 1
+        proposed = (node for node in newcomers.values() if known[node].since < token)
+        return (
+            *(Await(place) for place in new if place not in dict(state.awaited).values()),
+            *(Propose(node, token) for node in sorted(proposed)),
+            *(AwaitNoMore(place) for _, place in state.awaited),
+        )
+
+    # --- what the driver of a deployed node asks ---
+
+    def number(self, name: str, store: str = "") -> NodeId:
+        """The number of a founder, or of one that has joined."""
+        return number_of(name, store, self.rules.numbers)
+
+    def introduction(self, s: AdmissionState, name: str) -> tuple[NodeId, NodeId]:
+        """Which member this node is, and for which one it takes another; 0 if it has not met."""
+        other = dict(s.speakers).get(name)
+        return s.number, other if other is not None and s.known.get(other, UNKNOWN).store else 0
+
+    def objection(self, s: AdmissionState, caller: Caller) -> Objection | None:
+        """Why a node is not to be let in; None if it is."""
+        name, member, speaker = caller.name, caller.member, dict(s.speakers).get(caller.name)
+        if caller.meant not in (0, s.number):
+            return Objection.MISTAKEN
+        known = s.known.get(member)
+        if known is not None and known.name != name:
+            return Objection.CLASH
+        if self.rules.admits == "name" and name in s.places:
+            return None
+        if name in dict(s.awaited) and speaker is None:
+            return self._doubted(s, caller) if caller.is_found else Objection.ANOTHER
+        if speaker == member:
+            return self._doubted(s, caller)
+        # One newcomer at a time: while one is dealt with, another has to wait.
+        is_anybody = name in s.places and name not in dict(s.awaited)
+        return None if is_anybody and not self._is_sure_of(s, speaker) else Objection.ANOTHER
+
+    def told(self, s: AdmissionState) -> Known:
+        """All that another node may want to know."""
+        unsure = {node for _, node in s.newcomers}
+        nodes = tuple(
+            (node, known) for node, known in s.stable.known if known.since or node not in unsure
+        )
+        return Known(s.stable.cluster, nodes, s.stable.roll, s.stable.former)
+
+    def edition(self, s: AdmissionState) -> int:
+        """What the list of members reads as here: the list, and by which memory each is known."""
+        known = s.known
+        members = [(m, s.memory(m), known.get(m, UNKNOWN).since) for m in s.own.new]
+        return zlib.crc32(msgspec.msgpack.encode((s.own, members)))
+
+    def _doubted(self, s: AdmissionState, caller: Caller) -> Objection | None:
+        """Whether it has the memory that is known. The number of one that has joined shows it."""
+        is_founder = caller.member == self.number(caller.name)
+        if not is_founder and caller.member != self.number(caller.name, caller.store):
+            return Objection.ANOTHER
+        return None if s.memory(caller.member) in ("", caller.store) else Objection.LOST
+
+    def _is_sure_of(self, s: AdmissionState, speaker: NodeId | None) -> bool:
+        """Whether nobody else can be the one that speaks by that name.
+
+        Of those that were only listed no more than the name is known, and one that is no member
+        itself may have missed that others were replaced. Nobody gets a vote by that.
+        """
+        roll = s.stable.roll.everybody
+        return s.number in roll and (speaker in roll or bool(s.memory(speaker or 0)))
+
+    # --- how it began ---
+
+    def _first(self, me: NodeId) -> Start:
+        """How each node is started in a search."""
+        founders = self.members.ids[: self.rules.base or None]
+        place = self._place(me)
+        named = me not in founders
+        listed = {str(j): self._place(j) for j in founders if str(j) != name_at(place) or not named}
+        start = Start(place, str(me), _pairs(listed), founders, "founders")
+        return replace(start, joins=named and self.rules.given == "joins")
+
+    def _place(self, node: NodeId) -> str:
+        """Where a node is in a search."""
+        founders, names = self.members.ids[: self.rules.base or None], str(self.rules.named)
+        later = [j for j in self.members.ids if j not in founders]
+        is_named = node in later and self.rules.named
+        return f"{names[later.index(node)] if is_named else node}@{node}"
+
+    def _started(self, s: AdmissionState, start: Start) -> AdmissionState:
+        """Go by what was written down; how it was started counts only the first time.
+
+        But a node that is said to be elsewhere than at the last start has moved.
+        """
+        kept, me = s.stable, name_at(start.place)
+        if self.rules.given == "takes":
+            s = replace(s, number=self.number(me))
+        listed = dict(start.listed) | {me: start.place}
+        founders = kept.founders or start.founders
+        known = {self.number(name): Acquaintance(place) for name, place in listed.items()}
+        if kept.settled:
+            before, names = dict(kept.listed), {each.name for _, each in kept.known}
+            known = {j: each for j, each in known.items() if each.name not in names}
+            for node, each in kept.known:
+                place = listed.get(each.name, each.place)
+                has_moved = before.get(each.name, each.place) != place
+                known[node] = replace(each, place=place) if has_moved else each
+        else:
+            roll = Roster() if start.joins else Roster(old=start.founders, new=start.founders)
+            cluster = "" if start.joins else start.cluster
+            settled = not (kept.founders or start.joins)
+            kept = AdmissionStable(cluster, founders, roll=roll, settled=settled)
+            if s.number not in founders:
+                # It has made no promise under its name, whatever else was called that has.
+                known.pop(self.number(me), None)
+        since = known.get(s.number, UNKNOWN).since
+        known[s.number] = Acquaintance(start.place, start.store, since)
+        kept = replace(kept, known=_pairs(known), founders=founders, listed=_pairs(listed))
+        return replace(s, stable=kept, belongs=not start.joins)
+
+    # --- who is let in ---
+
+    def _answer(self, s: AdmissionState, j: NodeId, knock: Knock) -> Result[AdmissionState]:
+        """Let a node in that knocks, or tell it what it may have missed."""
+        name = name_at(knock.place)
+        is_found = dict(s.awaited).get(name) == knock.place
+        caller = Caller(knock.cluster, name, knock.member, knock.store, knock.meant, is_found)
+        if self.objection(s, caller) is not None:
+            return s, self._refused(s, j)
+        s = replace(s, admitted=s.admitted | {knock.member})
+        return self._met(s, caller), []
+
+    def _hears(self, s: AdmissionState, j: NodeId) -> bool:
+        """Whether a node is one that this one speaks to, and has let in."""
+        return j in s.others and (self.rules.knocks == "carried" or j in s.admitted)
+
+    def _refused(self, s: AdmissionState, j: NodeId) -> list[Effect]:
+        if self.rules.knocks == "carried":
+            return []
+        return [Send(j, Refusal(self.told(s).without_memories()))]
+
+    def _met(self, s: AdmissionState, caller: Caller) -> AdmissionState:
+        """This is the member that is spoken to by that name from now on."""
+        name, member, known = caller.name, caller.member, s.known
+        speaker, place = dict(s.speakers).get(name), dict(s.awaited).get(name)
+        before = known.get(member if speaker is None else speaker, UNKNOWN)
+        if speaker not in (None, member):
+            s = self._forgotten(s, (j for j, each in s.stable.known if each.name == name))
+        if place is not None:
+            s = replace(s, newcomers=_pairs(dict(s.newcomers) | {name: member}))
+        if not s.stable.cluster:
+            s = replace(s, stable=replace(s.stable, cluster=caller.cluster))
+        met = replace(before, place=place or before.place, store=caller.store)
+        return _with(s, s.known | {member: met})
+
+    def _awaited_no_more(self, s: AdmissionState, name: str) -> AdmissionState:
+        """It has become a member, or not: then nothing is left of it."""
+        node = dict(s.newcomers).get(name)
+        s = replace(
+            s,
+            awaited=tuple(each for each in s.awaited if each[0] != name),
+            newcomers=tuple(each for each in s.newcomers if each[0] != name),
+        )
+        if node is None or node in s.own.everybody:
+            return s
+        return _with(s, {j: known for j, known in s.known.items() if j != node})
+
+    def _forgotten(self, s: AdmissionState, nodes: Iterable[NodeId]) -> AdmissionState:
+        """But not by which memory a founder was known: under its number no other may come back."""
+        known, former = s.known, dict(s.stable.former)
+        for node in {*nodes} & known.keys() - {s.number}:
+            gone = known.pop(node)
+            if gone.store and self.number(gone.name) == node and self.rules.former == "kept":
+                former.setdefault(node, gone.store)
+        return _with(replace(s, stable=replace(s.stable, former=_pairs(former))), known)
+
+    # --- what others know ---
+
+    def _is_ours(self, s: AdmissionState, told: Known) -> bool:
+        """Whether this may be said by a member of the cluster that this node belongs to."""
+        return told.cluster == s.stable.cluster and told.is_sound
+
+    def _turned_away(self, s: AdmissionState, told: Known) -> AdmissionState:
+        """Another node has not let in this one: something may have been missed.
+
+        It may be anybody: by which memories to know the others is not for it to say. If both know
+        that this node was removed in an earlier life, and it was not told to join again, that is
+        why.
+        """
+        told = told.without_memories()
+        s = self._learnt(s, told)
+        is_listed = s.number in {*s.own.everybody, *told.roll.everybody}
+        if not (s.own.is_fixed or is_listed) and self._is_ours(s, told):
+            return replace(s, over=s.over or (s.belongs and not s.own.is_newer(told.roll)))
+        return s
+
+    def _learnt(self, s: AdmissionState, told: Known) -> AdmissionState:
+        """Another node tells whom it knows."""
+        if not self._is_ours(s, told):
+            return s
+        roll = told.roll if told.roll.replaces(s.stable.roll) else s.stable.roll
+        former = _pairs(dict(told.former) | dict(s.stable.former))
+        s = replace(s, stable=replace(s.stable, roll=roll, former=former))
+        for node, known in told.nodes:
+            s = self._learnt_of(s, node, known)
+        return s if s.own.is_fixed else self._enrolled(s)
+
+    def _learnt_of(self, s: AdmissionState, node: NodeId, told: Acquaintance) -> AdmissionState:
+        known, mine = s.known, s.known.get(node)
+        if mine is None:
+            # What is on no list any more, and about to be on none, is better forgotten.
+            listed = {*s.stable.roll.everybody, *s.own.everybody}
+            if node not in listed and told.since <= s.own.version[0]:
+                return s
+            known[node] = replace(told, store=s.memory(node) or told.store)
+        elif told.since > mine.since and self.rules.since == "heeded":
+            place = mine.place if node == s.number else told.place
+            known[node] = Acquaintance(place, mine.store or told.store, told.since)
+        elif told.since == mine.since and not mine.store:
+            known[node] = replace(mine, store=s.memory(node) or told.store)
+        return _with(s, known)
+
+    def _compared(self, s: AdmissionState, j: NodeId, edition: int) -> Result[AdmissionState]:
+        """Tell another node whom I know if it has another list: news may have been lost."""
+        if edition != self.edition(s):
+            return s, [Send(j, self.told(s))] if self.rules.editions == "compared" else []
+        return replace(s, belongs=s.belongs or s.number in s.own.new), []
+
+    def _told(self, s: AdmissionState) -> list[Effect]:
+        """Have all others compare their list of members with mine."""
+        if s.own.is_fixed:
+            return []
+        edition = Edition(self.edition(s))
+        return [Send(j, edition) for j in s.others if j in self.members]
+
+    # --- the list ---
+
+    def _gone_by(self, s: AdmissionState, roster: Roster) -> AdmissionState:
+        """Go by the list that this node itself has saved."""
+        stable = s.stable
+        if stable.cluster and s.number in roster.everybody:
+            stable = replace(stable, settled=True)
+        if roster.replaces(stable.roll):
+            stable = replace(stable, roll=roster)
+        return self._enrolled(replace(s, own=roster, stable=stable))
+
+    def _enrolled(self, s: AdmissionState) -> AdmissionState:
+        """See whether the members are others than before, and whether they go on without me."""
+        was_member, roster, roll = s.number in {*s.own.new, *s.enrolled.new}, s.own, s.stable.roll
+        if roll.is_newer(roster) and not roll.is_pending and s.number not in roll.new:
+            roster = roll  # It was decided while this node was away, so it is let in nowhere.
+        if roster.is_pending or roster.new == s.enrolled.new:
+            return s
+        is_member, is_first = s.number in roster.new, not s.enrolled.new
+        over = not is_member and (s.over or (s.belongs and was_member))
+        belongs = s.belongs or (is_member and not is_first)
+        return replace(s, enrolled=roster, over=over, belongs=belongs)
+
+    def _leavers(self, s: AdmissionState) -> frozenset[tuple[NodeId, int]]:
+        """Known nodes that are no members, as they were proposed last."""
+        if s.number not in s.own.everybody:
+            return frozenset()
+        staying = {s.number, *s.own.everybody, *(node for _, node in s.newcomers)}
+        return frozenset((j, each.since) for j, each in s.stable.known if j not in staying)
+
+    def _parted(self, s: AdmissionState) -> AdmissionState:
+        """Have nothing to do any more with those that have left.
+
+        Before that one may still want to say that its work has ended.
+        """
+        gone = s.leaving & self._leavers(s)
+        return replace(self._forgotten(s, (node for node, _ in gone)), leaving=frozenset())
+
+    # --- what follows ---
+
+    def _spoken(self, s: AdmissionState) -> tuple[tuple[str, NodeId], ...]:
+        """Which member is spoken to by each name: the one that is listed, or a newcomer."""
+        known, newcomers = s.known, dict(s.newcomers)
+        found = spoken(known, s.stable.roll, self.rules.speaks) | newcomers
+        if s.number in known:
+            found[known[s.number].name] = s.number
+        awaited = dict(s.awaited).keys() - newcomers.keys()
+        return _pairs({name: node for name, node in found.items() if name not in awaited})
+
+    def _followed(
+        self, before: AdmissionState, s: AdmissionState, effects: list[Effect]
+    ) -> Result[AdmissionState]:
+        """Whatever has happened: see to whom to speak, and who has left."""
+        s = replace(s, speakers=self._spoken(s))
+        leaving = self._leavers(s)
+        if leaving and not s.leaving:
+            s = replace(s, leaving=leaving)
+            effects = [*effects, SetTimer(PART, self.rules.patience.of(self.timing))]
+        elif s.leaving and not leaving:
+            s = replace(s, leaving=leaving)
+            effects = [*effects, CancelTimer(PART)]
+        places = before.places
+        moved = (
+            place
+            for name, place in s.places.items()
+            if places.get(name) != place
+            or self.introduction(before, name)[1] not in (0, self.introduction(s, name)[1])
+        )
+        knocks = [knock for place in moved for knock in self._knock_at(s, place)]
+        return s, [*effects, *knocks]
+
+    def _knock(self, s: AdmissionState, j: NodeId) -> list[Effect]:
+        """Ask a node to let me in, if I look for somebody where it is."""
+        places = s.places.values() if self.rules.knocks == "said" else ()
+        return [each for place in places for each in self._knock_at(s, place) if each.to == j]
+
+    def _knock_at(self, s: AdmissionState, place: str) -> list[Send]:
+        if self.rules.knocks == "carried" or s.number not in s.known:
+            return []
+        name, _, address = place.rpartition("@")
+        there = number_of(address, "", "plain")
+        if there == s.me or there not in self.members:
+            return []
+        me, meant = self.introduction(s, name)
+        mine = s.known[me]
+        return [Send(there, Knock(s.stable.cluster, me, mine.place, mine.store, meant))]
+
+
+class Change(Request):
+    """Have this node be a member from now on, or not."""
+
+    node: NodeId
+    belongs: bool
+
+
+class ToldListStable(Stable):
+    """The list."""
+
+    roster: Roster
+
+
+class ToldListState(State):
+    """One node's part."""
+
+    stable: ToldListStable
+
+
+class ToldListRules(Rules):
+    """Who belongs to the list."""
+
+    base: int = 0
+    """How many of the first ids are members to begin with; 0: all."""
+
+
+class ToldList(Machine[ToldListState]):
+    """A list of members that one node changes when it is asked to, and shows to all others.
+
+    It stands for any register: to others at a node it matters only that all see one list after
+    the other, each at its own time.
+    """
+
+    state_type = ToldListState
+    stable_type = ToldListStable
+    rules_type = ToldListRules
+    rules: ToldListRules
+    messages = (Listed,)
+    requests = (Change,)
+    outputs = {"roster": "roster"}
+
+    def boot(self, me: NodeId, stable: Any) -> Result[ToldListState]:
+        first = self.members.ids[: self.rules.base or None]
+        return ToldListState(me, stable or ToldListStable(Roster(old=first, new=first))), []
+
+    def step(self, s: ToldListState, event: Event) -> Result[ToldListState]:
+        roster = s.stable.roster
+        match event:
+            case Received(_, Listed(newer)) if newer.is_newer(roster):
+                return replace(s, stable=ToldListStable(newer)), []
+            case Asked(Change(node, belongs)) if (node in roster.new) is not belongs:
+                new = {*roster.new, node} if belongs else {*roster.new} - {node}
+                roster = roster.changed((roster.version[0] + 1, 1), new).decided()
+                told = [Send(j, Listed(roster)) for j in self.members.ids if j != s.me]
+                return replace(s, stable=ToldListStable(roster)), [*told]
+        return s, []
+
+    def view(self, s: ToldListState) -> Standing:
+        return Standing(Status.NORMAL)
+
+    def offers(self, state: ToldListState, view: Standing) -> tuple[Request, ...]:
+        members, (first, *others) = state.stable.roster.new, self.members.ids
+        return tuple(Change(j, j not in members) for j in others) if state.me == first else ()
+
+
+TO_DIRECTORY = Wire("members", "roster", "directory", GoBy)
+"""What admission goes by: the list of members."""
+
+
+class Replacement(Ensemble):
+    """Admission at nodes that are told the list of members."""
+
+    parts = {"members": Part(ToldList), "directory": Part(Admission)}
+    wires = (TO_DIRECTORY,)
+    focus = "directory"
+    promises = Admission.promises
+    assumptions = Admission.assumptions
+
+    def offers(self, state: Any, view: Standing) -> tuple[Request, ...]:
+        """Applications put nobody on the list that they have not proposed, and no name twice."""
+        known, roster = state.directory.known, state.members.stable.roster
+        token, names = roster.version[0] + 1, {known[j].name for j in roster.new if j in known}
+        may_join = {
+            j for j, each in known.items() if each.since == token and each.name not in names
+        }
+        return tuple(each for each in super().offers(state, view) if _joining(each) <= may_join)
+
+
+def _joining(request: Any) -> frozenset[NodeId]:
+    """Which node is to be a member by this request, if any."""
+    change = getattr(request, "request", None)
+    if isinstance(change, Change) and change.belongs:
+        return frozenset({change.node})
+    return frozenset()
+
+
+def _pairs(mapping: Any) -> tuple[Any, ...]:
+    """A mapping as a value that can be saved and compared."""
+    return tuple(sorted(mapping.items()))
+
+
+def _with(s: AdmissionState, known: dict[NodeId, Acquaintance]) -> AdmissionState:
+    """The same with these acquaintances."""
+    return replace(s, stable=replace(s.stable, known=_pairs(known)))
