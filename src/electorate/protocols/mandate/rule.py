@@ -44,6 +44,9 @@ class MandateRules(OverRules):
     the wish, or what it knew before."""
     refusal: Literal["told", "untold"] = "told"
     """Whether a holder that refuses a wish says with which priority it stands."""
+    claimed: Literal["told", "untold"] = "told"
+    """Whether voters note the priority with which a claim is made or renewed: they may have missed
+    that its sender has lowered it, and one that should take over would never ask."""
     constants: Literal["sound", "any"] = "sound"
     """Whether leases and periods that cannot work are refused."""
     rounds: int = 0

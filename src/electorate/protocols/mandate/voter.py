@@ -7,7 +7,7 @@ word. That a holder cannot be reached proves nothing.
 from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send, SetTimer
-from electorate.protocols.mandate import change
+from electorate.protocols.mandate import change, ranks
 from electorate.protocols.mandate.message import (
     Bound,
     Claim,
@@ -39,6 +39,8 @@ def answer_claim(
     if not (is_promised and is_free):
         return s, []
     effects: list[Effect] = []
+    if terms.tells and terms.rules.claimed == "told":
+        s = ranks.noted(s, j, claim.priority)
     if s.phase is Phase.POLLING and not s.silent:
         s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
     s = replace(s, stable=replace(s.stable, promise=promise.yielded(claim.epoch, j)))
