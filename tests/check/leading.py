@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS, Claim, Kind, Row, Sight, Witness
+from electorate.claims.mandate import holders
 from electorate.protocols.leadership import Leadership
 from electorate.trace import Clock, Order, Setting, Start
 
@@ -83,7 +84,8 @@ class Whole(Leadership):
 
 
 def _falls_behind(row: Row) -> Witness | None:
-    for node, stable in zip(row.members.ids, row.stables, strict=True):
+    stables: tuple[Any, ...] = row.stables
+    for node, stable in zip(row.members.ids, stables, strict=True):
         if stable is not None and stable.members.inner.roster != stable.election.roster:
             return Witness((node,), f"the election of {node} goes by another list than its members")
     return None
@@ -97,3 +99,25 @@ TOLD_AT_ONCE = Claim(
 TOLD_IN_THE_END = Claim(
     "L2", Kind.GOAL, "in the end no election goes by an older list", _falls_behind, sights=SAVED
 )
+
+
+def _is_undecided(row: Row) -> Witness | None:
+    stables: tuple[Any, ...] = row.stables
+    for node, stable in zip(row.members.ids, stables, strict=True):
+        if stable is not None and stable.members.inner.roster.is_pending:
+            return Witness((node,), f"{node} does not know of a decision")
+    return None
+
+
+DECIDED_IN_THE_END = Claim(
+    "L3", Kind.GOAL, "in the end all know that the list is decided", _is_undecided, sights=SAVED
+)
+"""No promise where a majority may be gone."""
+
+
+def _nobody(row: Row) -> Witness | None:
+    return None if any(holders(row)) else Witness((), "nobody is in office")
+
+
+IN_OFFICE = Claim("L4", Kind.GOAL, "in the end somebody is in office", _nobody)
+"""No promise where a majority may be gone."""
