@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS, Claim, Kind, Row, Sight, Witness
 from electorate.claims.mandate import holders
+from electorate.core import NodeId
 from electorate.protocols.leadership import Leadership
 from electorate.trace import Clock, Order, Setting, Start
 
@@ -84,10 +85,13 @@ class Whole(Leadership):
 
 
 def _falls_behind(row: Row) -> Witness | None:
-    stables: tuple[Any, ...] = row.stables
-    for node, stable in zip(row.members.ids, stables, strict=True):
-        if stable is not None and stable.members.inner.roster != stable.election.roster:
-            return Witness((node,), f"the election of {node} goes by another list than its members")
+    stables: dict[NodeId, Any] = dict(zip(row.members.ids, row.stables, strict=True))
+    for node, _ in row.live():
+        members, election = stables[node].members.inner.roster, stables[node].election.roster
+        if members.replaces(election):
+            return Witness(
+                (node,), f"the election of {node} goes by an older list than its members"
+            )
     return None
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 
+import pytest
 from msgspec.structs import replace
 
 from electorate.protocols.registry import REGISTRY
@@ -43,3 +44,10 @@ def test_the_swarm_finds_that_a_holder_which_lowers_its_priority_must_be_heard()
     for more, broken in (("election.claimed=untold", {"M9"}), ("", set[str]())):
         subject = Subject("leadership", scenario, (*rules, *more.split()))
         assert Bench(subject, REGISTRY.__getitem__).run(13).violations.keys() == broken
+
+
+@pytest.mark.parametrize("seed", [96_522, 79_865, 60_467])
+def test_what_a_hundred_thousand_seeds_have_found_is_mended(seed: int) -> None:
+    """A node that was silent is the last member; a newcomer has heard of nothing; a holder was
+    removed, and added again, while another of a higher priority was bound to it."""
+    assert Bench(HURT, REGISTRY.__getitem__).run(seed).violations == {}
