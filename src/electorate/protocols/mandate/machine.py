@@ -403,7 +403,7 @@ class Mandate(Over[Any]):
 
     @property
     def _lists(self) -> bool:
-        """Whether nodes show each other their lists where members change: not all may have heard."""
+        """Whether nodes show each other their lists: not all may have heard of a change."""
         return bool(self.rules.base) and (self.rules.changes == "own" or self.terms.tells)
 
     @property
