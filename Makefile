@@ -23,7 +23,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
+.PHONY: help setup up check test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,13 @@ fmt: setup ## format, and fix what can be fixed
 
 swarm: setup ## simulate Bully under SEEDS=10000 seeds
 	$(BIN)/electorate simulate bully --nodes 5 --seeds $(SEEDS)
+
+leadership: setup ## search what a node of an application runs as far as memory carries (LEADERSHIP="--memory 20G")
+	$(BIN)/python -m tests.check.large_leadership $(LEADERSHIP)
+
+swarm-leadership: setup ## hurt what a node of an application runs under SEEDS=10000 seeds, with members that change
+	$(BIN)/electorate simulate leadership --scenario examples/scenarios/leadership.toml \
+		--rule members.inner.base=2 --rule election.base=2 --seeds $(SEEDS)
 
 mutants: setup ## break the protocols on purpose; every break must be noticed
 	$(BIN)/pytest -n auto -v tests/mutants

@@ -156,9 +156,9 @@ def test_verdict_over_an_election_in_a_large_search(case: Case, states: int, tau
 
 APPLIED = [
     (applied("application", "base=3", Budget()), 17_183, 5),
-    (applied("application", "base=3", Budget(crashes=1)), 126_997, 17),
+    (applied("application", "base=3", Budget(crashes=1)), 127_019, 17),
     (applied("application", "base=3", Budget(losses=1)), 58_180, 6),
-    (applied("application", "base=3", Budget(1, 1), 1), 157_037, 17),
+    (applied("application", "base=3", Budget(1, 1), 1), 157_370, 17),
     (applied("register", "base=3", Budget(crashes=1)), 128_949, 17),
     (applied("register", "base=3", Budget(asks=1), 1), 15_862, 43),
 ]

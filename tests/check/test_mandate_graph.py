@@ -11,6 +11,8 @@ from electorate.check import Budget, Liveness, Verdict
 from electorate.claims.connectivity import Connectivity
 from electorate.claims.network import networks
 from electorate.trace import Clock
+from tests.check.leading import Case as Leading
+from tests.check.leading import judged as leading
 from tests.check.mandate import Case, judged
 
 NOTHING = Budget()
@@ -148,3 +150,33 @@ def test_who_should_lead_but_reaches_no_majority_leaves_the_office_alone() -> No
         strongest="highest",
     )
     expect_live([judged(case, engine="python")], 1, 9)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "graphs", "worst", "delay_min"),
+    [(3, 7, 5, 1), (3, 7, 5, 0), pytest.param(4, 54, 11, 1, marks=pytest.mark.slow)],
+)
+def test_so_it_is_for_what_a_node_of_an_application_runs(
+    nodes: int, graphs: int, worst: int, delay_min: int
+) -> None:
+    cases = (
+        Leading(
+            nodes,
+            NOTHING,
+            delay_min=delay_min,
+            claims="M5 M7 M8",
+            graph=tuple(sorted(network.links)),
+        )
+        for network in graphs_of(nodes)
+    )
+    expect_live([leading(case) for case in cases], graphs, worst)
+
+
+def test_a_change_of_members_is_decided_whatever_links_there_are() -> None:
+    """Node 1 is asked to go on without node 3, whether the two see each other or not."""
+    asked = ("1:members.request(Change(3",)
+    cases = (
+        Leading(3, Budget(asks=1), asked=asked, graph=tuple(sorted(network.links)))
+        for network in graphs_of(3)
+    )
+    expect_live([leading(case) for case in cases], 7, 37)

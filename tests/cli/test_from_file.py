@@ -1,10 +1,12 @@
 """`electorate check --from FILE`: a script or a record leads to where the search begins."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from electorate.errors import Removed
 from electorate.runtime.tcp import now_ms
 from tests.cli.run import Run, runner
 from tests.leadership.cluster import run as run_async
@@ -212,3 +214,34 @@ def test_an_election_of_an_application_is_explored_from_where_its_record_stands(
     refused = electorate("check", "--from", str(record))
     assert refused.code == 2
     assert "there are several instances: name one with --instance" in refused.err
+
+
+def test_the_members_of_an_application_are_explored_from_where_a_change_was_decided(
+    electorate: Run, tmp_path: Path
+) -> None:
+    """And its election from the same moment: both go by the list without node c."""
+    record, ends = tmp_path / "record", list[float]()
+
+    async def scene() -> None:
+        cluster = Recorded(tmp_path)
+        await cluster.start()
+        cluster.stand()
+        await cluster.led()
+        await cluster.nodes["a"].remove_member("c")
+        await until(lambda: all("c" not in cluster.nodes[name].members for name in "ab"))
+        ends.append(now_ms() + 1)
+        await until(lambda: now_ms() > ends[0] + 5)
+        with suppress(Removed):
+            await cluster.stop()
+
+    run_async(scene())
+    lines = (line for file in record.iterdir() for line in file.read_bytes().splitlines())
+    boots = [msgspec.json.decode(line) for line in lines if line.startswith(b'{"type":"booted"')]
+    at = f"{ends[0] - min(boot['at'] for boot in boots):.3f}ms"
+    assert electorate("replay", str(record)).code == 0
+    for instance, more in (("members", ("--asks", "1")), ("office x", ())):
+        words = ("--from", str(record), "--instance", instance, "--at", at, "--claim", "M1")
+        told = electorate("check", *words, *more, "--timing", "bounded", "--accept-bounds")
+        assert told.code == 0, told.err + told.out
+        assert "M1 holds" in told.out
+        assert f"from {record} ({instance} at " in told.out

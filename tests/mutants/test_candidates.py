@@ -16,10 +16,12 @@ from tests.check.test_candidates import LOSS, told
     ("rule", "stand", "claim", "moves"),
     [
         # It waits for ever for one that stands no more.
-        ("awaited=believed", (1, 1), "M5", 12),
-        pytest.param("awaited=believed", (1, 1, 0), "M5", 14, marks=pytest.mark.slow),
+        ("awaited=believed", (1, 1), "M5", 22),
+        pytest.param("awaited=believed", (1, 1, 0), "M5", 25, marks=pytest.mark.slow),
         # The holder goes by what it has heard of the other before, and refuses for ever.
         ("wished=known", (1, 1), "M9", 56),
+        # The holder has lowered its priority, and the other has not heard that.
+        ("claimed=untold", (2, 2), "M9", 35),
     ],
 )
 def test_the_checker_kills_this_mutant(

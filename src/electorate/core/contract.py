@@ -176,7 +176,7 @@ class Contract:
             arrived = decode(self._codec.encode(value))
         except Exception as error:
             raise Breach(f"returned {value!r}, which the wire refuses: {error}") from error
-        if arrived != value or _kinds(arrived) != _kinds(value):
+        if arrived != value or not same_kinds(arrived, value):
             raise Breach(f"returned {value!r}, which comes off the wire as {arrived!r}")
 
     def _is_heard(self, me: NodeId, to: NodeId) -> bool:
@@ -190,8 +190,33 @@ class Contract:
         return isinstance(timer, str) and timer in self._timers
 
 
+def same_kinds(one: Any, other: Any) -> bool:
+    """Whether equal values are of the same types all through.
+
+    "normal" equals Status.NORMAL, and is not the same.
+    """
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if issubclass(kind, Struct):
+        names = kind.__struct_fields__
+        pairs: Any = ((getattr(one, name), getattr(other, name)) for name in names)
+    elif kind is tuple or kind is list:
+        pairs = zip(one, other, strict=True)
+    else:
+        return kind is not frozenset or set(map(_kinds, one)) == set(map(_kinds, other))
+    for mine, its in pairs:
+        inside = type(mine)
+        if inside is not type(its) or not (inside in _LEAVES or same_kinds(mine, its)):
+            return False
+    return True
+
+
+_LEAVES = frozenset({int, str, bool, float, type(None)})
+
+
 def _kinds(value: object) -> object:
-    """The types all through a value: "normal" equals Status.NORMAL, and is not the same."""
+    """The types all through a value, for those that come in no order."""
     match value:
         case Struct():
             fields = (getattr(value, name) for name in value.__struct_fields__)

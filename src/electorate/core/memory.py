@@ -4,6 +4,7 @@ All nodes share one machine: whatever it kept would reach other nodes without a 
 outlive crashes without a disk.
 """
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +17,22 @@ class Memory:
     def __init__(self, machine: Machine[Any]) -> None:
         self._owners: list[object] = []
         self._find(machine)
-
-    def snapshot(self) -> list[dict[str, object]]:
-        """All attributes as they are now; what Python keeps for itself does not count."""
-        return [
-            {name: _still(value) for name, value in vars(owner).items() if name[:2] != "__"}
+        self._known = [
+            (len(vars(owner)), {name: _still(vars(owner)[name]) for name in _names(vars(owner))})
             for owner in self._owners
         ]
+
+    def has_changed(self) -> bool:
+        """Whether any attribute is not what it was; what Python keeps for itself does not count."""
+        for owner, (count, known) in zip(self._owners, self._known, strict=True):
+            now = vars(owner)
+            if len(now) != count and _names(now) != known.keys():
+                return True
+            for name, value in known.items():
+                found = now.get(name, self)
+                if found is not value and _still(found) != value:
+                    return True
+        return False
 
     def _find(self, thing: object) -> None:
         if any(owner is thing for owner in self._owners):
@@ -35,6 +45,10 @@ class Memory:
                 callable(value) or isinstance(value, ModuleType)
             ):
                 self._find(value)
+
+
+def _names(attributes: Mapping[str, object]) -> set[str]:
+    return {name for name in attributes if name[:2] != "__"}
 
 
 def _still(value: object) -> object:

@@ -11,6 +11,8 @@ Source: this project's own design, told in docs/protocols/leadership.md.
 Needs: what the mandate needs.
 """
 
+from typing import ClassVar
+
 from electorate.core import Assumption, Ensemble, Part, Wire
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.membership import Membership
@@ -30,7 +32,7 @@ class Leadership(Ensemble):
         "members": Part(Register, rules="inner.rounds=2"),
         "election": Part(Election, "application", "first=1 rounds=2"),
     }
-    wires = (TO_ELECTIONS,)
+    wires: ClassVar[tuple[Wire, ...]] = (TO_ELECTIONS,)
     focus = "election"
     strongest = "highest"
     promises = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")

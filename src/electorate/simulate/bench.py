@@ -3,9 +3,11 @@
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Strongest, Value
+from electorate.core.turn import TURNS_MAX, Sample, SampledTurns
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
 from electorate.simulate.judge import Judge
+from electorate.simulate.local import Locals
 from electorate.simulate.named import claims_of
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.run import Result, Run
@@ -13,6 +15,11 @@ from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import achievement_of
 from electorate.simulate.start import Find, started
 from electorate.trace import Setting, Storage
+
+VERIFIED = 10_000
+"""So many turns of a protocol are verified in any case."""
+UNVERIFIED = 19
+"""Later so many are believed for each that is verified: that takes ten times as long as a turn."""
 
 
 class Subject(Value):
@@ -49,7 +56,8 @@ class Bench:
         self.machine = setting.machine(kind, form)
         claims = claims_of(self.machine, scenario.claims)
         self.judge = Judge(self.machine.members, claims, achievement_of(self.machine))
-        self._start, _ = started(self.setting, self.machine)
+        turns = SampledTurns(self.machine, TURNS_MAX, Sample(VERIFIED, 1 + UNVERIFIED))
+        self._start, _ = started(self.setting, self.machine, Locals(self.machine, turns))
 
     def run(self, seed: int, *, record: bool = False) -> Result:
         """The run with this seed."""

@@ -151,8 +151,9 @@ def _ask(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Open a round: its lease counts from now."""
     epoch, roster = s.stable.promise.epoch, s.stable.roster
     is_first = roster.version == FIRST
-    held = s.office is not None
-    asking = Claim(epoch, s.round, held) if is_first else Decree(epoch, s.round, roster, held)
+    asking: Claim | Decree = Claim(epoch, s.round, s.office is not None, s.wish)
+    if not is_first:
+        asking = Decree(epoch, s.round, roster, s.office is not None, s.wish)
     asked = terms.to_others(s, asking)
     leases = [terms.set(_idle(s))] if terms.rules.count == "request" else []
     return replace(s, votes=frozenset({s.me})), [*asked, *leases]

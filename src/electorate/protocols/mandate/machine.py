@@ -198,7 +198,11 @@ class Mandate(Over[Any]):
             s, more = candidate.claim(self.terms, s)
         elif s.phase is Phase.IDLE and (self._is_named(s) or self._is_silent(s)):
             if self.rules.poll == "ask" or s.silent:
+                was_silent = s.silent
                 s, more = self._polled(*candidate.poll(self.terms, s))
+                if was_silent and not s.silent:
+                    # By itself it is a majority now, and nobody may ever say a word to it again.
+                    return self._stand(s, [*effects, *more])
             else:
                 s, more = candidate.claim(self.terms, s)
         return s, [*effects, *more]
@@ -225,7 +229,7 @@ class Mandate(Over[Any]):
                 return self._claimed(s, j, message, roster)
             case Listed(roster) if change.is_heeded(self.terms, s, roster):
                 return candidate.heed(self.terms, s, roster)
-            case Listed(roster) if self.rules.changes == "own":
+            case Listed(roster) if self._lists:
                 return candidate.compare(self.terms, s, j, roster)
             case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:
                 return candidate.change_members(self.terms, s, change.welcome(self.terms, s, j))
@@ -432,8 +436,8 @@ class Mandate(Over[Any]):
 
     @property
     def _lists(self) -> bool:
-        """Whether members change here, so that another node may have another list."""
-        return bool(self.rules.base) and self.rules.changes == "own"
+        """Whether nodes show each other their lists: not all may have heard of a change."""
+        return bool(self.rules.base) and (self.rules.changes == "own" or self.terms.tells)
 
     @property
     def _doubts(self) -> bool:

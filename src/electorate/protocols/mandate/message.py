@@ -25,11 +25,15 @@ class Back(Message):
 
 
 class Claim(Message):
-    """Grant me this epoch, or, as it is held, go on granting it; I count how often I ask."""
+    """Grant me this epoch, or, as it is held, go on granting it; I count how often I ask.
+
+    And this is the priority with which I stand, in case that you have missed a `Stands`.
+    """
 
     epoch: int
     round: int
     held: bool = False
+    priority: int = 0
 
 
 class Grant(Message):
@@ -46,6 +50,7 @@ class Decree(Message):
     round: int
     roster: Roster
     held: bool = False
+    priority: int = 0
 
 
 class Listed(Message):

@@ -48,6 +48,9 @@ class MandateRules(OverRules):
     orders: Literal["none", "members", "late"] = "none"
     """Whether any member may be asked to have the one in office step down or hand over: no; yes,
     and such an order ends only the term that it means; yes, and it ends the term that it meets."""
+    claimed: Literal["told", "untold"] = "told"
+    """Whether voters note the priority with which a claim is made or renewed: they may have missed
+    that its sender has lowered it, and one that should take over would never ask."""
     constants: Literal["sound", "any"] = "sound"
     """Whether leases and periods that cannot work are refused."""
     rounds: int = 0

@@ -7,7 +7,7 @@ word. That a holder cannot be reached proves nothing.
 from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send, SetTimer
-from electorate.protocols.mandate import change
+from electorate.protocols.mandate import change, ranks
 from electorate.protocols.mandate.message import (
     Bound,
     Claim,
@@ -39,6 +39,8 @@ def answer_claim(
     if not (is_promised and is_free):
         return s, []
     effects: list[Effect] = []
+    if terms.tells and terms.rules.claimed == "told":
+        s = ranks.noted(s, j, claim.priority)
     if s.phase is Phase.POLLING and not s.silent:
         s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
     s = replace(s, stable=replace(s.stable, promise=promise.yielded(claim.epoch, j)))
@@ -93,11 +95,13 @@ def take_release(terms: Terms, s: AnyState, j: NodeId, release: Release) -> Resu
 
 def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
     """Ask a holder of a lower priority for its office, and again if it does not hear."""
-    if s.bound not in terms.voters(s) or not terms.preempts(s, s.me, s.bound):
+    if s.bound is None or not terms.preempts(s, s.me, s.bound):
         return s, []
-    # Who does not reach a majority could not take over, and would only leave the office empty.
-    able = [wish_for(terms, s, s.bound, s.stable.promise.epoch)]
-    return s, [*(able if terms.majority(s, s.alive) else []), terms.set(Wait.PREEMPT)]
+    # Who does not reach a majority could not take over, and would only leave the office empty. A
+    # holder that is no member leaves by itself; but it may become one again while I am bound to it.
+    is_able = s.bound in terms.voters(s) and terms.majority(s, s.alive)
+    asked = [wish_for(terms, s, s.bound, s.stable.promise.epoch)] if is_able else []
+    return s, [*asked, terms.set(Wait.PREEMPT)]
 
 
 def wish_for(terms: Terms, s: AnyState, holder: NodeId, epoch: int) -> Send:
