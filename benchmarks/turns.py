@@ -2,6 +2,7 @@
 
     python -m benchmarks.turns ../before .
     python -m benchmarks.turns ../before . --only hand-over,cold,idle --turns 5 --trials 4
+    python -m benchmarks.turns ../before . --only members,idle --elections 0,1,1000
     python -m benchmarks.turns ../before . --only faults --faults 200 --json
     python -m benchmarks.turns . . --only idle --recorded         # what it costs to record
 
@@ -89,8 +90,11 @@ def measures(options: argparse.Namespace) -> dict[str, Measure]:
     transactions = "-m benchmarks.transactions --kind sqlite --clients 1,8 --repeats 1 --json"
     found["transactions"] = Measure([*transactions.split(), "--seconds", seconds], _of_transactions)
     idle = ["-P", str(ROOT / "benchmarks/idle.py"), "--json", "--seconds", seconds]
+    idle += ["--elections", options.elections]
     records = ("--record",) if options.recorded else ()
     found["idle"] = Measure(idle, _of_idle, is_shared=True, new_words=records)
+    members = ["-P", str(ROOT / "benchmarks/members.py"), "--json", "--trials"]
+    found["members"] = Measure([*members, str(options.trials)], _of_members, is_shared=True)
     path = ["-P", str(ROOT / "benchmarks/path.py"), "--json"]
     found["path"] = Measure(path, _of_path, is_shared=True)
     return found
@@ -130,6 +134,10 @@ def _of_idle(found: dict[str, Any]) -> Samples:
         samples[f"CPU % idle, {where}"] = [row["cpu_percent"]]
         samples[f"wake-ups/s idle, {where}"] = [row["wakeups_per_s"]]
     return samples
+
+
+def _of_members(found: dict[str, Any]) -> Samples:
+    return {f"ms to {what} a member": times for what, times in found["ms"].items()}
 
 
 def _of_path(found: dict[str, Any]) -> Samples:
@@ -301,6 +309,8 @@ def _options() -> tuple[argparse.Namespace, dict[str, Measure]]:
     parser.add_argument("--turns", type=int, default=5, help="of each side; default 5")
     parser.add_argument("--trials", type=int, default=4, help="per turn and fault; default 4")
     parser.add_argument("--seconds", type=float, default=5.0, help="per run and idling; default 5")
+    elections = "how many idle nodes have; default 0,1,100"
+    parser.add_argument("--elections", default="0,1,100", metavar="E,E", help=elections)
     parser.add_argument("--faults", type=int, default=40, help="per turn; default 40")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
     parser.add_argument(

@@ -117,3 +117,10 @@ def test_the_path_of_a_renewal_is_counted() -> None:
     assert len(counts) == 5
     assert all(counts)
     assert found["files"] < found["calls"]  # type: ignore[operator]
+
+
+def test_how_long_members_take_to_come_and_go_is_measured() -> None:
+    found = printed("benchmarks/members.py", "--trials", "1")["ms"]
+    assert isinstance(found, dict)
+    assert {what: len(times) for what, times in found.items()} == {"add": 1, "remove": 1}
+    assert all(times[0] > 1 for times in found.values())
