@@ -133,7 +133,7 @@ def test_a_claim_under_an_older_list_is_withdrawn() -> None:
 def test_a_holder_asks_for_more_time_under_the_new_list_at_once(told: str) -> None:
     node = holding()
     node.take(Asked(Adopt(PENDING)) if told == "asked" else Received(2, Listed(PENDING)))
-    assert node.said == [(2, Decree(1, 1, PENDING, True)), (3, Decree(1, 1, PENDING, True))]
+    assert node.said == [(2, Decree(1, 1, PENDING, True, 1)), (3, Decree(1, 1, PENDING, True, 1))]
     node.hear(Grant(1, 1), 3)
     assert node.state.votes, "the new list has not agreed yet"
     node.hear(Grant(1, 1), 2)
@@ -182,7 +182,7 @@ def test_who_is_no_member_does_not_count() -> None:
 def test_claims_are_above_the_token_of_the_list() -> None:
     node = claiming(roster=SECOND)
     assert node.epoch == 7 * ERA + 1
-    assert node.said == [(2, Decree(7 * ERA + 1, 0, SECOND))]
+    assert node.said == [(2, Decree(7 * ERA + 1, 0, SECOND, priority=1))]
 
 
 def test_a_claim_under_the_first_list_is_answered_whatever_that_list_is() -> None:

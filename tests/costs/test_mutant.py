@@ -38,6 +38,8 @@ REPEATED = {
     "mandate": "Grant",
     "token-mutex": "Wanted",
     "paxos": "Accepted",
+    "admission": "Knock",
+    "replacement": "Knock",
     "leadership": "Free",
     "membership": "Grant",
 }
