@@ -219,7 +219,7 @@ def test_an_election_of_an_application_is_explored_from_where_its_record_stands(
 def test_the_members_of_an_application_are_explored_from_where_a_change_was_decided(
     electorate: Run, tmp_path: Path
 ) -> None:
-    """And its election from the same moment: both go by the list without node c."""
+    """And its election from the same moment, and both together: they go by the list without c."""
     record, ends = tmp_path / "record", list[float]()
 
     async def scene() -> None:
@@ -245,3 +245,12 @@ def test_the_members_of_an_application_are_explored_from_where_a_change_was_deci
         assert told.code == 0, told.err + told.out
         assert "M1 holds" in told.out
         assert f"from {record} ({instance} at " in told.out
+    whole = ("check", "leadership", "--from", str(record), "--claim", "M1", "--claim", "M3")
+    ticks = ("--timing", "bounded", "--delay", "1..1", "--handling", "0")
+    rounds = ("--rule", "members.inner.rounds=2", "--rule", "election.rounds=2")
+    told = electorate(*whole, "--instance", "office x", "--at", at, *ticks, *rounds)
+    assert told.code == 0, told.err + told.out
+    assert f"from {record} (members and office x at " in told.out
+    refused = electorate(*whole)
+    assert refused.code == 2
+    assert "say with --instance which is its election, and with --at when" in refused.err

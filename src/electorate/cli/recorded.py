@@ -4,16 +4,16 @@ import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from electorate.cli.error import UsageError
-from electorate.cli.protocol import find
+from electorate.cli.protocol import Protocol, find
 from electorate.cli.records import Merged, Records
-from electorate.core import NodeId
+from electorate.core import Ensemble, NodeId
 from electorate.trace import Clock, Order, Setting, Start, Step, Trace, script_of
-from electorate.trace.moment import Moment, in_ticks
+from electorate.trace.moment import Moment, in_ticks, joined
 from electorate.trace.word import listed
 
 
@@ -26,10 +26,46 @@ class Place(NamedTuple):
     """What people call the nodes."""
 
 
+class Stood(NamedTuple):
+    """Where the nodes stood in one instance, or in several that are the parts of an ensemble."""
+
+    instance: str
+    moment: Moment
+    setting: Setting
+    """The machine that all of them ran; it takes any time, and begins in any state."""
+    names: Mapping[NodeId, str]
+
+
 def place_of(options: argparse.Namespace, file: Path) -> Place:
     """The place that `--from RECORD --at TIME` means."""
     name = options.start
-    records = Records([file], options.instance)
+    whole = find(options.protocol, options.form) if options.protocol else None
+    if whole is not None and issubclass(whole.kind, Ensemble):
+        stood = _joined(options, file, whole)
+    else:
+        stood = _stood(options, file, options.instance)
+    setting, moment, unit = stood.setting, stood.moment, 1.0
+    about = [f"{stood.instance} at {moment.until / 1000:.3f}s"]
+    if options.timing in (Clock.BOUNDED, Clock.CLOCKS):
+        T = 1 if options.delay is None else options.delay[1]
+        unit = setting.timing.T / T
+        rules = find(setting.protocol).machine(setting).rules
+        setting = replace(
+            in_ticks(setting, T, options.handling, rules), clock=Clock(options.timing)
+        )
+        about.append(f"what remained of timers and messages rounded to ticks of {unit:g} ms")
+    mail = len(moment.mail)
+    about.insert(1, f"{mail} message{'' if mail == 1 else 's'} on the way")
+    if options.order == Order.GLOBAL and mail > 1:
+        raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
+    steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))
+    return Place(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
+
+
+def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Stood:
+    """Where the nodes stood in one instance."""
+    name = options.start
+    records = Records([file], instance)
     merged = records.merged()
     if records.differences:
         raise UsageError(f"{name}: this came out otherwise: {records.differences[0]}")
@@ -48,23 +84,41 @@ def place_of(options: argparse.Namespace, file: Path) -> Place:
     if until > records.end:
         raise UsageError(f"--at {options.at}: {name} ends at {records.end / 1000:.3f}s")
     moment = Moment(merged.trace, until, merged.first_views)
-    setting = _setting(records, merged, moment)
-    unit = 1.0
-    about = [f"{merged.instance} at {until / 1000:.3f}s"]
-    if options.timing in (Clock.BOUNDED, Clock.CLOCKS):
-        T = 1 if options.delay is None else options.delay[1]
-        unit = setting.timing.T / T
-        rules = find(setting.protocol).machine(setting).rules
-        setting = replace(
-            in_ticks(setting, T, options.handling, rules), clock=Clock(options.timing)
+    return Stood(merged.instance, moment, _setting(records, merged, moment), records.names)
+
+
+def _joined(options: argparse.Namespace, file: Path, whole: Protocol) -> Stood:
+    """Where the nodes stood in all parts of what they ran: named as these, but for one."""
+    kind: Any = whole.kind
+    parts, focus = tuple(kind.parts), str(kind.focus)
+    if options.instance is None or options.at is None:
+        raise UsageError(
+            f"{options.start} holds the parts of {whole.name} as instances: say with --instance "
+            f"which is its {focus}, and with --at when"
         )
-        about.append(f"what remained of timers and messages rounded to ticks of {unit:g} ms")
-    mail = len(moment.mail)
-    about.insert(1, f"{mail} message{'' if mail == 1 else 's'} on the way")
-    if options.order == Order.GLOBAL and mail > 1:
-        raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
-    steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))
-    return Place(script_of(Trace(setting, steps)), ", ".join(about), records.names)
+    stood = {
+        part: _stood(options, file, options.instance if part == focus else part) for part in parts
+    }
+    setting = _setting_of_all(whole, stood)
+    ensemble = whole.machine(setting)
+    assert isinstance(ensemble, Ensemble)
+    moment = joined(ensemble, setting, {part: each.moment for part, each in stood.items()})
+    instances = listed(each.instance for each in stood.values())
+    return Stood(instances, moment, setting, stood[focus].names)
+
+
+def _setting_of_all(whole: Protocol, stood: Mapping[str, Stood]) -> Setting:
+    """The setting of the ensemble, with the rules that the nodes ran in each part."""
+    usual = whole.kind.form(whole.form).texts()
+    rules: list[str] = []
+    ids: set[NodeId] = set()
+    for part, each in stood.items():
+        ids |= {*each.setting.ids}
+        texts = find(each.setting.protocol).machine(each.setting).rules.texts()
+        named = {f"{part}.{rule}": text for rule, text in texts.items()}
+        rules += [f"{rule}={text}" for rule, text in named.items() if usual[rule] != text]
+    setting = next(iter(stood.values())).setting
+    return replace(setting, protocol=whole.spelled(), ids=tuple(sorted(ids)), rules=tuple(rules))
 
 
 def _setting(records: Records, merged: Merged, moment: Moment) -> Setting:

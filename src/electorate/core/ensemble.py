@@ -131,7 +131,7 @@ class Ensemble(Machine[Any]):
     def _declare(self) -> None:
         """Declare all that the parts do."""
         lifts = self.lifts.values()
-        self._sweeps = {_sweep(wire.target): wire.target for wire in self.wires}
+        self._sweeps = {sweep_of(wire.target): wire.target for wire in self.wires}
         timers = (timer for lift in lifts for timer in lift.timers)
         self.timers = (*timers, *(Timer(name) for name in self._sweeps))
         self.messages = tuple(kind for lift in lifts for kind in lift.messages)
@@ -156,10 +156,14 @@ class Ensemble(Machine[Any]):
         for name, lift in self.lifts.items():
             states[name], more = lift.boot(me, stable)
             effects += more
-        kept = self.stable_type(**{name: state.stable for name, state in states.items()})
         due = frozenset(range(len(self.wires))) if self.rules.at_boot == "yes" else frozenset()
+        return self._tell_all(self.joined(me, states, due), effects)
+
+    def joined(self, me: NodeId, states: Mapping[str, Any], due: frozenset[int]) -> Any:
+        """The state of a node whose parts are in these, and which wires are still to be told."""
+        kept = self.stable_type(**{name: state.stable for name, state in states.items()})
         state_type: Any = self.state_type
-        return self._tell_all(state_type(me=me, stable=kept, due=due, **states), effects)
+        return state_type(me=me, stable=kept, due=due, **states)
 
     def step(self, s: Any, event: Event) -> Result[Any]:
         match event:
@@ -206,7 +210,7 @@ class Ensemble(Machine[Any]):
         if self.rules.told == "at-once":
             return s, []
         length = self.rules.sweep.of(self.timing)
-        return s, [SetTimer(_sweep(each), 0, length) for each in targets if each not in waiting]
+        return s, [SetTimer(sweep_of(each), 0, length) for each in targets if each not in waiting]
 
     def _tell_all(self, s: Any, effects: list[Effect]) -> Result[Any]:
         """Tell every part what it does not know yet, sources first."""
@@ -219,7 +223,7 @@ class Ensemble(Machine[Any]):
         """Tell a part what it does not know yet, and have no sweep come for that."""
         is_due = any(self.wires[k].target == target for k in s.due)
         s, effects = self._tell(s, target)
-        return s, [CancelTimer(_sweep(target)), *effects] if is_due else effects
+        return s, [CancelTimer(sweep_of(target)), *effects] if is_due else effects
 
     def _tell(self, s: Any, target: str) -> Result[Any]:
         """Carry out all wires into a part that are due."""
@@ -270,7 +274,7 @@ class Ensemble(Machine[Any]):
         return tuple(each for lift in self.lifts.values() for each in lift.inner.cautions())
 
 
-def _sweep(target: str) -> str:
+def sweep_of(target: str) -> str:
     """The timer of the sweep that tells a part to which nothing happens."""
     return f"{target}.told"
 

@@ -1,5 +1,7 @@
 """Where everybody stands at one moment of a recorded run, as a script that begins there.
 
+Of a node with several instances, those that are the parts of an ensemble may be taken together.
+
 States are what the re-run gives, so nothing of them is rounded. A timer runs from the turn that
 set it, and a message is on its way from the turn that sent it until the record shows that it was
 taken. Of a message that nobody took the record cannot say when it was lost: it counts as on its way
@@ -10,11 +12,26 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import reduce
 from math import ceil, floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from electorate.core import CancelTimer, Message, NodeId, Rules, Send, SetTimer, Span, Stable, State
+from electorate.core import (
+    CancelTimer,
+    Ensemble,
+    Machine,
+    Message,
+    NodeId,
+    Request,
+    Rules,
+    Send,
+    SetTimer,
+    Span,
+    Stable,
+    State,
+    Viewed,
+)
+from electorate.core.ensemble import sweep_of
 from electorate.trace.setting import Setting
 from electorate.trace.step import (
     Crashed,
@@ -22,6 +39,7 @@ from electorate.trace.step import (
     Fired,
     Lost,
     Placed,
+    Pressed,
     Recovered,
     Saw,
     Step,
@@ -52,6 +70,8 @@ class Moment:
         self.up: dict[NodeId, State] = {}
         self.saved: dict[NodeId, str] = {}
         """What the nodes that are down have saved, as JSON."""
+        self.asked: defaultdict[NodeId, dict[type[Request], Request]] = defaultdict(dict)
+        """What each node was asked last in its present life, of each kind."""
         self._timers: defaultdict[NodeId, dict[str, tuple[float, float]]] = defaultdict(dict)
         self._views: dict[NodeId, frozenset[NodeId]] = {}
         self._waiting: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
@@ -76,6 +96,9 @@ class Moment:
         match step.happening:
             case Recovered(node):
                 self._views[node] = frozenset(self._setting.ids)
+                self.asked[node].clear()
+            case Pressed(node, request):
+                self.asked[node][type(request)] = request
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
             case Saw(node, alive):
@@ -115,6 +138,16 @@ class Moment:
         if left is not None:
             self._stop(node, turn.after.stable)
 
+    def begin(self, node: NodeId, machine: Machine[Any], alike: "Moment") -> None:
+        """Have a node boot for the first time; it sees whom another of its instances sees."""
+        alive = alike._views.get(node, frozenset({node}))
+        state, effects = machine.boot(node, None)
+        if machine.uses_views:
+            state, more = machine.step(state, Viewed(alive))
+            effects = [*effects, *more]
+        self._views[node] = alive
+        self._carry_out(self.until, TurnRecord(node, None, state, tuple(effects)))
+
     def _stop(self, node: NodeId, saved: Stable) -> None:
         del self.up[node]
         self.saved[node] = json_word(saved)
@@ -146,6 +179,61 @@ class Moment:
             state = json_word(self.up[node])
             placed.append(Placed(node, state, True, self._views[node], timers, mail))
         return tuple(placed)
+
+
+def joined(ensemble: Ensemble, setting: Setting, moments: Mapping[str, Moment]) -> Moment:
+    """The moments of several instances as one of the ensemble whose parts these are.
+
+    A part that a node had not run yet begins at that moment.
+    """
+    until = next(iter(moments.values())).until
+    found = Moment(Trace(setting, ()), until, {})
+    for node in setting.ids:
+        up = [moment for moment in moments.values() if node in moment.up]
+        if up:
+            for name, moment in moments.items():
+                if node not in moment.up:
+                    moment.begin(node, ensemble.lifts[name].inner, up[0])
+            _join_up(found, ensemble, moments, node)
+        elif any(node in moment.saved for moment in moments.values()):
+            kept = {
+                name: moment.saved.get(node) or json_word(_first(ensemble, name, node))
+                for name, moment in moments.items()
+            }
+            fields = ",".join(f'"{name}":{json}' for name, json in kept.items())
+            found.saved[node] = f"{{{fields}}}"
+    for name, moment in moments.items():
+        wrap = ensemble.lifts[name].messages[0]
+        for mine, theirs in ((found._waiting, moment._waiting), (found._untaken, moment._untaken)):
+            for way, letters in theirs.items():
+                mine[way] += [each._replace(message=wrap(each.message)) for each in letters]
+    return found
+
+
+def _first(ensemble: Ensemble, name: str, node: NodeId) -> Stable:
+    """What a part has saved once it has booted for the first time."""
+    state, _ = ensemble.lifts[name].inner.boot(node, None)
+    kept: Stable = state.stable
+    return kept
+
+
+def _join_up(
+    found: Moment, ensemble: Ensemble, moments: Mapping[str, Moment], node: NodeId
+) -> None:
+    """A node whose instances are all up, with what wires have for them and was not told yet."""
+    states: dict[str, State] = {name: moment.up[node] for name, moment in moments.items()}
+    due = set()
+    for k, wire in enumerate(ensemble.wires):
+        output = wire.reader(ensemble.lifts[wire.source].inner)(states[wire.source].stable)
+        if moments[wire.target].asked[node].get(wire.request) != wire.request(output):
+            due.add(k)
+            sweep = ensemble.rules.sweep.of(ensemble.timing)
+            found._timers[node][sweep_of(wire.target)] = (found.until, found.until + sweep)
+    found.up[node] = ensemble.joined(node, states, frozenset(due))
+    found._views[node] = moments[ensemble.focus]._views[node]
+    for name, moment in moments.items():
+        for timer, when in moment._timers[node].items():
+            found._timers[node][f"{name}.{timer}"] = when
 
 
 def _node_of(step: Step) -> NodeId:
