@@ -26,8 +26,8 @@ from electorate.leadership.engine import (
     expect_name,
     host_config,
 )
-from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat
+from electorate.leadership.offices import Safety
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
 from electorate.runtime.host import Host

@@ -2,8 +2,7 @@
 
 from electorate.claims import CLAIMS, Following, Row, Witness
 from electorate.core import Members, NodeId, Standing, Status
-from electorate.protocols.mandate.acquaintance import Acquaintance
-from electorate.protocols.mandate.admission import AdmissionStable, AdmissionState
+from electorate.protocols.mandate.admission import Acquaintance, AdmissionStable, AdmissionState
 from electorate.protocols.mandate.state import Roster
 
 BOTH = Roster(old=(1, 2), new=(1, 2))

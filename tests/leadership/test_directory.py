@@ -17,8 +17,7 @@ from electorate.leadership.directory import (
     number,
 )
 from electorate.pace import Pace
-from electorate.protocols.mandate.acquaintance import Acquaintance, Known
-from electorate.protocols.mandate.admission import PART, GoBy, Refused
+from electorate.protocols.mandate.admission import PART, Acquaintance, GoBy, Known, Refused
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello

@@ -17,8 +17,7 @@ from electorate.errors import IdTaken, NodeStopped, Removed
 from electorate.leadership.directory import RECORD, number
 from electorate.leadership.term import Term
 from electorate.pace import Pace
-from electorate.protocols.mandate.acquaintance import Known
-from electorate.protocols.mandate.admission import Admission
+from electorate.protocols.mandate.admission import Admission, Known
 from electorate.runtime.frame import Said
 from tests.leadership.cluster import PACE, Cluster, run, running, until
 from tests.runtime.cluster import free_addresses

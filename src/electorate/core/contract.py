@@ -3,8 +3,9 @@
 Each check raises a Breach whose text says what is wrong; the driver's port adds where it was.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from operator import attrgetter
+from types import ModuleType
 from typing import Any, get_origin
 
 from msgspec import Struct
@@ -270,3 +271,57 @@ def _is_subclass(found: object, kind: type[Any]) -> bool:
 def _plain(kind: Any) -> Any:
     """The class itself, where a declaration fills in its parameters."""
     return get_origin(kind) or kind
+
+
+class Memory:
+    """What a machine could remember outside its states, watched so that it remembers nothing.
+
+    These are the attributes of the machine, of its classes, and of the objects that it holds. All
+    nodes share one machine: whatever it kept would reach other nodes without a message, and
+    outlive crashes without a disk.
+    """
+
+    def __init__(self, machine: Machine[Any]) -> None:
+        self._owners: list[object] = []
+        self._find(machine)
+        self._known = [
+            (len(vars(owner)), {name: _still(vars(owner)[name]) for name in _names(vars(owner))})
+            for owner in self._owners
+        ]
+
+    def has_changed(self) -> bool:
+        """Whether any attribute is not what it was; what Python keeps for itself does not count."""
+        for owner, (count, known) in zip(self._owners, self._known, strict=True):
+            now = vars(owner)
+            if len(now) != count and _names(now) != known.keys():
+                return True
+            for name, value in known.items():
+                found = now.get(name, self)
+                if found is not value and _still(found) != value:
+                    return True
+        return False
+
+    def _find(self, thing: object) -> None:
+        if any(owner is thing for owner in self._owners):
+            return
+        self._owners.append(thing)
+        kinds = type(thing).__mro__ if isinstance(thing, Machine) else ()
+        self._owners += [kind for kind in kinds if issubclass(kind, Machine)]
+        for value in vars(thing).values():
+            if hasattr(value, "__dict__") and not (
+                callable(value) or isinstance(value, ModuleType)
+            ):
+                self._find(value)
+
+
+def _names(attributes: Mapping[str, object]) -> set[str]:
+    return {name for name in attributes if name[:2] != "__"}
+
+
+def _still(value: object) -> object:
+    """The value, or a copy if it is a container that could change under our eyes."""
+    if isinstance(value, dict):
+        return {key: _still(inside) for key, inside in value.items()}
+    if isinstance(value, list | set):
+        return [_still(inside) for inside in value]
+    return value

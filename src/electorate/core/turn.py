@@ -9,11 +9,10 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from electorate.core.contract import Breach, Contract, hashable, same_kinds
+from electorate.core.contract import Breach, Contract, Memory, hashable, same_kinds
 from electorate.core.effect import Effect
 from electorate.core.event import Event, Viewed
 from electorate.core.machine import Machine
-from electorate.core.memory import Memory
 from electorate.core.standing import Standing
 from electorate.core.value import NodeId, Request, Stable, State, Value, text_of
 

@@ -29,8 +29,8 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.errors import ClusterMismatch, Removed, StoreError
 from electorate.pace import Pace
-from electorate.protocols.mandate.acquaintance import Acquaintance, Known, digest
 from electorate.protocols.mandate.admission import (
+    Acquaintance,
     Admission,
     AdmissionStable,
     AdmissionState,
@@ -38,12 +38,14 @@ from electorate.protocols.mandate.admission import (
     AwaitNoMore,
     Caller,
     Edition,
+    Known,
     Met,
     Objection,
     Propose,
     Refused,
     Settle,
     Start,
+    digest,
 )
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.environment import Address

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Self
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.directory import Place, named, number, places
-from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat, Seen
-from electorate.leadership.offices import Offices
+from electorate.leadership.offices import Offices, Safety
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace

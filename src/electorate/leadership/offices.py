@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import RECORD as DIRECTORY
 from electorate.leadership.directory import Directory, Place
 from electorate.leadership.group.desk import Groups
-from electorate.leadership.kind import Kinds, Safety
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace
@@ -27,6 +26,10 @@ from electorate.runtime.host import Admission, Host, Mail, Service
 from electorate.runtime.instance import Instance
 from electorate.runtime.timers import ChunkedWork
 
+Safety = Literal["quorum", "group"]
+"""One leader, which a majority has granted; or one in each group of nodes that reach each other."""
+
+WORDS: dict[Safety, str] = {"quorum": "by quorum", "group": "in groups"}
 OFFICE, GROUP = "office", "group"
 """For which kind of election mail is."""
 PACE = "pace"
@@ -38,6 +41,41 @@ BEHIND = (
 )
 
 log = logging.getLogger("electorate")
+
+
+class Kinds:
+    """Of which kind the elections are that the application of this node has named."""
+
+    def __init__(self) -> None:
+        self.in_groups: set[str] = set()
+        """Those in groups; every letter about one by quorum asks for it."""
+        self._named: dict[str, Safety] = {}
+        self._odd: set[tuple[str, str]] = set()
+
+    def name(self, election: str, safety: Safety) -> None:
+        """The application names an election; ValueError if it is of another kind already."""
+        if safety not in get_args(Safety):
+            raise ValueError(f'safety is "quorum" or "group", not {safety!r}')
+        known = self._named.setdefault(election, safety)
+        if known != safety:
+            raise ValueError(
+                f"{election} was named with safety={known!r} at this node, not {safety!r}"
+            )
+        if safety == "group":
+            self.in_groups.add(election)
+
+    def fits(self, election: str, safety: Safety) -> bool:
+        """Whether an election may be of that kind, as far as this node knows."""
+        return self._named.get(election, safety) == safety
+
+    def say_odd(self, node: str, election: str, safety: Safety) -> None:
+        """Another node has an election of a kind that does not fit: say so once."""
+        if (node, election) not in self._odd:
+            self._odd.add((node, election))
+            log.error(
+                "%s elects %s %s, and this node %s: neither takes part in the other's election",
+                *(node, election, WORDS[safety], WORDS[self._named[election]]),
+            )
 
 
 class Offices(Service, Admission):
@@ -221,9 +259,10 @@ class Offices(Service, Admission):
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
         """Whether it is about members, and of one that is only about to become one itself."""
         said = mail.message.message if kind == MEMBERS else mail.message
+        if not isinstance(said, Listed | Decree):
+            return False
         is_newcomer = self.directory.is_newcomer(mail.sender)
-        is_newcomer = is_newcomer and mail.sender not in self.register.roster.everybody
-        return is_newcomer and isinstance(said, Listed | Decree)
+        return is_newcomer and mail.sender not in self.register.roster.everybody
 
     async def end(self) -> None:
         """Nothing is led here any more."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from electorate.errors import NodeStopped
 from electorate.leadership.engine import Engine, host_config
-from electorate.leadership.kind import Safety
 from electorate.leadership.office import Seat
+from electorate.leadership.offices import Safety
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
 from electorate.runtime.host import Host

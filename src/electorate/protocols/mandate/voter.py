@@ -39,7 +39,8 @@ def answer_claim(
     if not (is_promised and is_free):
         return s, []
     effects: list[Effect] = []
-    if terms.tells and terms.rules.claimed == "told":
+    is_news = terms.tells and (j, claim.priority) not in s.ranks
+    if is_news and terms.rules.claimed == "told":
         s = ranks.noted(s, j, claim.priority)
     if s.phase is Phase.POLLING and not s.silent:
         s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
