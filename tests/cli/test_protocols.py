@@ -26,6 +26,7 @@ KEYS = {
     "promises",
     "strongest",
     "messages",
+    "requests",
     "timers",
     "uses_views",
     "cautions",
@@ -140,7 +141,7 @@ def test_a_file_of_ones_own_is_shown_as_well(capsys: pytest.CaptureFixture[str])
 
 def test_a_machine_inside_another_is_shown_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     [outer] = objects(capsys, f"{ROOT}/tests/core/lifted.py:OverTenure")
-    assert list(outer["messages"]) == ["Nudge", "inner.message"]
+    assert list(outer["messages"]) == ["Nudge", "inner.Claim"]
     assert outer["timers"]["inner.beat"] == {"periodic": True}
     assert outer["rules"]["inner.lease"]["value"] == "3T"
     told(capsys, f"{ROOT}/tests/core/lifted.py:OverTenure")

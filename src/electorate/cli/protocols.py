@@ -5,12 +5,13 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from textwrap import dedent
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec.structs import fields
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -24,10 +25,13 @@ from electorate.trace import Setting
 
 NAME = "protocols"
 SUMMARY = "List the protocols, or show all that one of them declares."
+CARRIES = {"message", "request"}
+"""The fields in which a machine hands on what is for a machine inside it."""
 EXAMPLES = """examples:
   electorate protocols
   electorate protocols bully
   electorate protocols bully --form printed --json
+  electorate protocols leadership                # also what its parts say and are asked
   electorate protocols examples/chang_roberts.py:ChangRoberts
 """
 
@@ -70,11 +74,25 @@ def described(protocol: Protocol) -> dict[str, Any]:
         "assumptions": list(kind.assumed(protocol.form)),
         "promises": list(machine.promises),
         "strongest": kind.strongest,
-        "messages": {message.__name__: message.__doc__ or "" for message in machine.messages},
+        "messages": said_in(machine.messages),
+        "requests": said_in(machine.requests),
         "timers": {timer.name: {"periodic": timer.periodic} for timer in machine.timers},
         "uses_views": machine.uses_views,
         "cautions": list(machine.cautions()),
     }
+
+
+def said_in(kinds: Iterable[type[Any]], prefix: str = "") -> dict[str, str]:
+    """What each message or request says; those of a machine inside go by its name and theirs."""
+    found: dict[str, str] = {}
+    for kind in kinds:
+        inside = [field.type for field in fields(kind) if field.name in CARRIES]
+        if kind.__name__.rpartition(".")[2] in CARRIES and inside:
+            outer = kind.__name__.rpartition(".")[0]
+            found |= said_in(get_args(inside[0]) or inside, f"{prefix}{outer}.")
+        else:
+            found[prefix + kind.__name__] = " ".join((inspect.getdoc(kind) or "").split())
+    return found
 
 
 def paragraph(head: str, word: str) -> str:
@@ -167,6 +185,7 @@ def show(about: dict[str, Any], console: Console) -> None:
     _print_rows(console, [(name, text) for name, text in facts.items() if text])
     for title, rows in (
         ("messages", list(about["messages"].items())),
+        ("requests", list(about["requests"].items())),
         ("rules", [_rule_row(name, rule) for name, rule in about["rules"].items()]),
     ):
         if rows:
