@@ -13,7 +13,7 @@ from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import RECORD as DIRECTORY
 from electorate.leadership.directory import Directory, Place
-from electorate.leadership.group.desk import Groups
+from electorate.leadership.groups import Groups
 from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace

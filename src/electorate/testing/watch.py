@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from electorate.core import NodeId
-from electorate.leadership.group.office import GroupOffice
+from electorate.leadership.groups import GroupOffice
 from electorate.leadership.office import Office, Seat, Seen
 from electorate.leadership.term import Tenure
 from electorate.testing.member import SimulatedMember
