@@ -13,6 +13,7 @@ from electorate.core import (
     CancelTimer,
     Message,
     NodeId,
+    Request,
     Send,
     SetTimer,
     text_of,
@@ -127,19 +128,19 @@ class _Narrator:
         match happening:
             case Delivered(sender, to, message, place):
                 older = f" ahead of {_messages(place)}" if place else ""
-                return f"Node {to}", f"hears {text_of(message)} from node {sender}{older}"
+                return f"Node {to}", f"hears {said(message)} from node {sender}{older}"
             case Doubled(sender, to, message, place):
                 older = f" ahead of {_messages(place)}" if place else ""
                 copy = "(a copy is still on its way)"
-                return f"Node {to}", f"hears {text_of(message)} from node {sender}{older} {copy}"
+                return f"Node {to}", f"hears {said(message)} from node {sender}{older} {copy}"
             case Lost(sender, _, message):
-                return f"{text_of(message)} from node {sender}", self._loss(happening)
+                return f"{said(message)} from node {sender}", self._loss(happening)
             case Fired(node, timer):
                 return f"Node {node}'s timer {timer}", "runs out"
             case Saw(node):
                 return f"Node {node}", self._opinion(happening)
             case Pressed(node, request):
-                return f"Node {node}", f"is asked for {text_of(request)}"
+                return f"Node {node}", f"is asked for {said(request)}"
             case Crashed(node):
                 return f"Node {node}", "crashes"
             case Recovered(node, first):
@@ -210,7 +211,7 @@ class _Narrator:
         for place, turn in enumerate(step.turns):
             # The first view after a boot is no news: it shows everybody.
             if own and place > views_first:
-                clauses.append(f"hears its own {text_of(own.pop(0))}")
+                clauses.append(f"hears its own {said(own.pop(0))}")
             if turn.sent is not None:
                 return [*clauses, _torn(turn)]
             seen = list(self._turn(turn, step.happening if place == 0 else None))
@@ -279,7 +280,7 @@ def _sends(turn: TurnRecord) -> list[tuple[str, list[NodeId]]]:
     found: list[tuple[str, list[NodeId]]] = []
     for effect in turn.effects:
         if isinstance(effect, Send):
-            text = text_of(effect.message)
+            text = said(effect.message)
             if found and found[-1][0] == text:
                 found[-1][1].append(effect.to)
             else:
@@ -303,7 +304,7 @@ def _torn(turn: TurnRecord) -> str:
         if isinstance(effect, Send) and effect.to != turn.node:
             reached = left.get(effect.to, 0) > 0
             left[effect.to] = left.get(effect.to, 0) - 1
-            (done if reached else missed).setdefault(text_of(effect.message), []).append(effect.to)
+            (done if reached else missed).setdefault(said(effect.message), []).append(effect.to)
     saved = turn.before is not None and turn.before.stable != turn.after.stable
     after = ["saving what it must not forget"] if saved else []
     if done:
@@ -341,6 +342,14 @@ def _suspect(happening: Happening | None) -> NodeId | None:
 def _changes_nothing(step: Step) -> bool:
     whole = all(turn.before == turn.after and not turn.effects for turn in step.turns)
     return bool(step.turns) and whole and not isinstance(step.happening, Saw)
+
+
+def said(value: Message | Request) -> str:
+    """What is said or asked; of a machine inside another with that one's name before it."""
+    inside = getattr(value, "message", None) or getattr(value, "request", None)
+    if isinstance(inside, Message | Request):
+        return f"{type(value).__name__.rpartition('.')[0]}.{said(inside)}"
+    return text_of(value)
 
 
 def _messages(count: int) -> str:
