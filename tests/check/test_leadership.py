@@ -54,10 +54,10 @@ LIVE = [
 list that is decided."""
 
 LIVE_LARGE = [
-    (Case(2, ASK, delay_min=0), 18_337, 38),
-    (Case(2, Budget(losses=1, asks=1)), 30_588, 41),
+    (Case(2, ASK, delay_min=0), 18_573, 38),
+    (Case(2, Budget(losses=1, asks=1)), 31_259, 41),
     (Case(2, Budget(crashes=1, recoveries=1, asks=1), asked=("members",)), 261_257, 39),
-    (Case(3, ASK), 42_112, 43),
+    (Case(3, ASK), 42_568, 43),
     (Case(3, BACK), 157_370, 17),
     (Case(3, Budget(crashes=1), delay_min=0), 127_019, 17),
     (Case(3, Budget(crashes=1, asks=1), asked=REMOVES), 140_240, 37),
