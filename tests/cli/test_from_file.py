@@ -1,16 +1,14 @@
 """`electorate check --from FILE`: a script or a record leads to where the search begins."""
 
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from electorate.errors import Removed
 from electorate.runtime.tcp import now_ms
 from tests.cli.run import Run, runner
 from tests.leadership.cluster import run as run_async
-from tests.leadership.cluster import until
+from tests.leadership.cluster import started, until
 from tests.leadership.test_record import Recorded
 from tests.runtime.cluster import Cluster, running, wait_until
 from tests.runtime.diary import Diary
@@ -190,14 +188,12 @@ def test_an_election_of_an_application_is_explored_from_where_its_record_stands(
     record, ends = tmp_path / "record", list[float]()
 
     async def scene() -> None:
-        cluster = Recorded(tmp_path)
-        await cluster.start()
-        cluster.stand()
-        await cluster.led()
-        await until(lambda: len({*machines(record)}) == 1)
-        ends.append(now_ms() + 1)
-        await until(lambda: now_ms() > ends[0] + 5)
-        await cluster.stop()
+        async with started(Recorded(tmp_path)) as cluster:
+            cluster.stand()
+            await cluster.led()
+            await until(lambda: len({*machines(record)}) == 1)
+            ends.append(now_ms() + 1)
+            await until(lambda: now_ms() > ends[0] + 5)
 
     run_async(scene())
     lines = (line for file in record.iterdir() for line in file.read_bytes().splitlines())
@@ -223,16 +219,13 @@ def test_the_members_of_an_application_are_explored_from_where_a_change_was_deci
     record, ends = tmp_path / "record", list[float]()
 
     async def scene() -> None:
-        cluster = Recorded(tmp_path)
-        await cluster.start()
-        cluster.stand()
-        await cluster.led()
-        await cluster.nodes["a"].remove_member("c")
-        await until(lambda: all("c" not in cluster.nodes[name].members for name in "ab"))
-        ends.append(now_ms() + 1)
-        await until(lambda: now_ms() > ends[0] + 5)
-        with suppress(Removed):
-            await cluster.stop()
+        async with started(Recorded(tmp_path)) as cluster:
+            cluster.stand()
+            await cluster.led()
+            await cluster.nodes["a"].remove_member("c")
+            await until(lambda: all("c" not in cluster.nodes[name].members for name in "ab"))
+            ends.append(now_ms() + 1)
+            await until(lambda: now_ms() > ends[0] + 5)
 
     run_async(scene())
     lines = (line for file in record.iterdir() for line in file.read_bytes().splitlines())

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from electorate import Election, Node
 from electorate.leadership.directory import number
@@ -13,6 +13,7 @@ from electorate.leadership.term import Term
 from electorate.pace import Pace
 from tests.runtime.cluster import free_addresses
 
+AnyCluster = TypeVar("AnyCluster", bound="Cluster")
 PATIENCE_S = 20.0
 PACE = Pace(grace=1.0, preempt_delay=0.3)
 
@@ -119,13 +120,19 @@ async def until(condition: Callable[[], object], seconds: float = PATIENCE_S) ->
 
 
 @asynccontextmanager
-async def running(folder: Path, names: str = "abc", pace: Pace = PACE) -> AsyncIterator[Cluster]:
-    """A cluster whose nodes are stopped in the end."""
-    cluster = Cluster(folder, names, pace)
+async def started(cluster: AnyCluster) -> AsyncIterator[AnyCluster]:
+    """A cluster whose nodes are stopped in the end, however it comes."""
     async with AsyncExitStack() as stack:
         stack.push_async_callback(cluster.stop)
         await cluster.start()
         yield cluster
+
+
+def running(
+    folder: Path, names: str = "abc", pace: Pace = PACE
+) -> AbstractAsyncContextManager[Cluster]:
+    """One that does nothing but what tests ask of it."""
+    return started(Cluster(folder, names, pace))
 
 
 def run(scene: Coroutine[Any, Any, None]) -> None:
