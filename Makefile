@@ -111,8 +111,8 @@ turns: setup ## have the version in OLD=folder and this one measure in turn: is 
 	$(BIN)/python -m benchmarks.turns $(or $(OLD),$(error say OLD=folder, one with a .venv)) . $(TURNS)
 
 bank: setup ## kill everybody at the bank 240 times, on SQLite and on PostgreSQL (BANK="--seed 2")
-	$(BIN)/electorate bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
-	$(BIN)/electorate bank --postgres --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
+	$(BIN)/python -m examples.bank --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
+	$(BIN)/python -m examples.bank --postgres --kills 240 --commits 1000 --customers 40 --clients 8 $(BANK)
 
 golden: setup ## rewrite the golden files; then read the diff
 	$(BIN)/pytest -k golden --rewrite

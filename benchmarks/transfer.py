@@ -14,12 +14,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from electorate.bank.run import free_addresses
-from electorate.bank.server import Server
 from electorate.errors import Aborted
 from electorate.node import Node
 from electorate.transactions.config import arguments
 from electorate.transactions.sqlite import Sqlite
+from examples.bank.run import free_addresses
+from examples.bank.server import Server
 
 Kind = Literal["postgres", "sqlite"]
 

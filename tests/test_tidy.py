@@ -280,7 +280,8 @@ def repository_files() -> Iterator[Path]:
     """All files that are written by hand; hidden folders other than .ci hold none."""
     folders = [ROOT / folder for folder in (".ci", "docs", "examples", "src", "tests")]
     for file in sorted([*ROOT.iterdir(), *(file for f in folders for file in f.rglob("*"))]):
-        if file.is_file() and "__pycache__" not in file.parts and is_text(file):
+        # In a worktree .git is a file, and git writes it.
+        if file.is_file() and not {".git", "__pycache__"} & {*file.parts} and is_text(file):
             yield file
 
 

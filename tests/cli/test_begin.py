@@ -12,7 +12,7 @@ from electorate.trace import Setting
 from tests.cli.run import Run
 
 COMMITS = ["two-phase", "three-phase", "three-phase-as-printed", "three-phase-ballots"]
-ADVICE = "`electorate bank` and `electorate tx serve` run transactions"
+ADVICE = "`electorate tx serve` runs transactions"
 
 
 def one_line(err: str) -> str:

@@ -10,10 +10,13 @@ from tests.docs.page import ROOT, blocks, pages
 from tests.docs.prose import complaint, options_known, options_named, said
 
 OTHERS = {
+    "--anomalies": "examples.bank",
     "--electorate-lines": "the plug-in of pytest",
     "--electorate-seed": "the plug-in of pytest",
     "--electorate-seeds": "the plug-in of pytest",
     "--mutant": "benchmarks.faults",
+    "--no-transaction": "examples.bank",
+    "--postgres": "examples.bank",
     "--real": "examples.shared_work",
     "--rewrite": "the tests",
     "--tlc": "benchmarks.checker",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from electorate.bank.server import Server
+from examples.bank.server import Server
 from examples.standby import FencedRow, Stale, open_row
 from tests.examples.troupe import PATIENCE_S, Troupe
 from tests.runtime.cluster import wait_until

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from electorate.bank.server import NoServer, Server
 from electorate.transactions.postgres import Postgres
+from examples.bank.server import NoServer, Server
 
 HINT = "; leave these tests out with -m 'not postgres'"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from electorate.bank.audit import audit
-from electorate.bank.crew import Crew, Stuck
-from electorate.bank.doom import points, step_of
-from electorate.bank.naive import show
-from electorate.bank.place import ATM, Kind, Spec
-from electorate.bank.run import Day, Plan, free_addresses, run
-from electorate.bank.server import NoServer
+from examples.bank.audit import audit
+from examples.bank.crew import Crew, Stuck
+from examples.bank.doom import points, step_of
+from examples.bank.naive import show
+from examples.bank.place import ATM, Kind, Spec
+from examples.bank.run import Day, Plan, free_addresses, run
+from examples.bank.server import NoServer
 
 KINDS: list[object] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from electorate.bank.business import Business, Insufficient
-from electorate.bank.drawer import Drawer
-from electorate.bank.place import ACCOUNTS, SAVED, Spec
+from examples.bank.business import Business, Insufficient
+from examples.bank.drawer import Drawer
+from examples.bank.place import ACCOUNTS, SAVED, Spec
 from tests.transactions.bank import Bank, running
 
 RICH, POOR = 1, 2

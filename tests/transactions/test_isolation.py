@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from electorate.bank.isolation import POSTGRES_READS, STORIES, Pair, anomalies, tried
-from electorate.cli.main import main
 from electorate.transactions.history import FIRST, History, Read, Row, Write
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.sqlite import Sqlite
+from examples.bank.__main__ import main
+from examples.bank.isolation import POSTGRES_READS, STORIES, Pair, anomalies, tried
 
 A, B = Row("savings", 1), Row("checking", 1)
 
@@ -96,8 +96,8 @@ def test_postgres_is_serializable_across_databases_if_reads_lock(
 def test_a_command_shows_both_anomalies_and_what_repairs_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["bank", "--anomalies", "--postgres", "--json"]) == 1
+    assert main(["--anomalies", "--postgres", "--json"]) == 1
     found = msgspec.json.decode(capsys.readouterr().out)["tried"]
     assert [each["anomaly"] for each in found] == [True, False] * 2
-    assert main(["bank", "--anomalies"]) == 0
+    assert main(["--anomalies"]) == 0
     assert "0 of 2 were let through" in capsys.readouterr().out

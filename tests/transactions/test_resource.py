@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from electorate.bank.server import Server
 from electorate.errors import Damaged, Refused
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.resource import Answer, Resource
 from electorate.transactions.sqlite import Sqlite
 from electorate.transactions.triple import Triple, Work
+from examples.bank.server import Server
 
 Opener = Callable[[], Resource]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from electorate.bank.server import PROGRAMS, NoServer, Server, find_programs
+from examples.bank.server import PROGRAMS, NoServer, Server, find_programs
 
 
 @pytest.fixture

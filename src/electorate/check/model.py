@@ -7,6 +7,7 @@ from typing import Any
 from electorate.check.given import Given
 from electorate.core import Machine, NodeId, Request, Value, text_of
 from electorate.trace import Setting, Start, Storage
+from electorate.trace.word import counted
 
 UNLIMITED = 1_000_000_000
 
@@ -103,7 +104,7 @@ class Normal(Value):
 
     def text(self) -> str:
         """For the sentence of a verdict: `(all 3 fault-free ends)`."""
-        ends = f"{self.ends} fault-free end{'' if self.ends == 1 else 's'}"
+        ends = counted(self.ends, "fault-free ends")
         if self.drawn:
             found = f"{ends} of {self.drawn} drawn runs"
         else:
@@ -208,8 +209,8 @@ class Model(Value):
             texts.append(f"links {setting.graph_text() or 'none'}")
         start = setting.start if self.given is None else self.given.text()
         texts += [f"from {start}" + (f" {normal.text()}" if normal else "")]
-        if setting.strongest != machine.strongest:
-            texts.append(f"{setting.strongest} rank wins")
+        if machine.members.strongest != machine.strongest:
+            texts.append(f"{machine.members.strongest} rank wins")
         if setting.attributes:
             texts.append("attributes " + " ".join(map(str, setting.attributes)))
         if setting.storage is not Storage.KEPT:

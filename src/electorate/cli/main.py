@@ -7,7 +7,7 @@ import argparse
 import importlib
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from electorate import __version__
@@ -27,7 +27,6 @@ COMMANDS = (
     "graph",
     "node",
     "tx",
-    "bank",
 )
 """Each is a module of its own in this folder."""
 INTERRUPTED = "electorate: interrupted"
@@ -64,13 +63,18 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and turn every expected failure into one line."""
+    """Run one command."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     # A command does not load what only the others need: a node is up in half the time.
     meant = [name for name in COMMANDS if name in words[:1]]
     options = parser(meant or COMMANDS).parse_args(words)
+    return exit_code(lambda: options.run(options))
+
+
+def exit_code(run: Callable[[], int]) -> int:
+    """Run something and turn every expected failure into one line."""
     try:
-        code: int = options.run(options)
+        code = run()
         sys.stdout.flush()
     except (UsageError, ProtocolError) as error:
         print(f"electorate: {error}", file=sys.stderr)

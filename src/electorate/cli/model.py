@@ -126,7 +126,7 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     capacity = bounds.add_mutually_exclusive_group()
     capacity.add_argument(
         "--capacity",
-        type=_count,
+        type=_positive,
         default=usual.capacity,
         metavar="K",
         help=f"messages on one channel; default {usual.capacity}",
@@ -308,7 +308,7 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             protocol=protocol.spelled(),
             ids=ids,
             rules=tuple(options.rule),
-            strongest=options.strongest or protocol.kind.strongest,
+            strongest=options.strongest,
             timing=Timing(high, usual["handling"]),
             delay_min=low,
             clock=Clock(usual["timing"]),

@@ -51,8 +51,7 @@ class Protocol(NamedTuple):
         check = f"`electorate check {self.name} --asks 1`"
         advice = f"{check} searches what happens if somebody does"
         if Topic.DECISIONS in machine.tells:
-            commands = "`electorate bank` and `electorate tx serve`"
-            advice = f"{commands} run transactions, {check} searches one"
+            advice = f"`electorate tx serve` runs transactions, {check} searches one"
         elif isinstance(machine, Over) and machine.begins_by == machine.lift.requests:
             advice = f"run it over an election, as in {self.name}{OVER}bully"
         raise UsageError(f"{waits}, and nobody can here: {advice}")

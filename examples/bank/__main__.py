@@ -1,8 +1,12 @@
-"""`electorate bank`: money in three databases, moved by clients while processes are killed."""
+"""Money in three databases, moved by clients while processes are killed.
+
+python -m examples.bank --kills 60
+"""
 
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +14,26 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from electorate.bank.crew import Stuck
-from electorate.bank.isolation import Tried, anomalies
-from electorate.bank.naive import Case, show
-from electorate.bank.place import Kind
-from electorate.bank.run import Day, Plan
-from electorate.bank.run import run as run_day
-from electorate.bank.server import NoServer
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.interrupt import any_end_is_ctrl_c
+from electorate.cli.main import OneLineParser, exit_code
 from electorate.errors import Refused
+from examples.bank.crew import Stuck
+from examples.bank.isolation import Tried, anomalies
+from examples.bank.naive import Case, show
+from examples.bank.place import Kind
+from examples.bank.run import Day, Plan
+from examples.bank.run import run as run_day
+from examples.bank.server import NoServer
 
-NAME = "bank"
 SUMMARY = "Move money between three databases while everybody is killed, and count it."
 EXAMPLES = """examples:
-  electorate bank                        three SQLite files, 50 withdrawals, 10 kills
-  electorate bank --postgres             the same on three PostgreSQL databases of its own
-  electorate bank --kills 230 --commits 1000 --customers 20
-  electorate bank --no-transaction       what happens without transactions
-  electorate bank --anomalies --postgres what a database that is serializable alone lets through
+  python -m examples.bank                   three SQLite files, 50 withdrawals, 10 kills
+  python -m examples.bank --postgres        the same on three PostgreSQL databases of its own
+  python -m examples.bank --kills 230 --commits 1000 --customers 20
+  python -m examples.bank --no-transaction  what happens without transactions
+  python -m examples.bank --anomalies --postgres
+      what databases let through though each of them is serializable
 
 A withdrawal, after the lecture notes "ACID Transactions" of Carnegie Mellon University:
   1. savings -= 100   2. checking += 100   3. moneymkt -= 300   4. checking += 300
@@ -38,24 +43,38 @@ exit code: 0 no money is lost or made, 1 some is, or an anomaly was let through,
 input"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be chosen."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it as the command line says."""
+    options = _parser().parse_args(arguments)
+    return exit_code(lambda: run(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = OneLineParser(
+        prog="python -m examples.bank",
+        description=SUMMARY,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     usual = Plan()
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.add_argument("--postgres", action="store_true", help="start a PostgreSQL server for it")
     parser.add_argument("--no-transaction", action="store_true", help="do each step by itself")
     parser.add_argument(
         "--anomalies", action="store_true", help="weave two transactions over two databases"
     )
     for name, told in (
-        ("commits", "withdrawals, at least"),
-        ("kills", "processes to kill"),
-        ("clients", "at the same time"),
-        ("customers", "with an account each"),
-        ("seed", "decides who withdraws and who dies when"),
+        ("--commits", "withdrawals, at least"),
+        ("--kills", "processes to kill"),
+        ("--clients", "at the same time"),
+        ("--customers", "with an account each"),
+        ("--seed", "decides who withdraws and who dies when"),
     ):
-        default = getattr(usual, name)
+        default = getattr(usual, name.removeprefix("--"))
         help_text = f"{told}; {default}"
-        parser.add_argument(f"--{name}", type=_count, default=default, metavar="N", help=help_text)
+        parser.add_argument(name, type=_count, default=default, metavar="N", help=help_text)
+    return parser
 
 
 def _count(text: str) -> int:
@@ -118,7 +137,10 @@ def _show_day(day: Day) -> None:
     print(f"Three {kind} databases, {day.plan.clients} clients, {day.seconds:.0f} s:")
     killed = sum(day.kills.values())
     where = ", ".join(f"step {step}: {count}" for step, count in day.steps.items())
-    print(f"  killed      {killed} processes" + (f" ({where})" if where else ""))
+    print(
+        f"  killed      {killed} process{'' if killed == 1 else 'es'}"
+        + (f" ({where})" if where else "")
+    )
     print(f"  committed   {books.commits}; the machine jammed {books.returned} times")
     print(f"  aborted     {counts.get('aborted', 0)}, and by a failed verify {counts['refused']}")
     print(f"  money       {books.initial:,} - {books.dispensed:,} dispensed = {books.left:,} left")
@@ -163,3 +185,7 @@ def _show_anomalies(found: list[Tried], as_json: bool) -> int:
         through = sum(each.is_anomaly for each in found)
         print(f"{through} of {len(found)} were let through, though each database is serializable.")
     return EXIT_BROKEN if any(each.is_anomaly for each in found) else EXIT_DONE
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

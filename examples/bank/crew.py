@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from electorate.bank.doom import STEPS
-from electorate.bank.place import ATM
 from electorate.transactions.history import Read, Row
+from examples.bank.doom import STEPS
+from examples.bank.place import ATM, ROOT
 
 END_S = 60.0
 CALM_S = 1.5
@@ -62,10 +62,15 @@ class Crew:
 
     def start(self, name: str) -> None:
         """Start a process, for the first time or again."""
-        words = [sys.executable, "-m", "electorate.bank.member", str(self._folder), name]
+        words = [sys.executable, "-m", "examples.bank.member", str(self._folder), name]
         with (self._folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                words,
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
         self._processes[name] = process
         listener = threading.Thread(target=self._listen, args=(name, process), daemon=True)

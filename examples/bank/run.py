@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from electorate.bank.audit import Books, audit
-from electorate.bank.crew import Crew
-from electorate.bank.doom import points, step_of
-from electorate.bank.place import ACCOUNTS, ATM, Kind, Spec
-from electorate.bank.server import Server
+from examples.bank.audit import Books, audit
+from examples.bank.crew import Crew
+from examples.bank.doom import points, step_of
+from examples.bank.place import ACCOUNTS, ATM, Kind, Spec
+from examples.bank.server import Server
 
 DEATH_S = 30.0
 """How long a process has to come to the point where it is to die."""

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-from electorate.bank.place import ACCOUNTS, ATM
+from examples.bank.place import ACCOUNTS, ATM
 
 DECIDING = ("saved uncertain", "sent Prepare", "saved committed", "sent Commit", "sent Forget")
 """What the cash machine does at step 7, as coordinator."""

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from electorate.bank.place import Kind
-from electorate.bank.server import Server
 from electorate.errors import Refused
 from electorate.transactions.history import FIRST, History, Read, Row, Write
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
+from examples.bank.place import Kind
+from examples.bank.server import Server
 
 PLACES = ("savings", "checking")
 SETUP = (

@@ -17,12 +17,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from electorate.bank.drawer import Drawer, Jammed
-from electorate.bank.place import ACCOUNTS, DISPENSED, Spec
 from electorate.errors import Aborted
 from electorate.node import Node
 from electorate.transactions.history import Read, Row
 from electorate.transactions.transaction import Transaction
+from examples.bank.drawer import Drawer, Jammed
+from examples.bank.place import ACCOUNTS, DISPENSED, Spec
 
 NOTE = "insert into movement select ?, id, writer from account where id = ?"
 MOVE = "update account set balance = balance + ?, writer = ? where id = ?"

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from electorate.bank.drawer import Drawer
-from electorate.bank.place import ACCOUNTS, ATM, Spec
 from electorate.runtime.store import FILE
 from electorate.transactions.history import History, Read, Row, Write
+from examples.bank.drawer import Drawer
+from examples.bank.place import ACCOUNTS, ATM, Spec
 
 
 class Books(msgspec.Struct, frozen=True):

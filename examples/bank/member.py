@@ -1,6 +1,6 @@
 """A process of the bank: an account with its database, or the cash machine.
 
-    python -m electorate.bank.member FOLDER NAME
+    python -m examples.bank.member FOLDER NAME
 
 It takes orders on its standard input, one a line: `finish`, or `kill PID TIMES POINT`. It ends when
 whoever started it is gone.
@@ -14,13 +14,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from electorate.bank.business import Business
-from electorate.bank.doom import Doom
-from electorate.bank.drawer import Drawer
-from electorate.bank.place import ATM, Spec
 from electorate.errors import Aborted
 from electorate.node import Node
 from electorate.pace import Pace
+from examples.bank.business import Business
+from examples.bank.doom import Doom
+from examples.bank.drawer import Drawer
+from examples.bank.place import ATM, Spec
 
 PACE = Pace(
     timeout=1.0,

@@ -13,6 +13,8 @@ from electorate.transactions.postgres import Postgres
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 
+ROOT = Path(__file__).resolve().parents[2]
+"""Where the processes of the bank are started, so that Python finds `examples` there."""
 ACCOUNTS = ("savings", "checking", "moneymkt")
 ATM = "atm"
 SAVED = 1_000_000

@@ -1,6 +1,6 @@
 """The same example without a transaction: each step is done at once, and stays done.
 
-    python -m electorate.bank.naive FOLDER STEP
+    python -m examples.bank.naive FOLDER STEP
 
 does the steps one after the other, and dies after that one.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from electorate.bank.drawer import Drawer
-from electorate.bank.place import ACCOUNTS, DISPENSED, Kind, Spec
-from electorate.bank.server import Server
+from examples.bank.drawer import Drawer
+from examples.bank.place import ACCOUNTS, DISPENSED, ROOT, Kind, Spec
+from examples.bank.server import Server
 
 MOVES = {
     1: ("savings", -100),
@@ -82,8 +82,8 @@ def _case(spec: Spec, folder: Path, step: int) -> Case:
 
 
 def _run(folder: Path, step: int) -> None:
-    words = [sys.executable, "-m", "electorate.bank.naive", str(folder), str(step)]
-    done = subprocess.run(words, check=False)
+    words = [sys.executable, "-m", "examples.bank.naive", str(folder), str(step)]
+    done = subprocess.run(words, cwd=ROOT, check=False)
     if done.returncode != -signal.SIGKILL:
         raise RuntimeError(f"the steps ended with {done.returncode}")
 
