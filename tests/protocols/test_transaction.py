@@ -34,6 +34,7 @@ from electorate.protocols.commit.state import (
     Help,
     No,
     Prepare,
+    Settled,
     Vote,
     Wait,
     Yes,
@@ -146,16 +147,16 @@ def test_nobody_votes_yes_before_it_is_asked_but_anybody_may_abort(
 def test_a_decision_is_acknowledged_once_it_is_applied(kind: type[Transaction]) -> None:
     node = Node(kind, 1).take(PREPARE, YES, COMMIT)
     assert (node.said, node.view.wants, node.owed) == ([], Wants.COMMIT, (Applied(),))
-    assert node.take(Asked(Applied())).said == [(3, Done(Stage.COMMITTED))]
+    assert node.take(Asked(Applied())).said == [(3, Done())]
     assert (node.view.wants, node.owed) == (Wants.NOTHING, ())
-    assert node.take(COMMIT).said == [(3, Done(Stage.COMMITTED))]
+    assert node.take(COMMIT).said == [(3, Done())]
 
 
 @every_kind
 def test_who_voted_no_acknowledges_when_it_hears_of_the_decision(kind: type[Transaction]) -> None:
     node = Node(kind, 1).take(PREPARE, NO, Asked(Applied()))
     assert node.said == []
-    assert node.take(ABORT).said == [(3, Done(Stage.ABORTED))]
+    assert node.take(ABORT).said == [(3, Done())]
 
 
 @every_kind
@@ -169,8 +170,8 @@ def test_after_a_crash_the_application_is_asked_again(kind: type[Transaction]) -
 def test_all_may_forget_when_all_have_acknowledged(kind: type[Transaction]) -> None:
     coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
     assert coordinator.view.state is Stage.ABORTED
-    assert not coordinator.take(Received(1, Done(Stage.ABORTED))).view.over
-    assert coordinator.take(Received(2, Done(Stage.ABORTED))).said == [(1, Forget()), (2, Forget())]
+    assert not coordinator.take(Received(1, Done())).view.over
+    assert coordinator.take(Received(2, Done())).said == [(1, Forget()), (2, Forget())]
     node = Node(kind, 1).take(NO, Asked(Applied())).take(Received(3, Forget()))
     for forgets in (coordinator, node, coordinator.crash(), node.crash()):
         assert forgets.view.over
@@ -180,7 +181,7 @@ def test_all_may_forget_when_all_have_acknowledged(kind: type[Transaction]) -> N
 
 @every_kind
 def test_the_coordinator_tells_again_who_has_not_acknowledged(kind: type[Transaction]) -> None:
-    done = Received(1, Done(Stage.ABORTED))
+    done = Received(1, Done())
     coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()), done)
     assert coordinator.take(TimedOut(Wait.RESEND)).said == [(2, Abort())]
     assert coordinator.crash().said == [(1, Abort()), (2, Abort())]
@@ -225,14 +226,14 @@ def test_a_coordinator_without_a_log_lets_those_forget_that_have_applied_and_pre
 ) -> None:
     begun = Node(kind, 3)
     forgotten = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
-    forgotten.take(*(Received(j, Done(Stage.ABORTED)) for j in (1, 2)))
+    forgotten.take(*(Received(j, Done()) for j in (1, 2)))
     asked = Node(kind, 3).boot(begun.machine.unknown(3))
     assert asked.state == forgotten.state != begun.state
     for word in words(kind):
         asked.boot(begun.machine.unknown(3)).take(Received(1, word), Asked(Begin()))
         assert asked.state == forgotten.state
         forgotten.take(Received(1, word))
-        assert forgotten.said == ([(1, Forget())] if isinstance(word, Done) else [])
+        assert forgotten.said == ([(1, Forget())] if isinstance(word, Settled) else [])
 
 
 @every_kind
@@ -256,7 +257,7 @@ def test_the_work_of_what_is_forgotten_is_gone_so_nobody_votes_yes_on_it(
 ) -> None:
     assert forgetful(kind).take(PREPARE).owed == (Vote(yes=False),)
     node = forgetful(kind).take(PREPARE, NO, Asked(Applied()), Asked(Again()))
-    assert node.said == [(3, Done(Stage.ABORTED))]
+    assert node.said == [(3, Settled(Stage.ABORTED))]
     assert node.take(Received(3, Forget())).state == forgetful(kind).state
 
 
@@ -287,15 +288,19 @@ def test_what_was_not_answered_is_said_again(kind: type[Transaction]) -> None:
         assert node.take(Asked(Again())).said == [], "it is not done yet"
         node.take(Asked(Applied()))
         assert Again() in node.turns.may_ask(node.view)
-        assert node.take(Asked(Again())).said == [(3, Done(node.view.state))]
+        assert node.take(Asked(Again())).said == [(3, Settled(node.view.state))]
     assert Node(kind, 1).take(PREPARE, YES, Asked(Again())).said == []
 
 
 @every_kind
 def test_who_has_done_otherwise_has_not_done_what_was_decided(kind: type[Transaction]) -> None:
     coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
-    coordinator.take(*(Received(j, Done(Stage.COMMITTED)) for j in (1, 2)))
+    coordinator.take(*(Received(j, Settled(Stage.COMMITTED)) for j in (1, 2)))
     assert (coordinator.said, coordinator.view.over) == ([], False)
+    coordinator.take(*(Received(j, Settled(Stage.ABORTED)) for j in (1, 2)))
+    assert coordinator.view.over
+    node = Node(kind, 1).take(NO, Asked(Applied()))
+    assert node.take(COMMIT).said == []
 
 
 @every_kind

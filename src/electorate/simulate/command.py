@@ -292,7 +292,7 @@ def _decision_text(decision: Decision) -> str:
         text += f", wants {decision.wants}"
     if decision.leader is not None:
         text += f", follows {decision.leader}"
-    return text + (", once more" if decision.over and not has_forgotten else "")
+    return text + (", after forgetting" if decision.over and not has_forgotten else "")
 
 
 def _claims(cluster: Cluster, words: Words) -> Iterator[str]:

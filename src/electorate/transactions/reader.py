@@ -7,7 +7,7 @@ by hand: they are noticed here, and reported as damage. Nobody guesses.
 from typing import Protocol
 
 from electorate.core import Message, NodeId, Received, Stage
-from electorate.protocols.commit.state import Abort, Commit, Done
+from electorate.protocols.commit.state import Abort, Commit, Settled
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Mail
 from electorate.transactions.deal import Deal
@@ -127,7 +127,7 @@ class Reader:
             case Commit() if state is Stage.WORKING and is_coordinator:
                 # A coordinator forgets before it lets others forget: this one was promised.
                 self._lose(sender, deal.tx, "has no vote in its log")
-            case Done(stage) if state.is_final and stage is not state:
+            case Settled(stage) if state.is_final and stage is not state:
                 deal.damage = f"was {state}, but {stage} at {self._called(sender)}"
 
     def _lose(self, sender: NodeId, tx: str, reason: str) -> None:

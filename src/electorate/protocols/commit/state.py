@@ -40,7 +40,11 @@ class Abort(Message):
 
 
 class Done(Message):
-    """I have done as was decided, which I take to be this."""
+    """I have done as was decided."""
+
+
+class Settled(Message):
+    """I have done this a while ago, and nobody has said that I may forget it."""
 
     stage: Stage
 

@@ -52,6 +52,7 @@ from electorate.protocols.commit.state import (
     Help,
     No,
     Prepare,
+    Settled,
     TransactionRules,
     TransactionStable,
     TransactionState,
@@ -108,7 +109,7 @@ class Transaction(Over[Any]):
         match event:
             case Received(j, _) if j not in self.members.ids:
                 return s, []
-            case Received(j, Done()) if coordinates and s.stable.forgotten:
+            case Received(j, Settled()) if coordinates and s.stable.forgotten:
                 # The word of that was lost, or it has refused what it had forgotten.
                 return s, [Send(j, Forget()) for _ in range(self.lets_forget)]
             case Received(_, Commit() | Abort() | Help()) | Asked(Begin()) if (
@@ -139,7 +140,9 @@ class Transaction(Over[Any]):
                 return self._hear(s, j, Stage.COMMITTED)
             case Received(j, Abort()):
                 return self._hear(s, j, Stage.ABORTED)
-            case Received(j, Done(stage)) if coordinates and stage is s.stage:
+            case Received(j, Done()) if coordinates and s.stage.is_final:
+                return self._note_done(s, j)
+            case Received(j, Settled(stage)) if coordinates and stage is s.stage:
                 return self._note_done(s, j)
             case TimedOut(Wait.RESEND) if coordinates and s.stage.is_final:
                 return s, self.tell(s)
@@ -250,11 +253,11 @@ class Transaction(Over[Any]):
         return self._forgotten(noted), [CancelTimer(Wait.RESEND), *words]
 
     def _again(self, s: Any) -> list[Effect]:
-        """What may have been lost: the question of the coordinator, or what I have told it."""
+        """What may have been lost: the question of the coordinator, or its word to forget."""
         if s.me == self.coordinator and s.stage is Stage.UNCERTAIN:
             return [Send(j, Prepare()) for j in self.participants if j not in s.heard]
-        done = s.applied and self.rules.acknowledge != "never"
-        return [Send(self.coordinator, Done(s.stage)) for _ in range(done)]
+        settled = s.applied and self.rules.acknowledge != "never"
+        return [Send(self.coordinator, Settled(s.stage)) for _ in range(settled)]
 
     # --- the participants ---
 
@@ -289,12 +292,12 @@ class Transaction(Over[Any]):
             if s.me == self.coordinator:
                 return self.decide(s, stage)
             s, effects = self.learn(s, stage)
-        if j != self.coordinator or s.me == j:
+        if j != self.coordinator or s.me == j or stage is not s.stage:
             return s, effects
         now = (
             s.applied if self.rules.acknowledge == "applied" else self.rules.acknowledge != "never"
         )
-        return replace(s, told=True), [*effects, *(Send(j, Done(s.stage)) for _ in range(now))]
+        return replace(s, told=True), [*effects, *(Send(j, Done()) for _ in range(now))]
 
     def learn(self, s: Any, stage: Stage) -> Result[Any]:
         """Decide like that."""
@@ -306,7 +309,7 @@ class Transaction(Over[Any]):
     def _apply(self, s: Any) -> Result[Any]:
         """The application has done as was decided."""
         now = s.told and self.rules.acknowledge == "applied"
-        done: list[Effect] = [Send(self.coordinator, Done(s.stage)) for _ in range(now)]
+        done: list[Effect] = [Send(self.coordinator, Done()) for _ in range(now)]
         if self.rules.forget == "applied":
             return at(s, Stage.WORKING), done
         return replace(s, applied=True), done
