@@ -11,6 +11,8 @@ WORKING, UNCERTAIN, COMMITTED, ABORTED = (
     Stage.ABORTED,
 )
 DOWN = None
+FORGOTTEN = TransactionStable(Stable(), forgotten=True)
+"""What is left at a node that has forgotten."""
 
 
 def at(state: Stage, leader: int | None = None, **given: object) -> Decision:
@@ -18,11 +20,22 @@ def at(state: Stage, leader: int | None = None, **given: object) -> Decision:
     return Decision(status, leader, state=state, **given)  # type: ignore[arg-type]
 
 
-def row(*views: Decision | Stage, absent: tuple[tuple[int, int], ...] = ()) -> Row:
-    """A row of views; of a node that is down the stage in its log."""
+def log(view: Decision | Stage | TransactionStable[Stable]) -> TransactionStable[Stable]:
+    match view:
+        case Decision(state=stage, over=over):
+            return TransactionStable(Stable(), stage, over)
+        case Stage():
+            return TransactionStable(Stable(), view)
+    return view
+
+
+def row(
+    *views: Decision | Stage | TransactionStable[Stable],
+    absent: tuple[tuple[int, int], ...] = (),
+) -> Row:
+    """A row of views; of a node that is down its log, or the stage in it."""
     standings: list[Standing | None] = [v if isinstance(v, Decision) else DOWN for v in views]
-    stages = (v.state if isinstance(v, Decision) else v for v in views)
-    logs = tuple(TransactionStable(Stable(), stage) for stage in stages)
+    logs = tuple(map(log, views))
     members = Members.of(range(1, len(views) + 1))
     return Row(members, tuple(standings), frozenset(absent), logs)
 
@@ -62,6 +75,21 @@ def test_c3_fails_where_a_decision_changes_also_over_a_crash() -> None:
     assert broken("C3", row(ABORTED), row(at(WORKING))) is not None
     assert broken("C3", row(at(UNCERTAIN)), row(at(WORKING))) is None
     assert broken("C3", row(at(COMMITTED)), row(COMMITTED), row(at(COMMITTED))) is None
+
+
+def test_c3_fails_where_one_commits_again_what_it_has_forgotten() -> None:
+    forgotten, again = at(WORKING, over=True), at(COMMITTED, over=True)
+    assert broken("C3", row(at(COMMITTED)), row(forgotten), row(again)) == Witness(
+        (1,), "1 had forgotten it, and now commits it again"
+    )
+
+
+def test_what_a_node_refuses_that_has_forgotten_is_nothing_that_it_has_done() -> None:
+    forgotten, refuses = at(WORKING, over=True), at(ABORTED, over=True)
+    for after in (forgotten, refuses, FORGOTTEN):
+        for name in ("C1", "C2", "C3"):
+            both = row(at(COMMITTED), at(COMMITTED))
+            assert broken(name, both, row(at(COMMITTED), after)) is None, name
 
 
 def test_c4_asks_that_nobody_with_a_leader_is_in_doubt() -> None:
@@ -121,13 +149,18 @@ def test_c6_fails_for_good_even_if_the_abort_is_forgotten() -> None:
 
 def test_c7_fails_where_one_forgets_what_another_has_not_applied() -> None:
     wants = at(COMMITTED, wants=Wants.COMMIT)
-    done = at(COMMITTED, coordinates=True, over=True)
-    assert broken("C7", row(wants, done)) == Witness((2, 1), "2 forgets what 1 has not applied")
-    assert broken("C7", row(at(COMMITTED), done)) is None
+    decided, done = at(COMMITTED, coordinates=True), at(WORKING, coordinates=True, over=True)
+    assert broken("C7", row(wants, decided), row(wants, done)) == Witness(
+        (2, 1), "2 forgets what 1 has not applied"
+    )
+    assert broken("C7", row(at(COMMITTED), decided), row(at(COMMITTED), done)) is None
+    assert broken("C7", row(wants), row(at(WORKING, over=True))) == Witness(
+        (1, 1), "1 forgets what 1 has not applied"
+    )
 
 
 def test_c7_lets_a_node_want_again_after_a_crash_what_it_has_applied_before() -> None:
     wants = at(COMMITTED, wants=Wants.COMMIT)
-    done = at(COMMITTED, coordinates=True, over=True)
+    done = at(WORKING, coordinates=True, over=True)
     decided = at(COMMITTED, coordinates=True)
     assert broken("C7", row(at(COMMITTED), decided), row(COMMITTED, done), row(wants, done)) is None

@@ -30,6 +30,7 @@ class Mutant(NamedTuple):
 TWO, ROUNDS, LATE = "--nodes 2", "--delay 1..1", "--timing unbounded --firings 1"
 BACK = "--crashes 1 --recoveries 1"
 LAZY = "--rule acknowledge=never"
+COPIES = "--order bag --doubles 1"
 
 KILLED = [
     Mutant("two-phase", "unforced=vote", f"{TWO} {BACK}", "C2", 8),
@@ -42,6 +43,11 @@ KILLED = [
     Mutant("two-phase", "impatient=abort", f"{TWO} --crashes 1", "C1", 11),
     Mutant("two-phase", "forget=applied", f"{TWO} --crashes 1", "C1", 14),
     Mutant("two-phase", "acknowledge=at-once", TWO, "C7", 9),
+    # Whoever is let forget too early refuses what others have committed.
+    Mutant("two-phase", "forget=each", TWO, "C7", 8),
+    Mutant("two-phase", "forget=each", f"{TWO} --losses 1", "C1", 18),
+    Mutant("two-phase", "unvoted=commit", f"--nodes 1 {COPIES}", "C3", 9),
+    Mutant("two-phase", "unvoted=commit", f"{TWO} {LATE}", "C3", 18),
     Mutant("three-phase", "unforced=vote", f"{ROUNDS} {BACK}", "C2", 19),
     Mutant("three-phase", "unforced=refusal", f"{TWO} {BACK} {LATE}", "C1", 16),
     Mutant("three-phase", "unforced=decision", f"{TWO} {BACK} {LATE}", "C1", 16),
@@ -51,6 +57,8 @@ KILLED = [
     Mutant("three-phase", "impatient=abort", f"{ROUNDS} --crashes 1", "C1", 22),
     Mutant("three-phase", "forget=applied", f"{TWO} --crashes 1", "C1", 18),
     Mutant("three-phase", "acknowledge=at-once", TWO, "C7", 9),
+    Mutant("three-phase", "forget=each", f"{TWO} --losses 1", "C1", 22),
+    Mutant("three-phase", "unvoted=commit", f"--nodes 1 {COPIES}", "C3", 11),
     Mutant("three-phase", "commits=late", f"{ROUNDS} {LAZY} --pauses 1", "C1", 35),
     Mutant("three-phase", "switching=obey", f"{ROUNDS} {LAZY} --pauses 1", "C1", 35),
     Mutant("three-phase", "own_state=polling", f"{LATE} {LAZY}", "C1", 20),
@@ -72,6 +80,16 @@ def test_a_broken_rule_is_noticed(mutant: Mutant) -> None:
     words = f"--asks 1 --rule inner.first=1 --rule {mutant.rule} --claim {mutant.claim}"
     [violation] = asked(f"{mutant.protocol} {words} {mutant.faults}").violations
     assert violation.length == mutant.moves
+
+
+def test_whoever_has_lost_its_memory_splits_the_decision_if_it_is_heard_under_its_old_name() -> (
+    None
+):
+    """So a driver takes it for a stranger, and no machine hears one."""
+    line = f"two-phase {TWO} --asks 1 --rule inner.first=1 {BACK} --losses 1 --claim C1"
+    assert not asked(line).violations
+    [violation] = asked(f"{line} --storage lost").violations
+    assert violation.length == 15
 
 
 TOLD = {

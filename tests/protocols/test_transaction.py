@@ -1,8 +1,12 @@
 """What every commit protocol does, whatever it is: votes, answers, acknowledgements, help."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from electorate.core import (
     Asked,
@@ -10,6 +14,7 @@ from electorate.core import (
     Effect,
     Event,
     Members,
+    Message,
     Received,
     Send,
     Stage,
@@ -20,6 +25,7 @@ from electorate.core import (
 )
 from electorate.protocols.commit.state import (
     Abort,
+    Again,
     Applied,
     Begin,
     Commit,
@@ -28,6 +34,7 @@ from electorate.protocols.commit.state import (
     Help,
     No,
     Prepare,
+    Settled,
     Vote,
     Wait,
     Yes,
@@ -62,8 +69,11 @@ class Node:
             self._take(self.turns.step(self.state, event))
         return self
 
+    def boot(self, stable: Any) -> "Node":
+        return self._take(self.turns.boot(self.me, stable))
+
     def crash(self) -> "Node":
-        return self._take(self.turns.boot(self.me, self.state.stable))
+        return self.boot(self.state.stable)
 
     @property
     def view(self) -> Decision:
@@ -78,6 +88,21 @@ class Node:
     @property
     def owed(self) -> tuple[object, ...]:
         return self.turns.must_ask(self.view)
+
+
+def words(kind: type[Transaction]) -> Iterator[Message]:
+    """Everything that nodes of a commit protocol may say."""
+    for word in kind.messages:
+        kinds = [field.type for field in msgspec.structs.fields(word)]
+        yield from (
+            word(*given) for given in product(*(Stage if k is Stage else (1, 2) for k in kinds))
+        )
+
+
+def forgetful(kind: type[Transaction], *rules: str) -> Node:
+    """A participant that has committed, and was told to forget it."""
+    node = Node(kind, 1, *rules).take(PREPARE, YES, COMMIT, Asked(Applied()))
+    return node.take(Received(3, Forget()))
 
 
 PREPARE, YES, NO = Received(3, Prepare()), Asked(Vote(yes=True)), Asked(Vote(yes=False))
@@ -147,14 +172,17 @@ def test_all_may_forget_when_all_have_acknowledged(kind: type[Transaction]) -> N
     assert coordinator.view.state is Stage.ABORTED
     assert not coordinator.take(Received(1, Done())).view.over
     assert coordinator.take(Received(2, Done())).said == [(1, Forget()), (2, Forget())]
-    assert coordinator.view.over
-    node = Node(kind, 1).take(NO, Asked(Applied()))
-    assert node.take(Received(3, Forget())).view.over
+    node = Node(kind, 1).take(NO, Asked(Applied())).take(Received(3, Forget()))
+    for forgets in (coordinator, node, coordinator.crash(), node.crash()):
+        assert forgets.view.over
+        assert forgets.state.stable.stage is Stage.WORKING, "nothing of it is in the log"
+        assert not {*map(type, forgets.turns.may_ask(forgets.view))} & {Begin, Vote, Again}
 
 
 @every_kind
 def test_the_coordinator_tells_again_who_has_not_acknowledged(kind: type[Transaction]) -> None:
-    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()), Received(1, Done()))
+    done = Received(1, Done())
+    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()), done)
     assert coordinator.take(TimedOut(Wait.RESEND)).said == [(2, Abort())]
     assert coordinator.crash().said == [(1, Abort()), (2, Abort())]
 
@@ -190,6 +218,89 @@ def test_an_elected_node_that_has_not_voted_refuses_when_it_is_called(
     node = Node(kind, 1, "inner.first=1").take(Received(2, Help()))
     assert node.view.state is Stage.ABORTED
     assert (2, Abort()) in node.said
+
+
+@every_kind
+def test_a_coordinator_without_a_log_lets_those_forget_that_have_applied_and_presumes_nothing(
+    kind: type[Transaction],
+) -> None:
+    begun = Node(kind, 3)
+    forgotten = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
+    forgotten.take(*(Received(j, Done()) for j in (1, 2)))
+    asked = Node(kind, 3).boot(begun.machine.unknown(3))
+    assert asked.state == forgotten.state != begun.state
+    for word in words(kind):
+        asked.boot(begun.machine.unknown(3)).take(Received(1, word), Asked(Begin()))
+        assert asked.state == forgotten.state
+        forgotten.take(Received(1, word))
+        assert forgotten.said == ([(1, Forget())] if isinstance(word, Settled) else [])
+
+
+@every_kind
+@pytest.mark.parametrize("leader", [0, 1, 2])
+def test_who_has_forgotten_answers_as_if_it_had_never_heard_of_it(
+    kind: type[Transaction], leader: int
+) -> None:
+    rule = f"inner.first={leader}"
+    assert Node(kind, 1, rule).machine.unknown(1) is None
+    for sender, word in product((2, 3), words(kind)):
+        new, old = Node(kind, 1, rule), forgetful(kind, rule)
+        for event in (Received(sender, word), NO, Asked(Applied()), ABORT):
+            assert new.take(event).effects == old.take(event).effects
+            forgets = replace(new.state.stable, forgotten=True)
+            assert replace(new.state, stable=forgets) == old.state
+
+
+@every_kind
+def test_the_work_of_what_is_forgotten_is_gone_so_nobody_votes_yes_on_it(
+    kind: type[Transaction],
+) -> None:
+    assert forgetful(kind).take(PREPARE).owed == (Vote(yes=False),)
+    node = forgetful(kind).take(PREPARE, NO, Asked(Applied()), Asked(Again()))
+    assert node.said == [(3, Settled(Stage.ABORTED))]
+    assert node.take(Received(3, Forget())).state == forgetful(kind).state
+
+
+@every_kind
+def test_nobody_hears_a_stranger(kind: type[Transaction]) -> None:
+    """Who comes back with another memory is one: a member is a memory."""
+    nodes = [
+        Node(kind, 1),
+        Node(kind, 1).take(PREPARE, YES),
+        Node(kind, 1, "inner.first=1").take(PREPARE, YES, TimedOut(Wait.PATIENCE)),
+        forgetful(kind),
+        Node(kind, 3).take(Asked(Begin())),
+        Node(kind, 3).take(Asked(Begin()), Received(1, No())),
+        Node(kind, 3).boot(Node(kind, 3).machine.unknown(3)),
+    ]
+    for node, word in product(nodes, words(kind)):
+        before = node.state
+        assert (node.take(Received(7, word)).state, node.effects) == (before, ())
+
+
+@every_kind
+def test_what_was_not_answered_is_said_again(kind: type[Transaction]) -> None:
+    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, Yes()))
+    assert Again() in coordinator.turns.may_ask(coordinator.view)
+    assert coordinator.take(Asked(Again())).said == [(2, Prepare())]
+    for decision in (COMMIT, ABORT):
+        node = Node(kind, 1).take(PREPARE, YES, decision)
+        assert node.take(Asked(Again())).said == [], "it is not done yet"
+        node.take(Asked(Applied()))
+        assert Again() in node.turns.may_ask(node.view)
+        assert node.take(Asked(Again())).said == [(3, Settled(node.view.state))]
+    assert Node(kind, 1).take(PREPARE, YES, Asked(Again())).said == []
+
+
+@every_kind
+def test_who_has_done_otherwise_has_not_done_what_was_decided(kind: type[Transaction]) -> None:
+    coordinator = Node(kind, 3).take(Asked(Begin()), Received(1, No()))
+    coordinator.take(*(Received(j, Settled(Stage.COMMITTED)) for j in (1, 2)))
+    assert (coordinator.said, coordinator.view.over) == ([], False)
+    coordinator.take(*(Received(j, Settled(Stage.ABORTED)) for j in (1, 2)))
+    assert coordinator.view.over
+    node = Node(kind, 1).take(NO, Asked(Applied()))
+    assert node.take(COMMIT).said == []
 
 
 @every_kind

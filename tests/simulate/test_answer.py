@@ -58,14 +58,18 @@ def test_only_what_is_offered_can_be_asked_for() -> None:
         cluster.ask(1, Applied())
 
 
-def test_a_cluster_that_settles_has_its_applications_do_the_first_thing_that_they_owe() -> None:
-    cluster = transaction()
+@pytest.mark.parametrize("remembers", [False, True])
+def test_a_cluster_that_settles_has_its_applications_do_the_first_thing_that_they_owe(
+    remembers: bool,
+) -> None:
+    cluster = transaction("rule:acknowledge=never" if remembers else "")
     settle(cluster)
     yes = Vote(yes=True)
     assert asked(cluster.steps) == [Begin(), yes, yes, Applied(), Applied()]
     for _, view in cluster.row().live():
         assert isinstance(view, Decision)
-        assert view.state is Stage.COMMITTED
+        assert (view.state is Stage.COMMITTED) is remembers
+        assert view.over is not remembers
 
 
 def votes_of(seed: int) -> list[object]:

@@ -14,12 +14,16 @@ from electorate.core import Decision, NodeId, Stage, Topic, Wants
 
 
 def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
-    """How far every node has come; of one that is down, how far by its log."""
+    """How far every node has come that has not forgotten; of one that is down, how far by its log.
+
+    Everybody had applied the decision before one forgets (C7). What such a node refuses when it is
+    asked once more is nothing that it has done; that it does not commit once more, C3 says.
+    """
     logs = row.stables or (None,) * len(row.standings)
     for node, view, log in zip(row.members.ids, row.standings, logs, strict=True):
-        if isinstance(view, Decision):
+        if isinstance(view, Decision) and not view.over:
             yield node, view.state
-        elif view is None:
+        elif view is None and not getattr(log, "forgotten", False):
             yield node, getattr(log, "stage", Stage.WORKING)
 
 
@@ -44,10 +48,14 @@ def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
 
 
 def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
-    """C3: whoever has decided stays with it, also over a crash."""
-    for (node, old), (_, new) in zip(stages(before), stages(after), strict=True):
-        if old.is_final and new is not old:
+    """C3: whoever has decided stays with it, also over a crash, and never commits again."""
+    now = dict(stages(after))
+    for node, old in stages(before):
+        if old.is_final and (new := now.get(node, old)) is not old:
             return Witness((node,), f"{node} had {old}, and now is {new}")
+    for node, view in after.live():
+        if isinstance(view, Decision) and view.over and view.state is Stage.COMMITTED:
+            return Witness((node,), f"{node} had forgotten it, and now commits it again")
     return None
 
 

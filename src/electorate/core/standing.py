@@ -95,7 +95,7 @@ class Decision(Standing):
 
     The driver looks at `wants`, has the application do it, and says so by one of the requests that
     the machine is owed. The machine's `stable` has the stage that is in the log as its field
-    `stage`: claims judge a node that is down by it.
+    `stage`, and in `forgotten` what is `over` here: claims judge a node that is down by these.
     """
 
     state: Stage = Stage.WORKING
@@ -103,7 +103,8 @@ class Decision(Standing):
     coordinates: bool = False
     """Whether this is the original coordinator, which takes no part itself."""
     over: bool = False
-    """Everybody has applied the decision: nobody will ask for it any more."""
+    """Everybody has applied the decision, and this node has forgotten it; what it hears of the
+    transaction after that, it hears as if for the first time."""
 
 
 class Choice(Standing):

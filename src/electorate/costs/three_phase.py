@@ -20,7 +20,7 @@ CASES = (
         "all vote yes, and acknowledge",
         "ask N+1 Begin; settle",
         {"Prepare": "N", "Yes": "N", "PreCommit": "N", "Ack": "N", "Commit": "N", "Done": "N"}
-        | {"forced writes": "2+3N", "messages": "6N", "time": "6T"},
+        | {"forced writes": "3+3N", "messages": "6N", "time": "6T"},
         rules=("forget=never",),
     ),
     Case(

@@ -2,7 +2,7 @@
 
 Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit (2PC)":
 one request, one vote and one decision for each. What a node writes to its log before it says so is
-counted as forced; the application's own writes are not.
+counted as forced, and so is it when it drops its record; the application's own writes are not.
 """
 
 from electorate.costs.case import Case
@@ -23,7 +23,7 @@ CASES = (
     Case(
         "all vote yes, and acknowledge",
         "ask N+1 Begin; settle",
-        {"Prepare": "N", "Yes": "N", "Commit": "N", "Done": "N", "forced writes": "2+2N"}
+        {"Prepare": "N", "Yes": "N", "Commit": "N", "Done": "N", "forced writes": "3+2N"}
         | {"messages": "4N", "time": "4T"},
         rules=("forget=never",),
     ),
@@ -31,7 +31,7 @@ CASES = (
         "all vote yes, acknowledge, and may forget",
         "ask N+1 Begin; settle",
         {"Prepare": "N", "Yes": "N", "Commit": "N", "Done": "N", "Forget": "N"}
-        | {"forced writes": "2+2N", "messages": "5N", "time": "5T"},
+        | {"forced writes": "3+3N", "messages": "5N", "time": "5T"},
     ),
     Case(
         "one votes no",

@@ -330,13 +330,6 @@ class Host:
             body = msgspec.Raw(instance.owner.wrapped(bytes(body)))
         self.commit.say(line, Said(instance.name, self._sent[channel], body))
 
-    def say(self, instance: Instance, to: NodeId, message: Message) -> None:
-        """Send a message in the name of an instance that is none of its machine's."""
-        line = self._route(to)
-        if line is not None:
-            body = instance.owner.wrapped(Codec.encode(message))
-            self.commit.say(line, Said(instance.name, 0, msgspec.Raw(body)))
-
     def tell(self, kind: str, to: NodeId, body: bytes) -> None:
         """Send what is no machine's message to the service of that kind at another node."""
         line = self._route(to)

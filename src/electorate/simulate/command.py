@@ -20,6 +20,7 @@ from electorate.core import (
     NodeId,
     Request,
     Span,
+    Stage,
     Standing,
     Status,
     Wants,
@@ -285,12 +286,13 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
 
 
 def _decision_text(decision: Decision) -> str:
-    text = str(decision.state)
+    has_forgotten = decision.over and decision.state is Stage.WORKING
+    text = "forgotten" if has_forgotten else str(decision.state)
     if decision.wants is not Wants.NOTHING:
         text += f", wants {decision.wants}"
     if decision.leader is not None:
         text += f", follows {decision.leader}"
-    return text + (", is done" if decision.over else "")
+    return text + (", after forgetting" if decision.over and not has_forgotten else "")
 
 
 def _claims(cluster: Cluster, words: Words) -> Iterator[str]:

@@ -87,7 +87,9 @@ ARRIVALS = {
 def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
     """How far one node or several have come; `me` is None if none of them leads."""
     one, many, what = STAGES[view.state]
-    if view.coordinates and view.state is Stage.WORKING:
+    if view.over and view.state is Stage.WORKING:
+        what = "forgotten the transaction"
+    elif view.coordinates and view.state is Stage.WORKING:
         what = "not begun"
     s = "s" if single else ""
     led = f" and follow{s} node {view.leader}" if view.leader is not None else ""
@@ -97,7 +99,9 @@ def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
 
 def _progress(me: NodeId, old: Decision, new: Decision) -> Iterator[str]:
     """How a node comes on with a transaction, and whom it follows now."""
-    if new.state is not old.state:
+    if new.over and not old.over:
+        yield "forgets"
+    elif new.state is not old.state:
         begins = new.coordinates and old.state is Stage.WORKING
         yield "begins" if begins else ARRIVALS[new.state]
     if new.leader != old.leader:
@@ -105,8 +109,6 @@ def _progress(me: NodeId, old: Decision, new: Decision) -> Iterator[str]:
             yield "follows nobody any more"
         else:
             yield "leads" if new.leader == me else f"follows node {new.leader}"
-    if new.over and not old.over:
-        yield "need not remember"
 
 
 def _small_change(me: NodeId, old: Standing, new: Standing) -> Iterator[str]:

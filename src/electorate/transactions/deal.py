@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from electorate.core import (
     Asked,
@@ -31,7 +30,7 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.errors import Damaged
 from electorate.pace import Pace
-from electorate.protocols.commit.state import Applied, Done, Forget, Prepare, Vote, word_of
+from electorate.protocols.commit.state import Again, Applied, Done, Vote
 from electorate.protocols.told_leader import Name
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
@@ -58,9 +57,6 @@ class Desk(Protocol):
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
-
-    def settled(self, deal: "Deal") -> None:
-        """Tell the coordinator that this is done: its word that it is over may have been lost."""
 
     def confess(self, deal: "Deal", reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
@@ -156,33 +152,25 @@ class Deal(Owner):
             self._kept = False
             self._desk.host.keep(PREFIX + self.tx, None)
 
-    def tell_again(self, to: NodeId) -> None:
-        """Tell the decision to one who has done otherwise."""
-        self._post(to, word_of(self.view.state))
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to remember or to do: it is over, or was not for this node."""
+        view = self.view
+        is_blank = view.state is Stage.WORKING and view.wants is Wants.NOTHING
+        return is_blank and (view.over or not view.coordinates)
 
     def remind(self) -> None:
-        """Say once more what was not answered: it may have been lost. Networks double messages.
+        """Have the machine say once more what was not answered: it may have been lost.
 
         Who asks too soon may ask one that is just done with it, and has to be told anew.
         """
         if self._desk.host.now_ms() - self._said_ms < self._desk.pace.again_ms:
             return
         self._said_ms = self._desk.host.now_ms()
-        view = self.view
-        if view.coordinates and view.state is Stage.UNCERTAIN:
-            for part in self.parts.participants:
-                if part.node not in self.state.heard:
-                    self._post(part.node, Prepare())
-        elif self.state.applied and not view.over and not self._is_alone:
-            self._desk.settled(self)
-        if self.damage is not None and not view.coordinates:
+        if Again() in self._turns.may_ask(self.view) and not self._is_alone:
+            self.ask(Again())
+        if self.damage is not None and not self.view.coordinates:
             self._desk.confess(self, self.damage, lost=True)
-
-    def _post(self, to: NodeId, message: Message) -> None:
-        """Say something that the machine has said before."""
-        self._said_ms = self._desk.host.now_ms()
-        self._desk.host.say(self._instance, to, message)
-        self._desk.host.once_said(to, self._desk.watch, self.tx, f"sent {type(message).__name__}")
 
     def after(self) -> None:
         """See what the machine wants now, and whether it has decided."""
@@ -238,6 +226,7 @@ class Deal(Owner):
     def packed(self, stable: Any) -> bytes | None:
         """What is forced into the log. Who has not voted or begun has nothing to remember."""
         if stable.stage is Stage.WORKING:
+            self.drop()  # If anything was there, it is over: out of the log before that is said.
             return None
         self._kept = True
         host = self._desk.host
@@ -248,12 +237,7 @@ class Deal(Owner):
 
     def lets_out(self, message: Message) -> bool:
         """Whether it may be said; who was decided by hand has not done what others count on."""
-        if isinstance(message, Done) and self._is_alone:
-            return False
-        if isinstance(message, Forget):
-            # First gone from here: so who is told to commit and knows of nothing has lost it.
-            self.drop()
-        return True
+        return not (isinstance(message, Done) and self._is_alone)
 
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""
@@ -278,10 +262,3 @@ def end_node_if_failed(enter: Callable[..., None], task: asyncio.Task[Any]) -> N
 
     if not task.cancelled() and (error := task.exception()) is not None:
         enter(fail, error)
-
-
-def presumed_abort(turns: Turns, me: NodeId) -> Stable:
-    """What is in the log of a coordinator that has forgotten a transaction, or never began it."""
-    blank: Any = turns.boot(me, None).state.stable
-    aborted: Stable = replace(blank, stage=Stage.ABORTED)
-    return aborted

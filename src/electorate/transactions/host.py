@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import Members as Ranking
-from electorate.core import Message, NodeId, Timing, Turns, Wants
+from electorate.core import NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
@@ -24,7 +24,7 @@ from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.admin import AdminSocket
-from electorate.transactions.deal import Deal, end_node_if_failed, presumed_abort
+from electorate.transactions.deal import Deal, end_node_if_failed
 from electorate.transactions.guard import ResourceGuard
 from electorate.transactions.letter import (
     PREFIX,
@@ -33,7 +33,6 @@ from electorate.transactions.letter import (
     Part,
     Parts,
     Record,
-    Settled,
     Step,
     Word,
     decode,
@@ -164,7 +163,7 @@ class TransactionHost(Service):
         if sender is None or not self.is_awake:
             return
         for deal in self.deals.values():
-            self._reader.is_sound(sender, hello, deal)
+            self._reader.sender_in(deal, sender, hello)
         self.guard.met(sender, hello)
         self.recovery.met(sender)
 
@@ -238,17 +237,12 @@ class TransactionHost(Service):
         store, me = self.host.store, self.members.me
         return Part(me, store.identity, store.incarnation, self.members.called(me))
 
-    def open(self, tx: str, parts: Parts) -> Deal:
-        """A transaction that is to be decided."""
-        deal = self.deals[tx] = Deal(self, tx, parts, self.turns(parts), self.members.me)
-        deal.boot(None, None)
-        return deal
-
-    def presume_aborted(self, tx: str, parts: Parts) -> Deal:
-        """A transaction of this coordinator of which there is nothing in the log."""
+    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
+        """A transaction that begins here, or that others speak of and nothing here knows of."""
         turns, me = self.turns(parts), self.members.me
         deal = self.deals[tx] = Deal(self, tx, parts, turns, me)
-        deal.boot(None, presumed_abort(turns, me))
+        machine: Any = turns.machine
+        deal.boot(None, None if begins else machine.unknown(me))
         return deal
 
     def send(self, to: NodeId, letter: Letter) -> None:
@@ -257,11 +251,6 @@ class TransactionHost(Service):
         if len(body) > FRAME_MAX - 1000:
             raise Refused(f"{len(body):,} bytes are too many for one message")
         self.enter(self.host.tell, LETTER, to, body)
-
-    def send_alone(self, to: NodeId, tx: str, parts: Parts, message: Message) -> None:
-        """Send a message of a machine that is no more."""
-        step = Step(parts, msgspec.Raw(Codec.encode(message)))
-        self.enter(self.host.tell, PREFIX + tx, to, msgspec.msgpack.encode(step))
 
     def turns(self, parts: Parts) -> Turns:
         """The machine for these nodes; transactions of the same nodes share it."""
@@ -288,30 +277,26 @@ class TransactionHost(Service):
         """Have the resource prepare, commit or abort."""
         await self.guard.do(tx, wants)
 
-    def settled(self, deal: Deal) -> None:
-        """Tell the coordinator that this is done: its word that it is over may have been lost."""
-        self.send(deal.parts.coordinator.node, Settled(deal.tx, deal.parts, deal.view.state))
-
     def confess(self, deal: Deal, reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
         kind = Lost if lost else Word
         self.send(deal.parts.coordinator.node, kind(deal.tx, reason))
 
     def moved(self, deal: Deal) -> None:
-        """Forget a transaction that is over, once nothing more is being done for it."""
-        if not deal.view.over or deal.busy or deal.tx not in self.deals:
-            return
-        deal.drop()
-        self.host.then(self._forget, deal)
+        """Let go of a transaction of which nothing is left, once nothing is being done for it."""
+        if deal.is_blank:
+            self.host.then(self._forget, deal)
 
     def _forget(self, deal: Deal) -> None:
-        if self.deals.get(deal.tx) is not deal:
+        if self.deals.get(deal.tx) is not deal or deal.busy or not deal.is_blank:
             return
         del self.deals[deal.tx]
+        is_over = deal.view.over
         deal.ended.set_result(None)
         deal.close()
-        self.watch(deal.tx, "forgot")
-        self.guard.forget(deal.tx)
+        if is_over:
+            self.watch(deal.tx, "forgot")
+            self.guard.forget(deal.tx)
 
     def abandon(self, deal: Deal) -> None:
         """Forget a transaction by hand, whatever the others think of it."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from electorate.core import NodeId, Stage
+from electorate.core import NodeId
 from electorate.errors import StoreError
 from electorate.runtime.frame import Hello
 from electorate.runtime.store import FILE
@@ -22,7 +22,7 @@ PREFIX = "transaction "
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A node that takes part, with the memory that it had when it joined."""
+    """Whom a number means in one transaction: a node with the memory that it had when it joined."""
 
     node: NodeId
     store: str
@@ -102,22 +102,14 @@ class Lost(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-class Settled(msgspec.Struct, frozen=True, tag=True):
-    """I have done this a while ago, and nobody has said that I may forget it."""
-
-    tx: str
-    parts: Parts
-    stage: Stage
-
-
 class Step(msgspec.Struct, frozen=True):
-    """A message of the machine that decides a transaction, and who takes part in that."""
+    """A message of the machine that decides a transaction, and among whom it does."""
 
     parts: Parts
     body: msgspec.Raw
 
 
-Letter = Work | Worked | Failed | Leave | Word | Lost | Settled
+Letter = Work | Worked | Failed | Leave | Word | Lost
 
 PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 

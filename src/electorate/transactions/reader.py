@@ -7,8 +7,7 @@ by hand: they are noticed here, and reported as damage. Nobody guesses.
 from typing import Protocol
 
 from electorate.core import Message, NodeId, Received, Stage
-from electorate.protocols.commit.state import Abort, Commit, Done, Forget, Help, Prepare
-from electorate.protocols.commit.two_phase import Poll
+from electorate.protocols.commit.state import Abort, Commit, Settled
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Mail
 from electorate.transactions.deal import Deal
@@ -20,7 +19,6 @@ from electorate.transactions.letter import (
     Lost,
     Part,
     Parts,
-    Settled,
     Word,
     Work,
     Worked,
@@ -45,20 +43,14 @@ class Desk(Protocol):
     def me_as_part(self) -> Part:
         """This node, with the memory that it has."""
 
-    def open(self, tx: str, parts: Parts) -> Deal:
-        """A transaction that is to be decided."""
-
-    def presume_aborted(self, tx: str, parts: Parts) -> Deal:
-        """A transaction of this coordinator of which there is nothing in the log."""
+    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
+        """A transaction that begins here, or that others speak of and nothing here knows of."""
 
     def whom(self, deal: Deal) -> NodeId | None:
         """Who finds out the decision."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
-
-    def send_alone(self, to: NodeId, tx: str, parts: Parts, message: Message) -> None:
-        """Send a message of a machine that is no more."""
 
 
 class Reader:
@@ -71,8 +63,6 @@ class Reader:
         """A letter has come."""
         deal = self._desk.deals.get(letter.tx)
         match letter:
-            case Settled():
-                self._settle(sender, letter)
             case Work():
                 self._desk.guard.begin_work(sender, hello, letter)
             case Worked() | Failed():
@@ -85,79 +75,64 @@ class Reader:
                 deal.damage = f"{self._called(sender)} {reason}"
 
     def step(self, mail: Mail) -> None:
-        """A message of the machine of one transaction has come."""
+        """A message of the machine of one transaction has come: what it means, the machine says."""
         parts, message = mail.message
-        deal = self._desk.deals.get(mail.name) or self._met_unknown(mail, parts, message)
-        if deal is None or deal.parts.of(mail.sender) is None:
+        deal = self._desk.deals.get(mail.name) or self._met_unknown(mail, parts)
+        if deal is None or (sender := self.sender_in(deal, mail.sender, mail.hello)) is None:
             return
-        if self.is_sound(mail.sender, mail.hello, deal) and not self._is_split(
-            mail.sender, deal, message
-        ):
-            deal.take(Received(mail.sender, message), mail.head)
+        before = deal.view.state
+        deal.take(Received(sender, message), mail.head)
+        self._compare(sender, deal, message, before)
 
-    def _met_unknown(self, mail: Mail, parts: Parts, message: Message) -> Deal | None:
-        """A transaction of which there is nothing in the log."""
-        if not self._is_whole(mail.sender, mail.name, parts):
-            return None
-        if parts.coordinator.node == self._desk.members.me:
-            # It was never begun, or was forgotten before anybody had voted: presumed aborted.
-            return self._desk.presume_aborted(mail.name, parts)
-        match message:
-            case Commit():
-                # A coordinator forgets before it lets others forget: this one was promised.
-                self._lose(mail.sender, mail.name, "has no vote in its log")
-            case Prepare() | Abort() | Poll() | Help():
-                deal = self._desk.open(mail.name, parts)
-                deal.name(self._desk.whom(deal))
-                return deal
-        return None
-
-    def _is_whole(self, sender: NodeId, tx: str, parts: Parts) -> bool:
-        """Whether this node takes part, and remembers what it has said if it has forgotten this."""
+    def _met_unknown(self, mail: Mail, parts: Parts) -> Deal | None:
+        """A transaction of which there is nothing here, if it is this node that takes part."""
         now, then = self._desk.me_as_part(), parts.of(self._desk.members.me)
         if then is None:
-            return False
+            return None
         if now.store != then.store or now.incarnation < then.incarnation:
-            self._lose(sender, tx, WIPED)
-            return False
-        return True
+            self._lose(mail.sender, mail.name, WIPED)
+            return None
+        deal = self._desk.open(mail.name, parts, begins=False)
+        deal.name(self._desk.whom(deal))
+        return deal
+
+    def sender_in(self, deal: Deal, node: NodeId, hello: Hello) -> NodeId | None:
+        """As which of its members a transaction knows a node; None if it is none of them.
+
+        A member is a memory. Who comes back with another one is a stranger to the machine.
+        """
+        part = deal.parts.of(node)
+        if part is not None and part.lost_by(hello):
+            deal.damage = f"{self._called(node)} {WIPED}"
+            return None
+        return None if part is None else node
+
+    # --- what people are told of ---
+
+    def _compare(self, sender: NodeId, deal: Deal, message: Message, state: Stage) -> None:
+        """See whether another has decided otherwise, or counts on what is not here.
+
+        The machine has left such a message alone; this is for people. They may have decided by
+        hand, or have brought back a log from a backup.
+        """
+        is_coordinator = sender == deal.parts.coordinator.node
+        match message:
+            case Commit() | Abort() if state.is_final:
+                word = WORDS[type(message)]
+                how = f"{state} by hand" if deal.by_hand else str(state)
+                if word is not state:
+                    deal.damage = f"was {how} here, but {word} at {self._called(sender)}"
+                else:
+                    deal.confirmed |= is_coordinator
+            case Commit() if state is Stage.WORKING and is_coordinator:
+                # A coordinator forgets before it lets others forget: this one was promised.
+                self._lose(sender, deal.tx, "has no vote in its log")
+            case Settled(stage) if state.is_final and stage is not state:
+                deal.damage = f"was {state}, but {stage} at {self._called(sender)}"
 
     def _lose(self, sender: NodeId, tx: str, reason: str) -> None:
         self._desk.losses[tx] = reason
         self._desk.send(sender, Lost(tx, reason))
-
-    def is_sound(self, sender: NodeId, hello: Hello, deal: Deal) -> bool:
-        """Whether a node remembers what it has said in this transaction."""
-        part = deal.parts.of(sender)
-        if part is not None and part.lost_by(hello):
-            deal.damage = f"{self._called(sender)} {WIPED}"
-            return False
-        return True
-
-    def _settle(self, sender: NodeId, letter: Settled) -> None:
-        """A participant has done what was decided, and still waits for the word to forget it."""
-        deal = self._desk.deals.get(letter.tx)
-        if deal is None:
-            if self._is_whole(sender, letter.tx, letter.parts):
-                # It is over, and the word of that was lost.
-                self._desk.send_alone(sender, letter.tx, letter.parts, Forget())
-        elif letter.stage is deal.view.state:
-            deal.take(Received(sender, Done()))
-        elif deal.view.state.is_final:
-            deal.damage = f"was {deal.view.state}, but {letter.stage} at {self._called(sender)}"
-            deal.tell_again(sender)
-
-    def _is_split(self, sender: NodeId, deal: Deal, message: Message) -> bool:
-        """Whether another has decided otherwise: somebody has decided by hand. It stays open."""
-        word = WORDS.get(type(message))
-        if word is None or not deal.view.state.is_final:
-            return False
-        if word is deal.view.state:
-            deal.confirmed |= sender == deal.parts.coordinator.node
-            return False
-        how = f"{deal.view.state} by hand" if deal.by_hand else str(deal.view.state)
-        deal.damage = f"was {how} here, but {word} at {self._called(sender)}"
-        return True
 
     def _called(self, node: NodeId) -> str:
         return self._desk.members.called(node)

@@ -63,8 +63,8 @@ class Desk(Protocol):
     def me_as_part(self) -> Part:
         """This node, with the memory that it has."""
 
-    def open(self, tx: str, parts: Parts) -> Deal:
-        """A transaction that is to be decided."""
+    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
+        """A transaction that begins here, or that others speak of and nothing here knows of."""
 
     def enter(self, act: Any, *given: Any) -> None:
         """Have something done; what it raises ends the node."""
@@ -195,7 +195,8 @@ class Draft:
         if not self._parts:
             return
         participants = tuple(self._parts[node] for node in sorted(self._parts))
-        deal = self._desk.open(self.tx, Parts(self._desk.me_as_part(), participants))
+        parts = Parts(self._desk.me_as_part(), participants)
+        deal = self._desk.open(self.tx, parts, begins=True)
         self._desk.enter(deal.ask, Begin())
         await asyncio.wait([deal.decided])
         if deal.decided.cancelled():

@@ -43,6 +43,12 @@ class Done(Message):
     """I have done as was decided."""
 
 
+class Settled(Message):
+    """I have done this a while ago, and nobody has said that I may forget it."""
+
+    stage: Stage
+
+
 class Forget(Message):
     """Everybody has done as was decided: nobody will ask you any more."""
 
@@ -65,6 +71,10 @@ class Applied(Request):
     """What was decided is done."""
 
 
+class Again(Request):
+    """Nothing was heard for long: say again what was not answered."""
+
+
 class Wait(StrEnum):
     """The timers."""
 
@@ -85,8 +95,11 @@ class TransactionRules(OverRules):
     """What a node does that has voted yes and hears nothing for too long."""
     acknowledge: Literal["applied", "at-once", "never"] = "applied"
     """When a decision is acknowledged: once it is applied, once it is heard of, or never."""
-    forget: Literal["told", "never", "applied"] = "told"
-    """When a participant forgets: once all have acknowledged, never, or once it has applied."""
+    forget: Literal["told", "never", "applied", "each"] = "told"
+    """When a participant forgets: once all have acknowledged, never, once it has applied, or once
+    the coordinator has heard that it has."""
+    unvoted: Literal["refuse", "commit"] = "refuse"
+    """What a node does that is told to commit and has no vote in its log: it may have forgotten."""
     coordinator: int = 0
     """The id of the coordinator; 0 means the last member."""
     votes: Span = 2 * T
@@ -100,6 +113,10 @@ class TransactionStable(Stable, Generic[Kept]):
 
     inner: Kept
     stage: Stage = Stage.WORKING
+    forgotten: bool = False
+    """Whether it was over before. Of a participant nothing else is left: what it hears from then
+    on, it hears as if for the first time. A coordinator has begun in writing before anybody hears
+    of it: so one that is asked, and has nothing of it in its log, has forgotten it."""
 
 
 class TransactionState(State, Generic[Inner, Kept]):
@@ -120,7 +137,6 @@ class TransactionState(State, Generic[Inner, Kept]):
     """Whether I was elected, and am finding out the decision."""
     heard: frozenset[NodeId] = frozenset()
     """Of whom I have heard what I am waiting for: votes, answers or acknowledgements."""
-    over: bool = False
 
     @property
     def stage(self) -> Stage:

@@ -36,6 +36,7 @@ from electorate.protocols.commit.state import (
     Kept,
     No,
     Prepare,
+    Settled,
     TransactionRules,
     TransactionState,
     Wait,
@@ -99,7 +100,7 @@ class ThreePhase(Transaction):
     new = ThreePhaseState
     rules_type = ThreePhaseRules
     messages = (
-        *(Prepare, Yes, No, Commit, Abort, Done, Forget, Help),
+        *(Prepare, Yes, No, Commit, Abort, Done, Forget, Settled, Help),
         *(PreCommit, PreAbort, Ack, Poll, Report),
     )
     forms = {

@@ -36,6 +36,7 @@ from electorate.protocols.commit.state import (
     Kept,
     No,
     Prepare,
+    Settled,
     TransactionRules,
     TransactionStable,
     TransactionState,
@@ -145,7 +146,7 @@ class ThreePhaseBallots(Transaction):
     log = BallotStable
     rules_type = BallotRules
     messages = (
-        *(Prepare, Yes, No, Commit, Abort, Done, Forget, Help),
+        *(Prepare, Yes, No, Commit, Abort, Done, Forget, Settled, Help),
         *(PreCommit, PreAbort, Ack, Poll, Report, Refuse),
     )
     promises: tuple[str, ...] = ("C1", "C2", "C3", "C5", "C7")

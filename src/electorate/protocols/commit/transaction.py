@@ -7,6 +7,10 @@ tells one commit protocol from another.
 
 A node that is in doubt and hears nothing for too long waits for the election. Whom that names
 finds out the decision, once it has waited long enough itself, or is called by somebody who has.
+
+Once all have applied the decision, everybody forgets the transaction, the coordinator first. A
+coordinator that has forgotten presumes nothing: it lets those forget that say they have applied the
+decision, and leaves everything else unanswered, for nobody can be in doubt any more.
 """
 
 from abc import abstractmethod
@@ -39,6 +43,7 @@ from electorate.core import (
 )
 from electorate.protocols.commit.state import (
     Abort,
+    Again,
     Applied,
     Begin,
     Commit,
@@ -47,6 +52,7 @@ from electorate.protocols.commit.state import (
     Help,
     No,
     Prepare,
+    Settled,
     TransactionRules,
     TransactionStable,
     TransactionState,
@@ -68,7 +74,7 @@ class Transaction(Over[Any]):
     """What makes a state, from id, log and inner state."""
     log: Any = TransactionStable
     """What makes an empty log, from the inner stable part."""
-    requests = (Begin, Vote, Applied)
+    requests = (Begin, Vote, Applied, Again)
     begins_by = (Begin,)
     tells = frozenset({Topic.DECISIONS})
     timers = (
@@ -87,6 +93,8 @@ class Transaction(Over[Any]):
             raise ValueError(f"the coordinator {self.coordinator} is not a member")
         self.participants = members.others(self.coordinator)
         self.majority = len(self.participants) // 2 + 1
+        self.is_rash = self.rules.unvoted == "commit"
+        self.lets_forget = self.rules.forget in ("told", "each")
 
     @abstractmethod
     def agree(self, s: Any) -> Result[Any]:
@@ -101,6 +109,13 @@ class Transaction(Over[Any]):
         match event:
             case Received(j, _) if j not in self.members.ids:
                 return s, []
+            case Received(j, Settled()) if coordinates and s.stable.forgotten:
+                # The word of that was lost, or it has refused what it had forgotten.
+                return s, [Send(j, Forget()) for _ in range(self.lets_forget)]
+            case Received(_, Commit() | Abort() | Help()) | Asked(Begin()) if (
+                coordinates and s.stable.forgotten
+            ):
+                return s, []
             case Asked(Begin()) if coordinates and s.stage is Stage.WORKING:
                 prepare: list[Effect] = [Send(j, Prepare()) for j in self.participants]
                 return at(s, Stage.UNCERTAIN), [*prepare, self.set(Wait.VOTES)]
@@ -108,6 +123,8 @@ class Transaction(Over[Any]):
                 return self._vote(s, yes)
             case Asked(Applied()) if self._wants(s) in (Wants.COMMIT, Wants.ABORT):
                 return self._apply(s)
+            case Asked(Again()):
+                return s, self._again(s)
 
             case Received(self.coordinator, Prepare()) if not coordinates:
                 return self._prepare(s)
@@ -118,17 +135,19 @@ class Transaction(Over[Any]):
             case TimedOut(Wait.VOTES) if coordinates and s.stage is Stage.UNCERTAIN:
                 return self.decide(s, Stage.ABORTED)
 
-            # Who has not prepared has nothing to commit.
-            case Received(j, Commit()) if s.stage is not Stage.WORKING:
+            # Who has not prepared, or has forgotten, has nothing to commit.
+            case Received(j, Commit()) if s.stage is not Stage.WORKING or self.is_rash:
                 return self._hear(s, j, Stage.COMMITTED)
             case Received(j, Abort()):
                 return self._hear(s, j, Stage.ABORTED)
-            case Received(j, Done()) if coordinates and s.stage.is_final and not s.over:
+            case Received(j, Done()) if coordinates and s.stage.is_final:
+                return self._note_done(s, j)
+            case Received(j, Settled(stage)) if coordinates and stage is s.stage:
                 return self._note_done(s, j)
             case TimedOut(Wait.RESEND) if coordinates and s.stage.is_final:
                 return s, self.tell(s)
             case Received(self.coordinator, Forget()) if s.stage.is_final:
-                return replace(s, over=True), []
+                return self._forgotten(s), []
 
             case TimedOut(Wait.PATIENCE | Wait.RETRY) if s.stage.is_in_doubt:
                 return self._despair(s)
@@ -142,20 +161,28 @@ class Transaction(Over[Any]):
             state=s.stage,
             wants=self._wants(s),
             coordinates=s.me == self.coordinator,
-            over=s.over,
+            over=s.stable.forgotten,
         )
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         own: tuple[Request, ...] = ()
         match view:
+            case Decision(state=Stage.WORKING, over=True):
+                own = ()
             case Decision(state=Stage.WORKING, coordinates=True):
                 own = (Begin(),)
             case Decision(state=Stage.WORKING, wants=Wants.NOTHING):
                 own = (Vote(yes=False),)
+            case Decision(state=Stage.UNCERTAIN, coordinates=True):
+                own = (Again(),)
+            case Decision(coordinates=False, wants=Wants.NOTHING) if view.state.is_final:
+                own = (Again(),)
         return (*own, *self.lift.may_ask(view))
 
     def must_ask(self, view: Standing) -> tuple[Request, ...]:
         match view:
+            case Decision(wants=Wants.PREPARE, over=True):
+                return (Vote(yes=False),)  # Its work is gone.
             case Decision(wants=Wants.PREPARE):
                 return (Vote(yes=True), Vote(yes=False))
             case Decision(wants=Wants.COMMIT | Wants.ABORT):
@@ -179,6 +206,17 @@ class Transaction(Over[Any]):
         log = replace(stable or self.log(inner.stable), inner=inner.stable)
         after, more = self.resume(self.new(me, log, inner))
         return after, [*effects, *more]
+
+    def unknown(self, me: NodeId) -> Any:
+        """By which log a node boots that hears of a transaction of which its log has nothing."""
+        if me != self.coordinator:
+            return None
+        state, _ = self.boot(me, None)
+        return self._forgotten(state).stable
+
+    def _forgotten(self, s: Any) -> Any:
+        """Nothing is left but that it is over."""
+        return self.new(s.me, replace(self.log(s.stable.inner), forgotten=True), s.inner)
 
     def resume(self, s: Any) -> Result[Any]:
         """Go on from what is in the log: whoever is in doubt has waited long enough."""
@@ -210,9 +248,16 @@ class Transaction(Over[Any]):
     def _note_done(self, s: Any, j: NodeId) -> Result[Any]:
         noted = replace(s, heard=s.heard | {j})
         if not noted.heard.issuperset(self.participants):
-            return noted, []
-        words = [Send(j, Forget()) for j in self.participants if self.rules.forget == "told"]
-        return replace(noted, over=True), [CancelTimer(Wait.RESEND), *words]
+            return noted, [Send(j, Forget()) for _ in range(self.rules.forget == "each")]
+        words = [Send(j, Forget()) for j in self.participants if self.lets_forget]
+        return self._forgotten(noted), [CancelTimer(Wait.RESEND), *words]
+
+    def _again(self, s: Any) -> list[Effect]:
+        """What may have been lost: the question of the coordinator, or its word to forget."""
+        if s.me == self.coordinator and s.stage is Stage.UNCERTAIN:
+            return [Send(j, Prepare()) for j in self.participants if j not in s.heard]
+        settled = s.applied and self.rules.acknowledge != "never"
+        return [Send(self.coordinator, Settled(s.stage)) for _ in range(settled)]
 
     # --- the participants ---
 
@@ -247,7 +292,7 @@ class Transaction(Over[Any]):
             if s.me == self.coordinator:
                 return self.decide(s, stage)
             s, effects = self.learn(s, stage)
-        if j != self.coordinator or s.me == j:
+        if j != self.coordinator or s.me == j or stage is not s.stage:
             return s, effects
         now = (
             s.applied if self.rules.acknowledge == "applied" else self.rules.acknowledge != "never"

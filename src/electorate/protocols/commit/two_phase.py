@@ -33,6 +33,7 @@ from electorate.protocols.commit.state import (
     Help,
     No,
     Prepare,
+    Settled,
     TransactionRules,
     Yes,
 )
@@ -61,7 +62,7 @@ class TwoPhase(Transaction):
     """One transaction: PREPARE, YES or NO, COMMIT or ABORT."""
 
     rules_type = TwoPhaseRules
-    messages = (Prepare, Yes, No, Commit, Abort, Done, Forget, Help, Poll, Report)
+    messages = (Prepare, Yes, No, Commit, Abort, Done, Forget, Settled, Help, Poll, Report)
 
     rules: TwoPhaseRules
 
