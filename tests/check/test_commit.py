@@ -37,7 +37,9 @@ HOLDS = {
     f"two-phase {LEADER} {ROUNDS} --doubles 1": Held(1_590),
     # Copies come after it was forgotten; whoever was not let forget it says so again.
     f"two-phase --nodes 2 {LEADER} {COPIES} --crashes 1 --recoveries 1": Held(258_662),
-    f"two-phase --nodes 2 {LEADER} {COPIES} --timing unbounded --firings 1": Held(1_460_408, capped=True),
+    f"two-phase --nodes 2 {LEADER} {COPIES} --timing unbounded --firings 1": Held(
+        1_460_408, capped=True
+    ),
     f"two-phase --nodes 2 --asks 3 {AGAIN} --losses 1 --crashes 1 --recoveries 1": Held(2_066_376),
     f"three-phase --nodes 2 {LEADER} {COPIES} --crashes 1": Held(28_990),
     f"three-phase-ballots --nodes 2 {LEADER} {COPIES} --crashes 1": Held(29_085, 9),

@@ -113,7 +113,7 @@ def voter(state: Stage, leader: int | None = None, **given: object) -> Decision:
         (voter(Stage.UNCERTAIN), voter(Stage.ABORTED, 2), ["aborts", "leads"]),
         (voter(Stage.ABORTABLE, 2), voter(Stage.ABORTABLE, 1), ["follows node 1"]),
         (voter(Stage.ABORTABLE, 2), voter(Stage.ABORTABLE), ["follows nobody any more"]),
-        (voter(Stage.COMMITTED), voter(Stage.COMMITTED, over=True), ["need not remember"]),
+        (voter(Stage.COMMITTED), voter(Stage.WORKING, over=True), ["forgets"]),
         (voter(Stage.WORKING), voter(Stage.WORKING, wants=Wants.PREPARE), []),
         (
             voter(Stage.WORKING, coordinates=True),

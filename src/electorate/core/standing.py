@@ -106,6 +106,11 @@ class Decision(Standing):
     """Everybody has applied the decision, and this node has forgotten it; what it hears of the
     transaction after that, it hears as if for the first time."""
 
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether it is over, and nothing was heard of it since."""
+        return self.over and self.state is Stage.WORKING
+
 
 class Choice(Standing):
     """What a node has decided in a consensus; its standing is that of the election underneath."""

@@ -20,7 +20,6 @@ from electorate.core import (
     NodeId,
     Request,
     Span,
-    Stage,
     Standing,
     Status,
     Wants,
@@ -286,13 +285,12 @@ def standing_text(standing: Standing | None, paused: bool = False) -> str:
 
 
 def _decision_text(decision: Decision) -> str:
-    has_forgotten = decision.over and decision.state is Stage.WORKING
-    text = "forgotten" if has_forgotten else str(decision.state)
+    text = "forgotten" if decision.has_forgotten else str(decision.state)
     if decision.wants is not Wants.NOTHING:
         text += f", wants {decision.wants}"
     if decision.leader is not None:
         text += f", follows {decision.leader}"
-    return text + (", after forgetting" if decision.over and not has_forgotten else "")
+    return text + (", after forgetting" if decision.over and not decision.has_forgotten else "")
 
 
 def _claims(cluster: Cluster, words: Words) -> Iterator[str]:

@@ -87,7 +87,7 @@ ARRIVALS = {
 def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
     """How far one node or several have come; `me` is None if none of them leads."""
     one, many, what = STAGES[view.state]
-    if view.over and view.state is Stage.WORKING:
+    if view.has_forgotten:
         what = "forgotten the transaction"
     elif view.coordinates and view.state is Stage.WORKING:
         what = "not begun"

@@ -80,9 +80,9 @@ class Reader:
         deal = self._desk.deals.get(mail.name) or self._met_unknown(mail, parts)
         if deal is None or (sender := self.sender_in(deal, mail.sender, mail.hello)) is None:
             return
-        before = deal.view.state
+        if isinstance(message, Commit | Abort | Settled):
+            self._compare(sender, deal, message)
         deal.take(Received(sender, message), mail.head)
-        self._compare(sender, deal, message, before)
 
     def _met_unknown(self, mail: Mail, parts: Parts) -> Deal | None:
         """A transaction of which there is nothing here, if it is this node that takes part."""
@@ -109,12 +109,13 @@ class Reader:
 
     # --- what people are told of ---
 
-    def _compare(self, sender: NodeId, deal: Deal, message: Message, state: Stage) -> None:
+    def _compare(self, sender: NodeId, deal: Deal, message: Message) -> None:
         """See whether another has decided otherwise, or counts on what is not here.
 
-        The machine has left such a message alone; this is for people. They may have decided by
-        hand, or have brought back a log from a backup.
+        The machine leaves such a message alone; this is for people. They may have decided by hand,
+        or have brought back a log from a backup.
         """
+        state = deal.view.state
         is_coordinator = sender == deal.parts.coordinator.node
         match message:
             case Commit() | Abort() if state.is_final:

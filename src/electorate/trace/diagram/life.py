@@ -180,7 +180,7 @@ class Life:
 def _drawn(standing: Standing) -> Standing:
     """A standing as far as a diagram shows it: what an application has to do is its own affair."""
     if isinstance(standing, Decision):
-        return replace(standing, wants=Wants.NOTHING, over=False)
+        return replace(standing, wants=Wants.NOTHING, over=standing.has_forgotten)
     return standing
 
 

@@ -128,8 +128,9 @@ def _texts(sheet: Sheet, node: NodeId, standing: Standing | None) -> list[str]:
     if standing is None:
         return ["not recorded", "?"]
     if isinstance(standing, Decision):
-        leads = [f"{standing.state}, leads"] if standing.leader == node else []
-        return [*leads, str(standing.state)]
+        stage = "forgotten" if standing.has_forgotten else str(standing.state)
+        leads = [f"{stage}, leads"] if standing.leader == node else []
+        return [*leads, stage]
     follows = "leads" if standing.leader == node else f"follows {sheet.called(standing.leader)}"
     text = follows if standing.leader is not None else "no leader"
     if standing.status is Status.ELECTION:
