@@ -128,7 +128,7 @@ def test_a_safety_claim_alone_does_not_hold_where_time_stands_still(engine: str)
     verdict = check(probe.machine, probe.model, [nobody_follows(2)], engine=engine)
     assert verdict.claims == {"never-2": Result.UNKNOWN}
     assert verdict.reason == (
-        "time stands still, in a loop that takes none and has no way out, after 1 moves: what "
+        "time stands still, in a loop that takes none and has no way out, after 1 move: what "
         "would come later was never seen"
     )
 

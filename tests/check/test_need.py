@@ -8,7 +8,7 @@ from electorate.check import Bounds, Budget, Detector, Model, Result, check
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS, UNLIMITED
-from electorate.check.need import ONE, Need, counted, needs, spent_by
+from electorate.check.need import Need, needs, spent_by
 from electorate.check.progress import LimitReached, Progress
 from electorate.check.search import Search
 from electorate.check.start import StartError
@@ -227,9 +227,3 @@ def test_a_search_that_grows_too_large_decides_nothing(monkeypatch: pytest.Monke
     assert need.text("A2") == "not decided within 150 states"
     (need,) = needs(machine, model, CLAIMS["A2"], Budget(crashes=2), 10)
     assert need.text("A2") == "not decided within 100 states"
-
-
-def test_faults_are_counted_in_words() -> None:
-    assert [counted("crashes", n) for n in (0, 1, 2)] == ["0 crashes", "1 crash", "2 crashes"]
-    assert counted("recoveries", 1) == "1 recovery"
-    assert set(BUDGETS) <= ONE.keys()

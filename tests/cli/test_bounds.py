@@ -74,10 +74,11 @@ def test_channels_that_block_cut_nothing(electorate: Run) -> None:
     [
         (("--capacity-blocks", "2"), "a node that is blocked cannot keep its time"),
         ((*BLOCKS, "--capacity-blocks", "0"), "must be at least 1"),
+        (("--capacity", "0"), "argument --capacity: must be at least 1"),
         ((*BLOCKS, "--capacity-blocks", "2", "--capacity", "3"), "not allowed with"),
     ],
 )
-def test_channels_that_block_are_refused_where_they_mean_nothing(
+def test_a_capacity_is_refused_where_it_means_nothing(
     words: tuple[str, ...], problem: str, electorate: Run
 ) -> None:
     ran = electorate("check", "bully", *words)

@@ -177,6 +177,14 @@ def test_a_state_with_a_list_inside_is_refused_at_boot() -> None:
         turns_of(mutates.KeepsList).boot(1, None)
 
 
+def test_what_is_offered_must_be_the_same_whenever_the_view_is() -> None:
+    turns, view = turns_of(undetermined.AsksFickly), Standing(Status.ELECTION)
+    assert turns.may_ask(view) == (undetermined.Lift(),)
+    fickle = r"may_ask depends on more than the view: it answered \(Lift\) before, and now \(\)"
+    with pytest.raises(ProtocolError, match=fickle):
+        turns.may_ask(view)
+
+
 @pytest.mark.parametrize("kind", [garbage.AsksList, garbage.AsksText])
 def test_only_declared_requests_may_be_asked(kind: type[Machine[Any]]) -> None:
     with pytest.raises(ProtocolError, match=f"{kind.__name__}: may_ask returned"):

@@ -6,9 +6,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core import Event, Machine, NodeId, Result, Stable, Standing, State, Status
+from electorate.core import (
+    Event,
+    Machine,
+    NodeId,
+    Request,
+    Result,
+    Stable,
+    Standing,
+    State,
+    Status,
+)
 
 SERIAL = count()
+ASKED = count()
 
 
 class NumberState(State):
@@ -33,6 +44,19 @@ class RollsDice(Machine[NumberState]):
 class Counts(RollsDice):
     def step(self, s: NumberState, event: Event) -> Any:
         return replace(s, number=next(SERIAL)), []
+
+
+class Lift(Request):
+    """Take me up."""
+
+
+class AsksFickly(RollsDice):
+    """Offers the same twice in a row, and then something else."""
+
+    requests = (Lift,)
+
+    def may_ask(self, view: Standing) -> tuple[Request, ...]:
+        return (Lift(),) if next(ASKED) % 4 < 2 else ()
 
 
 class ViewsDice(RollsDice):

@@ -268,6 +268,8 @@ def test_a_timer_is_mentioned_if_this_setting_runs_out() -> None:
     assert told(set_both, a, b)[0] == (
         "Node 2 is asked for Resign and sets its timers a to 2T and b to 2T+1 or up to T more."
     )
+    late_first = turned(Pressed(2, Resign()), IDLE, IDLE, SetTimer("b", 5, 2), SetTimer("a", 4))
+    assert told(late_first, a, b)[0] == told(set_both, a, b)[0]
     assert told(set_both, set_both, a)[:2] == [
         "Node 2 is asked for Resign.",
         "Node 2 is asked for Resign and sets its timer a to 2T.",

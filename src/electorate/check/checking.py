@@ -17,6 +17,7 @@ from electorate.check.verdict import Liveness, Result, Verdict, Violation
 from electorate.check.world import World
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine
+from electorate.trace.word import counted
 
 STATES_MAX = {"python": 5_000_000, "numba": 50_000_000}
 """How many states each engine explores unless it is told otherwise: some gigabytes."""
@@ -183,7 +184,8 @@ def _while_time_passes(verdict: Verdict, clock: Verdict) -> Verdict:
     """The verdict on safety, given whether time goes on: what it never comes to was not seen."""
     if clock.result is Result.VIOLATED:
         moves = clock.violations[0].length
-        reason = f"{STANDSTILL}, after {moves} moves: what would come later was never seen"
+        after = counted(moves, "moves")
+        reason = f"{STANDSTILL}, after {after}: what would come later was never seen"
     elif clock.liveness is None:
         reason = f"whether time goes on was not seen: {clock.reason}"
     else:

@@ -6,6 +6,7 @@ from electorate.check.part import Item, Local
 from electorate.claims import Row
 from electorate.core import NodeId, Value
 from electorate.trace import Step, is_consequence
+from electorate.trace.word import counted
 
 
 class Given(Value):
@@ -34,5 +35,5 @@ class Given(Value):
 
     def text(self) -> str:
         """For the sentence of a verdict: `mine.txt (12 steps)`."""
-        steps = f"{self.moves} step{'' if self.moves == 1 else 's'}"
+        steps = counted(self.moves, "steps")
         return f"{self.name} ({self.about or steps})"

@@ -7,6 +7,7 @@ from typing import Any
 from electorate.check.given import Given
 from electorate.core import Machine, NodeId, Request, Value, text_of
 from electorate.trace import Setting, Start, Storage
+from electorate.trace.word import counted
 
 UNLIMITED = 1_000_000_000
 
@@ -103,7 +104,7 @@ class Normal(Value):
 
     def text(self) -> str:
         """For the sentence of a verdict: `(all 3 fault-free ends)`."""
-        ends = f"{self.ends} fault-free end{'' if self.ends == 1 else 's'}"
+        ends = counted(self.ends, "fault-free ends")
         if self.drawn:
             found = f"{ends} of {self.drawn} drawn runs"
         else:

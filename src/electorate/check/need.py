@@ -29,28 +29,13 @@ from electorate.trace import (
     Trace,
     is_consequence,
 )
+from electorate.trace.word import counted
 
 STATES_MIN = 1_000_000
 STATES_TIMES = 5
 """A search with one fault less may take so many states, or so many times those of the first."""
 
-ONE = {
-    "crashes": "crash",
-    "recoveries": "recovery",
-    "losses": "loss",
-    "doubles": "double",
-    "lies": "lie",
-    "pauses": "pause",
-    "cuts": "cut",
-    "heals": "heal",
-    "asks": "ask",
-}
 INTERRUPTED = "interrupted"
-
-
-def counted(kind: str, count: int) -> str:
-    """`1 crash`, `2 crashes`."""
-    return f"{count} {ONE[kind] if count == 1 else kind}"
 
 
 class Need(Value):
@@ -76,11 +61,12 @@ class Need(Value):
 
     def text(self, claim: str) -> str:
         """The finding in words."""
-        faults = counted(self.kind, self.left)
+        faults = counted(self.left, self.kind)
         if self.needed:
             return f"needed: with {faults} {claim} holds{self.within}"
         if self.needed is False:
-            return f"not needed: {claim} also breaks with {faults}, in {self.moves} moves"
+            moves = counted(self.moves or 0, "moves")
+            return f"not needed: {claim} also breaks with {faults}, in {moves}"
         if self.interrupted:
             return f"not decided ({INTERRUPTED})"
         if self.undecided:
@@ -109,7 +95,7 @@ def needs(
         if left < 0:
             continue
 
-        def tell(progress: Progress, faults: str = counted(kind, left)) -> None:
+        def tell(progress: Progress, faults: str = counted(left, kind)) -> None:
             report(progress._replace(phase=f"{claim.name} with {faults}: {progress.phase}"))
 
         need = Need(kind, left, Result.UNKNOWN, states_max=states_max, interrupted=True)

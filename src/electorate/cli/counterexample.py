@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from electorate.check import Model, Violation
 from electorate.check.model import BUDGETS
-from electorate.check.need import Need, counted, spent_by
+from electorate.check.need import Need, spent_by
 from electorate.check.order import Ordered
 from electorate.cli.narration import numbered, numbers_of
 from electorate.core import Machine
@@ -17,7 +17,7 @@ from electorate.simulate.start import first_standings, started
 from electorate.trace import Start, Step, Trace, is_consequence
 from electorate.trace.belief import opening_of
 from electorate.trace.sentence import Sentence, sentences_of
-from electorate.trace.word import listed, nodes_text, with_names
+from electorate.trace.word import counted, listed, nodes_text, with_names
 
 CALM = "From here on nothing fails any more."
 NORMAL = "Here a run without a fault can end, and the search began:"
@@ -98,7 +98,7 @@ class Counterexample:
     def _length(self) -> str:
         violation = self.violation
         claim, moves = violation.claim, violation.length
-        run = f"a run of {moves} move{'' if moves == 1 else 's'}"
+        run = f"a run of {counted(moves, 'moves')}"
         if not isinstance(violation, Ordered):
             return f"{claim} is missed by {run}."
         if not moves:
@@ -128,7 +128,7 @@ class Counterexample:
 
     def costs(self, needs: Iterable[Need] | None) -> Iterator[str]:
         """What the run spends, and whether it has to."""
-        faults = {kind: counted(kind, n) for kind in BUDGETS if (n := getattr(self.spent, kind))}
+        faults = {kind: counted(n, kind) for kind in BUDGETS if (n := getattr(self.spent, kind))}
         if not faults:
             yield "It spends no fault at all."
         elif needs is None:

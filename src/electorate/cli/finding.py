@@ -16,6 +16,7 @@ from electorate.cli.retell import retold
 from electorate.core import Machine
 from electorate.trace import Trace
 from electorate.trace.jsonl import step_object
+from electorate.trace.word import counted
 
 LINE_MAX = 96
 
@@ -154,11 +155,11 @@ class Finding:
     def _ways(self) -> Iterator[str]:
         """Every way of getting stuck, the nearest first."""
         for goal, ways in self.verdict.ways.items():
-            yield f"\n{goal} gets stuck in {len(ways)} way{'s' if len(ways) > 1 else ''}:"
+            yield f"\n{goal} gets stuck in {counted(len(ways), 'ways')}:"
             for way in ways:
                 assert way.run is not None
                 found = Counterexample(way.run, self.machine, self.model)
-                yield f"\nafter {way.run.length} moves: {way.text}"
+                yield f"\nafter {counted(way.run.length, 'moves')}: {way.text}"
                 yield "\n".join(found.told(LINE_MAX))
 
     def _way(self, way: Way) -> dict[str, Any]:

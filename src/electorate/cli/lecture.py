@@ -13,6 +13,7 @@ import msgspec
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.rehearsal import Rehearsed, rehearsed
 from electorate.lectures import Document, Item, LectureError, documents, item_of
+from electorate.trace.word import counted
 
 NAME = "lecture"
 SUMMARY = "Answer what five documents say and ask about elections, by live runs."
@@ -213,7 +214,7 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
     else:
         missing = sum(bool(each.missing) for each in done)
         left_out = f", {missing} of them not run" if missing else ""
-        items = f"{len(places)} item{'' if len(places) == 1 else 's'}"
+        items = counted(len(places), "items")
         print(f"{items}, {len(done)} runs{left_out}, {seconds:.0f} s")
         print(f"came out otherwise: {', '.join(bad)}" if bad else "all came out as written down")
     return EXIT_BROKEN if bad else EXIT_DONE

@@ -126,7 +126,7 @@ def _add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     capacity = bounds.add_mutually_exclusive_group()
     capacity.add_argument(
         "--capacity",
-        type=_count,
+        type=_positive,
         default=usual.capacity,
         metavar="K",
         help=f"messages on one channel; default {usual.capacity}",

@@ -11,7 +11,7 @@ from electorate.trace import Start, Trace
 from electorate.trace.belief import opening_of
 from electorate.trace.sentence import sentences_of
 from electorate.trace.tally import messages_of
-from electorate.trace.word import with_names
+from electorate.trace.word import counted, with_names
 
 
 class Narration(NamedTuple):
@@ -39,7 +39,7 @@ class Narration(NamedTuple):
         if not total:
             return "no message"
         kinds = ", ".join(f"{n} {kind}" for kind, n in self.messages.most_common())
-        return f"{total} message{'' if total == 1 else 's'}: {kinds}"
+        return f"{counted(total, 'messages')}: {kinds}"
 
 
 def narrated(trace: Trace, machine: Machine[Any]) -> Narration:

@@ -14,7 +14,7 @@ from electorate.cli.records import Merged, Records
 from electorate.core import Ensemble, NodeId
 from electorate.trace import Clock, Order, Setting, Start, Step, Trace, script_of
 from electorate.trace.moment import Moment, in_ticks, joined
-from electorate.trace.word import listed
+from electorate.trace.word import counted, listed
 
 
 class Place(NamedTuple):
@@ -55,7 +55,7 @@ def place_of(options: argparse.Namespace, file: Path) -> Place:
         )
         about.append(f"what remained of timers and messages rounded to ticks of {unit:g} ms")
     mail = len(moment.mail)
-    about.insert(1, f"{mail} message{'' if mail == 1 else 's'} on the way")
+    about.insert(1, f"{counted(mail, 'messages')} on the way")
     if options.order == Order.GLOBAL and mail > 1:
         raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
     steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))

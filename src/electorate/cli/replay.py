@@ -28,7 +28,7 @@ from electorate.simulate.replay import Breach, Difference, Replay, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
 from electorate.trace.merge import window
-from electorate.trace.word import listed, with_names
+from electorate.trace.word import counted, listed, with_names
 
 NAME = "replay"
 SUMMARY = "Run scripts or a recorded run again, compare, and tell what happens."
@@ -347,15 +347,15 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
     difference = played.difference
     if tells:
         print("\n".join(played.told.called(played.names).lines(WIDTH)))
-    counted = f"{steps} step{'' if steps == 1 else 's'}, {played.told.counted()}"
+    size = f"{counted(steps, 'steps')}, {played.told.counted()}"
     if played.replayed is None:
-        print(f"{name}: {counted}")
+        print(f"{name}: {size}")
     elif difference is None:
-        print(f"{name}: {counted}; the same as written")
+        print(f"{name}: {size}; the same as written")
     elif rewrite:
-        print(f"{name}: {counted}; rewritten from line {difference.line} on")
+        print(f"{name}: {size}; rewritten from line {difference.line} on")
     else:
-        print(f"{name}: {counted}")
+        print(f"{name}: {size}")
         print(f"{name}:{difference.line}: this came out otherwise", file=sys.stderr)
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)

@@ -6,6 +6,7 @@ from typing import Any
 from electorate.check import Result, Verdict
 from electorate.check.checking import KEPT
 from electorate.check.robust import Change, Recheck
+from electorate.trace.word import counted
 
 GAP = "  "
 
@@ -90,7 +91,7 @@ def _broken(recheck: Recheck) -> str:
     """`A1 breaks in 13 moves and A2 in 18`."""
     first, *others = recheck.broken
     moves = recheck.moves[first]
-    text = f"{first} breaks in {moves} move{'' if moves == 1 else 's'}"
+    text = f"{first} breaks in {counted(moves, 'moves')}"
     return _listed([text, *(f"{claim} in {recheck.moves[claim]}" for claim in others)])
 
 

@@ -38,6 +38,7 @@ from electorate.simulate.start import StartError
 from electorate.simulate.story import Story, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
 from electorate.trace import Connections, Order, Start, Storage, lines_of, to_json_lines
+from electorate.trace.word import counted
 
 NAME = "simulate"
 SUMMARY = "Run a protocol through faults and delays that a seed decides."
@@ -224,7 +225,7 @@ def _show_one(
         if len(digest) > DIGEST_MAX:
             print(f"          … {len(digest) - DIGEST_MAX} more lines; --verbose shows every step")
     print()
-    faults = ", ".join(f"{n} {kind}" for kind, n in fault_counts(result.trace).items())
+    faults = ", ".join(counted(n, kind) for kind, n in fault_counts(result.trace).items())
     print(f"{_title(bench)}, seed {options.seed}: {faults or 'no faults'}")
     for claim in bench.judge.claims:
         found = result.violations.get(claim.name)
@@ -232,7 +233,7 @@ def _show_one(
         print(f"  {claim.name} {fates.claims[claim.name]}{at}")
     reached = elected is not None and bench.judge.goals
     print(
-        f"  {result.deliveries:,} messages delivered"
+        f"  {counted(result.deliveries, 'messages')} delivered"
         + (f", goals reached {elected}T after the last fault" if reached else "")
     )
     _show_silence(fates)
@@ -323,20 +324,20 @@ def _show_swarm(
     bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
 ) -> None:
     end = ", interrupted" if interrupted else ""
-    print(f"{_title(bench)}: {swarmed.seeds:,} {'seed' if swarmed.seeds == 1 else 'seeds'}{end}")
+    print(f"{_title(bench)}: {counted(swarmed.seeds, 'seeds')}{end}")
     for claim in bench.judge.claims:
         count = swarmed.broken.get(claim.name)
         if count:
             first = swarmed.first[claim.name]
             print(
-                f"  {claim.name} violated by {count:,} seeds, first by seed {first.seed}: "
-                f"{first.broken[claim.name]}"
+                f"  {claim.name} violated by {counted(count, 'seeds')}, "
+                f"first by seed {first.seed}: {first.broken[claim.name]}"
             )
         else:
             so_far = "has held so far" if interrupted else fates.claims[claim.name]
             print(f"  {claim.name} {so_far}: {claim.text}")
     rate = swarmed.deliveries / max(seconds, 1e-9)
-    print(f"  {swarmed.deliveries:,} deliveries in {seconds:.1f} s ({rate:,.0f}/s)")
+    print(f"  {counted(swarmed.deliveries, 'deliveries')} in {seconds:.1f} s ({rate:,.0f}/s)")
     if any(claim.kind is Kind.GOAL for claim in bench.judge.claims):
         found = {name: t for name, t in _elect_T(swarmed, bench).items() if t is not None}
         kept = f"{in_T(bench.scenario.watched, bench.setting.timing):g}T"
@@ -353,7 +354,7 @@ def _title(bench: Bench) -> str:
     setting = bench.setting
     rules = f" with {' '.join(setting.rules)}" if setting.rules else ""
     links = "" if setting.graph is None else f" linked {setting.graph_text() or 'not at all'}"
-    return f"{setting.protocol}{rules}, {len(setting.ids)} nodes{links}"
+    return f"{setting.protocol}{rules}, {counted(len(setting.ids), 'nodes')}{links}"
 
 
 def _object(subject: Subject, bench: Bench, fates: Fates) -> dict[str, Any]:

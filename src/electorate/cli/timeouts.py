@@ -29,6 +29,7 @@ from electorate.simulate.named import UnknownClaim
 from electorate.simulate.start import StartError
 from electorate.simulate.swarm import Interrupted, Seeded, run_swarms
 from electorate.trace.graph import NODES_MAX
+from electorate.trace.word import counted
 
 NAME = "timeouts"
 SUMMARY = "Measure what longer timers buy (fewer double leaders) and cost (time without one)."
@@ -126,7 +127,9 @@ def run(options: argparse.Namespace) -> int:
     except (StartError, ValueError) as error:
         raise UsageError(str(error)) from None
     found = points(tried, swarms)
-    title = f"{protocol.spelled()}, {options.nodes} nodes: what longer timers buy and cost"
+    title = (
+        f"{protocol.spelled()}, {counted(options.nodes, 'nodes')}: what longer timers buy and cost"
+    )
     about = _about(options, interrupted)
     if options.svg:
         write(options.svg, timeout_chart(title, about, found))
@@ -152,7 +155,7 @@ def _about(options: argparse.Namespace, interrupted: bool) -> str:
     first, last = options.seed, options.seed + options.seeds - 1
     rules = f"{' '.join(options.rule)} · " if options.rule else ""
     end = ", interrupted" if interrupted else ""
-    storm = f"{options.crashes} crashes and as many recoveries"
+    storm = f"{counted(options.crashes, 'crashes')} and as many recoveries"
     return (
         f"{rules}two leaders: {storm} · time: the leader crashes once · seeds {first}..{last}{end}"
     )

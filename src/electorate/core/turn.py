@@ -52,6 +52,7 @@ class Turns:
         self._steps: dict[tuple[State, Event], Turn] = {}
         self._views: dict[State, Standing] = {}
         self._tasks: dict[State, Hashable] = {}
+        self._asked: dict[tuple[str, Standing], tuple[Request, ...]] = {}
         self._shows_offices = type(machine).offices is Machine.offices
         self._shows_offers = type(machine).offers is Machine.offers
         try:
@@ -133,7 +134,19 @@ class Turns:
     def _requests(
         self, name: str, run: Callable[[Standing], object], view: Standing
     ) -> tuple[Request, ...]:
-        verified = partial(self._contract.requests, name=name)
+        """What is offered or owed: whenever a view is the same, so must be the answer."""
+
+        def verified(result: object) -> tuple[Request, ...]:
+            requests = self._contract.requests(result, name)
+            if self._asked.setdefault((name, view), requests) != requests:
+                raise Breach(
+                    f"{name} depends on more than the view: it answered "
+                    f"{text_of(self._asked[name, view])} before, and now {text_of(requests)}"
+                )
+            return requests
+
+        if len(self._asked) >= self._turns_max:
+            self._asked.clear()
         return self._handled(f"view {{}}, {name}", (view,), run, verified)
 
     def life(self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]) -> list[Turn]:

@@ -16,15 +16,17 @@ Every delay is exactly T.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
+from electorate.claims.claim import belief
 from electorate.core import NodeId, Send, Standing, Status
 from electorate.costs.case import MEASURES
 from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
 from electorate.simulate import Cluster, IllegalStep, settle
 from electorate.simulate.command import run_command
-from electorate.simulate.settle import SETTLE_MAX, Calm
+from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, Calm
 from electorate.trace import Delivered, Step
 from electorate.trace.svg.sheet import kind_of
 from electorate.trace.tally import spoken
@@ -124,7 +126,7 @@ class Play:
     def _leader(self) -> NodeId:
         leaders = {standing.leader for _, standing in self._live()}
         if len(leaders) != 1 or None in leaders:
-            raise IllegalStep("the nodes do not all follow the same one")
+            raise IllegalStep(f"the nodes do not all follow the same one: {self._beliefs()}")
         [leader] = leaders
         assert leader is not None
         return leader
@@ -135,9 +137,14 @@ class Play:
         while not self._agreed():
             time = calm.next_time()
             if time is None or time > limit:
-                raise IllegalStep(f"the nodes do not agree within {SETTLE_MAX}T")
+                told = f"the nodes do not agree within {SETTLE_MAX}T: {self._beliefs()}"
+                raise IllegalStep(told)
             calm.step()
         settle(self.cluster)
+
+    def _beliefs(self) -> str:
+        """What the first nodes believe."""
+        return "; ".join(belief(*each) for each in islice(self._live(), REASONS_MAX))
 
     def _agreed(self) -> bool:
         live = dict(self._live())

@@ -18,6 +18,7 @@ from electorate.trace import (
     Trace,
     lines_of,
 )
+from electorate.trace.word import counted
 
 FAULTS = (Crashed, Recovered, Paused, Resumed, Cut, Healed)
 
@@ -42,8 +43,8 @@ def _news(step: Step, machine: Machine[Any], timing: Timing) -> Iterator[str]:
         yield fact
     for turn in step.turns:
         if turn.sent is not None:
-            left, all_sends = sum(count for _, count in turn.sent), len(turn.sent)
-            yield f"{turn.node} crashes in the middle of a turn ({left} sent, to {all_sends} nodes)"
+            left, nodes = sum(count for _, count in turn.sent), counted(len(turn.sent), "nodes")
+            yield f"{turn.node} crashes in the middle of a turn ({left} sent, to {nodes})"
             return
         before = None if turn.before is None else machine.view(turn.before)
         after = machine.view(turn.after)

@@ -13,6 +13,7 @@ from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals, Outcome
 from electorate.simulate.world import Armed, Envelope, Node, World
 from electorate.trace import Connections, Order, Setting, Storage, TurnRecord
+from electorate.trace.word import counted
 
 CHAIN_MAX = 1000
 """A node that answers itself this often within one step is taken never to end."""
@@ -75,7 +76,9 @@ class Reactions(World):
         sends = Counter(to for to, _ in outcome.sends)
         for to, count in torn.sent.items():
             if count > sends[to]:
-                raise IllegalStep(f"{node.id} sends {sends[to]} messages to {to}, not {count}")
+                raise IllegalStep(
+                    f"{node.id} sends {counted(sends[to], 'messages')} to {to}, not {count}"
+                )
         node.stable = outcome.turn.state.stable
         sent = {to: torn.sent.get(to, 0) for to in sorted(sends)}
         left = Counter(sent)

@@ -8,6 +8,7 @@ from electorate.simulate.script import run_script
 from electorate.simulate.shrink import Shrinker
 from electorate.simulate.start import Find
 from electorate.trace import Trace, script_of
+from electorate.trace.word import counted
 
 
 class Story(NamedTuple):
@@ -24,7 +25,7 @@ def shrunk_story(subject: Subject, find: Find, seed: int, claim: str) -> Story:
     shrinker = Shrinker(subject, find, seed, claim)
     result = shrinker.shrink()
     faults = shrinker.faults_before, len(shrinker.case.plan)
-    made = f"Seed {seed}, shrunk from {faults[0]} faults to {faults[1]}."
+    made = f"Seed {seed}, shrunk from {counted(faults[0], 'faults')} to {faults[1]}."
     return tell(result, find, claim, made)
 
 

@@ -251,15 +251,17 @@ class _Narrator:
             yield f"cancels its {named('timer', timers)}"
 
     def _set(self, number: int, turns: Iterable[TurnRecord]) -> Iterator[str]:
-        """The settings of this step that run out later."""
-        texts = {
-            effect.timer: effect.timer + self._length(effect)
+        """The settings of this step that run out later, in the order in which they do."""
+        last = {
+            effect.timer: effect
             for turn in turns
             for effect in turn.effects
             if isinstance(effect, SetTimer) and (turn.node, number, effect.timer) in self._fires
         }
-        if texts:
-            yield f"sets its {named('timer', texts.values())}"
+        if last:
+            in_order = sorted(last.values(), key=lambda effect: effect.after)
+            texts = (effect.timer + self._length(effect) for effect in in_order)
+            yield f"sets its {named('timer', texts)}"
 
     def _length(self, effect: SetTimer) -> str:
         if not self._has_clocks:

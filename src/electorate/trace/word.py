@@ -12,6 +12,15 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+ONE = {"crashes": "crash", "deliveries": "delivery", "losses": "loss", "recoveries": "recovery"}
+"""The singular of a plural that has more than an s too much."""
+
+
+def counted(count: int, many: str) -> str:
+    """`1 crash`, `2 crashes`."""
+    return f"{count:,} {ONE.get(many, many.removesuffix('s')) if count == 1 else many}"
+
+
 def nodes_text(nodes: Iterable[NodeId]) -> str:
     """`node 1`, or `nodes 1, 2 and 3`."""
     return named("node", map(str, nodes))
