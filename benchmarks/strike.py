@@ -26,12 +26,11 @@ class Goal(NamedTuple):
         """The goals of this protocol in its form; without any, that all follow one leader."""
         protocol = find(name)
         ids = tuple(range(1, nodes + 1))
-        setting = Setting(protocol.spelled(), ids, strongest=protocol.kind.strongest)
-        protocol.verify_that_it_begins_by_itself(protocol.machine(setting))
-        members = setting.members()
+        machine = protocol.machine(Setting(protocol.spelled(), ids))
+        protocol.verify_that_it_begins_by_itself(machine)
         promised = [CLAIMS[each] for each in protocol.kind.promised(protocol.form)]
         goals = tuple(claim for claim in promised if claim.kind is Kind.GOAL)
-        return cls(members, goals or (CLAIMS["A2"],))
+        return cls(machine.members, goals or (CLAIMS["A2"],))
 
     def missing(self, fleet: Fleet) -> str | None:
         """What the nodes at work lack to reach it, by their own words; None if it is reached."""

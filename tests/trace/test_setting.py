@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from electorate.core import Strongest, T, Timing
 from electorate.protocols.bully import Bully
+from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.trace import Clock, Connections, Order, Setting, Start, Ties
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1)
@@ -112,6 +113,22 @@ def test_a_setting_builds_the_machine_of_its_run() -> None:
     assert machine.timing == Timing(T=2)
     assert machine.rules.guard == T
     assert machine.rules.accept == "anyone"
+
+
+def test_a_setting_takes_the_end_of_the_ranking_that_its_protocol_declares() -> None:
+    setting = Setting("chang-roberts", (1, 2))
+    machine = setting.machine(ChangRoberts, "sound")
+    assert machine.members.strongest_of([1, 2]) == 2
+    assert Setting.of(machine, "chang-roberts", "sound") == setting
+    assert setting.text() == "cluster chang-roberts 1 2"
+
+
+def test_a_setting_may_say_otherwise_than_its_protocol() -> None:
+    setting = Setting.parse("cluster chang-roberts 1 2 strongest=lowest")
+    machine = setting.machine(ChangRoberts, "sound")
+    assert machine.members.strongest_of([1, 2]) == 1
+    assert Setting.of(machine, "chang-roberts", "sound") == setting
+    assert setting.text() == "cluster chang-roberts 1 2 strongest=lowest"
 
 
 def test_a_message_takes_at_most_its_way_and_its_handling() -> None:

@@ -209,8 +209,8 @@ class Model(Value):
             texts.append(f"links {setting.graph_text() or 'none'}")
         start = setting.start if self.given is None else self.given.text()
         texts += [f"from {start}" + (f" {normal.text()}" if normal else "")]
-        if setting.strongest != machine.strongest:
-            texts.append(f"{setting.strongest} rank wins")
+        if machine.members.strongest != machine.strongest:
+            texts.append(f"{machine.members.strongest} rank wins")
         if setting.attributes:
             texts.append("attributes " + " ".join(map(str, setting.attributes)))
         if setting.storage is not Storage.KEPT:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         protocol.spelled(),
         ids,
         tuple(options.rule),
-        options.strongest or protocol.kind.strongest,
+        options.strongest,
         attributes=attributes_of(options.attribute, ids),
         delay_min=1,
     )

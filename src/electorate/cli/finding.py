@@ -81,7 +81,7 @@ class Finding:
             "protocol": self.name,
             "rules": self.machine.rules.texts(),
             "nodes": len(setting.ids),
-            "strongest": setting.strongest,
+            "strongest": self.machine.members.strongest,
             "attributes": setting.attributes,
             "equal": setting.equal,
             "timing": setting.clock,

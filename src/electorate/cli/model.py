@@ -308,7 +308,7 @@ def _setting(options: argparse.Namespace, protocol: Protocol) -> Setting:
             protocol=protocol.spelled(),
             ids=ids,
             rules=tuple(options.rule),
-            strongest=options.strongest or protocol.kind.strongest,
+            strongest=options.strongest,
             timing=Timing(high, usual["handling"]),
             delay_min=low,
             clock=Clock(usual["timing"]),

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         _die_with_parent()
     logging.basicConfig(level=logging.WARNING, format="electorate: %(message)s", stream=sys.stderr)
     protocol = find(options.protocol, options.form)
-    config = _config(options, protocol.spelled(), protocol.kind.strongest)
+    config = _config(options, protocol.spelled())
     machine = protocol.machine(config.setting)
     protocol.verify_that_it_begins_by_itself(machine)
     if not options.tethered:
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _config(options: argparse.Namespace, name: str, strongest: Any) -> NodeConfig:
+def _config(options: argparse.Namespace, name: str) -> NodeConfig:
     addresses = dict(options.member)
     if len(addresses) != len(options.member):
         raise UsageError("two --member arguments share one id")
@@ -135,7 +135,7 @@ def _config(options: argparse.Namespace, name: str, strongest: Any) -> NodeConfi
         name,
         ids,
         tuple(options.rule),
-        options.strongest or strongest,
+        options.strongest,
         Timing(options.T),
         connections=Connections.DIE,
         attributes=attributes_of(options.attribute, ids),

@@ -107,13 +107,12 @@ def run(options: argparse.Namespace) -> int:
     protocol = find(options.protocol, options.form)
     ids = tuple(range(1, options.nodes + 1))
     attributes = attributes_of(options.attribute, ids)
-    strongest = options.strongest or protocol.kind.strongest
     command = _command(options)  # It fills in the durations that were not given.
     setting = Setting(
         protocol.spelled(),
         ids,
         tuple(options.rule),
-        strongest,
+        options.strongest,
         timing=Timing(options.T),
         attributes=attributes,
     )

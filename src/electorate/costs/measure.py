@@ -106,13 +106,11 @@ class Measure:
         return known
 
     def _setting(self, case: Case, variant: Variant) -> Setting:
-        strongest = self.subject.kind.strongest
-        sign = 1 if strongest == "highest" else -1
+        sign = 1 if self.subject.kind.strongest == "highest" else -1
         return Setting(
             self.subject.name,
             tuple(range(1, variant.numbers["N"] + self.subject.kind.extra_nodes + 1)),
             (*(_rule(text, variant) for text in case.rules), *self.subject.rules),
-            strongest,
             start=case.start,
             attributes=tuple(sign * rank for rank in variant.ranks),
         )

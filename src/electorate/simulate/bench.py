@@ -44,9 +44,8 @@ class Bench:
         kind, form = find(subject.protocol)
         scenario = subject.scenario
         if setting is None:
-            strongest = subject.strongest or kind.strongest
             setting = replace(
-                scenario.setting(subject.protocol, subject.rules, strongest),
+                scenario.setting(subject.protocol, subject.rules, subject.strongest),
                 attributes=subject.attributes,
                 equal=subject.equal,
                 storage=subject.storage,

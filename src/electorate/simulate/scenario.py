@@ -74,7 +74,9 @@ class Scenario(Value):
         """How long a goal has to be true at the end of a run."""
         return min(self.stay, self.stable)
 
-    def setting(self, protocol: str, rules: tuple[str, ...], strongest: Strongest) -> Setting:
+    def setting(
+        self, protocol: str, rules: tuple[str, ...], strongest: Strongest | None
+    ) -> Setting:
         """The setting of the runs; bounds are claimed only where the delays keep to them."""
         longest = self.delay.longest()
         timing = msgspec.structs.replace(

@@ -67,7 +67,8 @@ class Setting(Value):
     ids: tuple[NodeId, ...]
     rules: tuple[str, ...] = ()
     """Changes to the form that the protocol's name means, as `name=value`."""
-    strongest: Strongest = "lowest"
+    strongest: Strongest | None = None
+    """Which end of the ranking is strong; None: the one that the protocol declares."""
     timing: Timing = Timing()
     delay_min: int = 0
     clock: Clock = Clock.BOUNDED
@@ -124,16 +125,17 @@ class Setting(Value):
         """The longest time from sending to handling."""
         return self.timing.T + self.timing.P
 
-    def members(self) -> Members:
-        """The members, ranked."""
+    def members(self, declared: Strongest = "lowest") -> Members:
+        """The members, ranked as the protocol declares it, unless this setting says otherwise."""
+        strongest = self.strongest or declared
         if self.is_open:
             if self.ids or self.attributes or self.equal or self.graph:
                 raise ValueError("ids=open means that any node may take part: name none")
-            return Members.open(self.strongest)
+            return Members.open(strongest)
         if self.attributes and len(self.attributes) != len(self.ids):
             raise ValueError(f"{len(self.attributes)} attributes for {len(self.ids)} nodes")
         attributes = dict(zip(self.ids, self.attributes, strict=False))
-        return Members.of(self.ids, self.strongest, attributes, self.equal)
+        return Members.of(self.ids, strongest, attributes, self.equal)
 
     def linked(self, one: NodeId, other: NodeId) -> bool:
         """Whether there is a link between two nodes."""
@@ -180,7 +182,7 @@ class Setting(Value):
     def machine(self, kind: type[Machine[Any]], form: str) -> Machine[Any]:
         """The machine that all nodes of this run share."""
         rules = kind.form(form).with_texts(self.rules)
-        machine = kind(self.members(), self.promised, rules)
+        machine = kind(self.members(kind.strongest), self.promised, rules)
         if form in kind.form_promises:
             machine.promises = kind.promised(form)
         return machine
@@ -194,7 +196,7 @@ class Setting(Value):
             protocol,
             members.ids,
             tuple(f"{name}={text}" for name, text in rules if usual[name] != text),
-            members.strongest,
+            None if members.strongest == machine.strongest else members.strongest,
             msgspec.structs.replace(machine.timing, drift=0.0),
             attributes=members.attributes if any(members.attributes) else (),
             drift=machine.timing.drift,
