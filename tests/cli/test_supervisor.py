@@ -90,7 +90,7 @@ def test_a_child_that_is_started_again_takes_the_place_of_the_first() -> None:
         assert running["it"] is second
         assert not is_running(first.pid)
         running.bury("it")
-        assert "it" not in running
+        assert not dict(running.items())
     assert not is_running(second.pid)
 
 

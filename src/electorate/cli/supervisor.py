@@ -130,9 +130,6 @@ class Supervisor(Generic[K]):
     def __getitem__(self, name: K) -> Child:
         return self._children[name]
 
-    def __contains__(self, name: K) -> bool:
-        return name in self._children
-
     def items(self) -> Iterator[tuple[K, Child]]:
         """All of them, and their names."""
         return iter(list(self._children.items()))
