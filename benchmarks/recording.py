@@ -10,18 +10,19 @@ per transaction.
 import argparse
 import asyncio
 import json
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from queue import SimpleQueue
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.path import free_ports
+from benchmarks.engine import ROOT
 from electorate import Aborted, Node
+from electorate.cli.supervisor import Supervisor, free_ports
 from electorate.runtime.host import Host
 from electorate.transactions.resource import Answer
 
@@ -31,6 +32,7 @@ EXAMPLES = """examples:
   python -m benchmarks.recording --json"""
 
 SLICES, SLICE_S, TRANSACTIONS = 60, 1.0, 50
+END_S = 10.0
 Work = Callable[[int], Awaitable[None]]
 
 
@@ -160,39 +162,27 @@ class Switch:
 # --- in the one that measures ---
 
 
-class Child:
-    """A process of a cluster."""
+class Sliced:
+    """A process of a cluster that passes slices."""
 
-    def __init__(self, told: dict[str, Any], stack: ExitStack) -> None:
+    def __init__(self, told: dict[str, Any], running: Supervisor[int], number: int) -> None:
         words = [sys.executable, "-m", "benchmarks.recording", "--child", json.dumps(told)]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(
-            words, text=True, cwd=Path(__file__).resolve().parents[1], **pipes
+        self._log = Path(told["folder"]) / f"{number}.log"
+        self._said: SimpleQueue[str] = SimpleQueue()
+        hear, ended = self._said.put, lambda code: self._said.put(f"ended with {code}")
+        self._process = running.start(
+            number, words, log=self._log, hear=hear, ended=ended, cwd=ROOT
         )
-        stack.callback(self._end)
-
-    def _end(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
     def ready(self) -> None:
         """Wait until it is at work."""
-        assert self._process.stdout is not None
-        if self._process.stdout.readline().strip() != "ready":
-            raise RuntimeError("a node did not come up")
+        if (said := self._said.get()) != "ready":
+            raise RuntimeError(f"a node did not come up: {said}: {self._log.read_text()[-2000:]}")
 
     def spent(self, recorded: bool, amount: float) -> float:
         """The CPU time of a slice."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{'on' if recorded else 'off'} {amount}\n")
-        self._process.stdin.flush()
-        return float(self._process.stdout.readline())
+        self._process.order(f"{'on' if recorded else 'off'} {amount}")
+        return float(self._said.get())
 
 
 def measure(what: str, elections: int, slices: int, amount: float) -> Row:
@@ -203,16 +193,17 @@ def measure(what: str, elections: int, slices: int, amount: float) -> Row:
         record = folder / "record"
         told: dict[str, Any] = {"places": places, "folder": str(folder), "record": str(record)}
         told |= {"elections": elections}
-        children = []
+        running = stack.enter_context(Supervisor[int](END_S))
+        others = []
         if elections:
-            children.append(Child({**told, "mine": places[1:], "leads": False}, stack))
+            others.append(Sliced({**told, "mine": places[1:], "leads": False}, running, 1))
             told |= {"mine": places[:1], "leads": True}
-        child = Child(told, stack)
-        for each in (*children, child):
+        measured = Sliced(told, running, 0)
+        for each in (*others, measured):
             each.ready()
         size = sum(file.stat().st_size for file in record.glob("*.jsonl"))
         # Off, on, on, off: what changes slowly meets both alike.
-        spent = [child.spent(number % 4 in (1, 2), amount) for number in range(slices // 4 * 4)]
+        spent = [measured.spent(number % 4 in (1, 2), amount) for number in range(slices // 4 * 4)]
         size = sum(file.stat().st_size for file in record.glob("*.jsonl")) - size
     off = [each for number, each in enumerate(spent) if number % 4 in (0, 3)]
     on = [each for number, each in enumerate(spent) if number % 4 in (1, 2)]

@@ -5,15 +5,16 @@ The members are processes of their own, each with its database and its log, on t
 
 import asyncio
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple
 
+from electorate.cli.supervisor import Supervisor
 from electorate.errors import Aborted
 from electorate.node import Node
 from electorate.transactions.config import arguments
@@ -37,6 +38,7 @@ ACCOUNT = "create table account (id integer primary key, balance integer)"
 PAUSE_S = 0.02
 """How long a client waits at most before it tries again what was aborted."""
 READY_S = 30.0
+END_S = 10.0
 
 
 class Run(NamedTuple):
@@ -140,36 +142,25 @@ def site(kind: Kind) -> Iterator[Site]:
             lines += [f'database = "{places[name]}"'] if name in places else []
         config = folder / "cluster.toml"
         config.write_text("\n".join(lines), encoding="utf-8")
+        running = stack.enter_context(Supervisor[str](END_S))
         for name in PLACES:
-            _start(config, name, stack)
+            _start(config, name, running)
         node = Node(**arguments(config, TELLER))
         asyncio.run(node.__aenter__())
         stack.callback(lambda: asyncio.run(node.__aexit__()))
         yield Site(node, kind, floor)
 
 
-def _start(config: Path, name: str, stack: ExitStack) -> None:
-    """Start a member in a process of its own, which ends with us."""
+def _start(config: Path, name: str, running: Supervisor[str]) -> None:
+    """Start a member in a process of its own, and wait until it serves."""
     words = [sys.executable, "-m", "benchmarks.teller", str(config), name]
-    # Ctrl-C is for us: we end the others, and they end by themselves if we cannot.
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    stack.callback(_end, process)
-    assert process.stdout is not None
-    if not process.stdout.readline():
-        raise Wrong(f"the member {name} did not start")
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    said: SimpleQueue[str] = SimpleQueue()
+    log = config.with_name(f"{name}.log")
+    running.start(name, words, log=log, hear=said.put, ended=lambda code: said.put(""))
+    with suppress(Empty):
+        if said.get(timeout=READY_S):
+            return
+    raise Wrong(f"the member {name} did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 def _postgres(folder: Path, stack: ExitStack) -> tuple[dict[str, str], Callable[[int], None]]:

@@ -4,11 +4,9 @@ import heapq
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
@@ -18,8 +16,7 @@ from benchmarks.engine import ROOT
 from benchmarks.faults.evidence import ANSWERS, GROUPS, JOB, POINTS, Point
 from benchmarks.faults.worker import Orders
 from benchmarks.leadership.island import Islands
-from electorate.cli.fleet import free_ports
-from electorate.cli.interrupt import not_now
+from electorate.cli.supervisor import Child, Supervisor, free_ports
 
 NODES = 3
 PORT = 7400
@@ -109,7 +106,7 @@ class Order(NamedTuple):
 
     number: int
     since: float
-    process: "subprocess.Popen[bytes]"
+    process: Child
 
 
 class Hung(Exception):
@@ -151,7 +148,7 @@ class Fleet:
         """The names of the present members, as far as is known here."""
         self._founders = [self._place(name) for name in founders]
         self._joined: set[str] = set()
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes = Supervisor[str]()
         self._due: list[tuple[float, int, str, Callable[[str], None]]] = []
         self._numbers = count()
         self._changes: Iterator[Change] = cycle(("remove", "add", "replace"))
@@ -177,11 +174,7 @@ class Fleet:
 
     def stop(self) -> None:
         """End every process, stopped or not, and wait until it is gone."""
-        with not_now():
-            for process in self._processes.values():
-                process.kill()
-            for name in list(self._processes):
-                self._bury(name)
+        self._processes.stop()
 
     # --- what is done to them ---
 
@@ -196,10 +189,10 @@ class Fleet:
         now_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         self.blows.append(Blow(now_ns, fault, name, token, change))
         if fault.kind == "kill":
-            self._kill(name)
+            self._processes[name].kill()
             self._later(fault.lasts_s, name, self._start)
         elif fault.kind == "stop":
-            self._processes[name].send_signal(signal.SIGSTOP)
+            self._processes[name].signal(signal.SIGSTOP)
             self._later(fault.lasts_s, name, self._resume)
         elif fault.kind == "cut":
             self._cut(name, fault.way)
@@ -208,12 +201,8 @@ class Fleet:
             self._begin_change(change, name)
         self._pass(fault.rest_s)
 
-    def _kill(self, name: str) -> None:
-        self._processes[name].kill()
-        self._processes[name].wait()
-
     def _resume(self, name: str) -> None:
-        self._processes[name].send_signal(signal.SIGCONT)
+        self._processes[name].signal(signal.SIGCONT)
 
     def _cut(self, name: str, way: Way) -> None:
         assert self._islands is not None
@@ -244,7 +233,7 @@ class Fleet:
             self._start(name)
             self._asked = Asked("add", name, f"add {self._place(name)}", now)
         else:
-            self._kill(name)
+            self._processes[name].kill()
             shutil.rmtree(self._folder / name)
             self._joined.add(name)
             self._start(name)
@@ -263,7 +252,7 @@ class Fleet:
                 number = next(self._numbers)
                 process = self._processes[well[number % len(well)]]
                 self._order = Order(number, now, process)
-                _tell(process, f"{number} {self._asked.words}")
+                process.order(f"{number} {self._asked.words}")
         else:
             number, since, process = self._order
             answer, name = self._answer(number), self._asked.name
@@ -274,7 +263,7 @@ class Fleet:
                 self._order = None
             elif answer == "done" or is_gone or f"{name} is a member already" in answer:
                 self._end_change()
-            elif process.returncode is not None or now - since > (AGAIN_S if answer else ANSWER_S):
+            elif not process.is_running or now - since > (AGAIN_S if answer else ANSWER_S):
                 self._order = None
 
     def _end_change(self) -> None:
@@ -303,28 +292,28 @@ class Fleet:
     # --- what becomes of them ---
 
     def _look_for_deaths(self) -> None:
-        for name, process in list(self._processes.items()):
+        for name, process in self._processes.items():
+            code = process.code
             if name in self._leaving:
                 self._look_for_end(name, process)
-            elif self._is_being_removed(name) and process.poll() == 0:
+            elif self._is_being_removed(name) and code == 0:
                 pass  # It has heard of it before whoever was asked for it has said so.
-            elif process.poll() is not None and process.returncode != -signal.SIGKILL:
+            elif code not in (None, -signal.SIGKILL):
                 self.complaints.append(f"{name} ({process.pid}) has ended by itself: {name}.log")
                 self._start(name)
 
     def _is_being_removed(self, name: str) -> bool:
         return self._asked is not None and self._asked[:2] == ("remove", name)
 
-    def _look_for_end(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+    def _look_for_end(self, name: str, process: Child) -> None:
         """See whether a node that was removed has ended, as it should."""
         is_over = time.monotonic() > self._leaving[name]
-        if process.poll() is None and not is_over:
+        if process.is_running and not is_over:
             return
-        if process.returncode != 0:
-            how = "has not ended" if process.returncode is None else "has ended otherwise"
+        if process.code != 0:
+            how = "has not ended" if process.is_running else "has ended otherwise"
             self.complaints.append(f"{name} ({process.pid}) was removed and {how}: {name}.log")
-        process.kill()
-        self._bury(name)
+        self._processes.bury(name)
         del self._leaving[name], self._slots[name]
 
     def settle(self) -> None:
@@ -432,32 +421,9 @@ class Fleet:
         )
         where = [] if self._islands is None else self._islands.prefix(self._slots[name])
         words = [*where, sys.executable, "-m", "benchmarks.faults.worker", orders.text()]
-        if name in self._processes:
-            self._bury(name)
-        with not_now(), (self._folder / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                words,
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _paths()))},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C is for whoever started it, which ends it then.
-            )
-
-    def _bury(self, name: str) -> None:
-        """Wait until a process that was killed, or has ended, is gone."""
-        process = self._processes.pop(name)
-        process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
-
-
-def _tell(process: "subprocess.Popen[bytes]", order: str) -> None:
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):  # It has died just now, so another one will be asked.
-        process.stdin.write(f"{order}\n".encode())
-        process.stdin.flush()
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _paths()))}
+        log = self._folder / f"{name}.log"
+        self._processes.start(name, words, log=log, cwd=ROOT, env=env)
 
 
 def _name(number: int) -> str:

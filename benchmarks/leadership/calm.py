@@ -1,6 +1,5 @@
 """Calm: how often the leader changes though nothing fails, while every core is busy."""
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from benchmarks.leadership.cluster import cluster
 from benchmarks.leadership.contender import Contender
 from benchmarks.leadership.fault import begin
+from electorate.cli.supervisor import Supervisor
 
 BUSY = "while True: pass"
 
@@ -29,15 +29,10 @@ class Calm(NamedTuple):
 def busy_cores() -> Iterator[int]:
     """Keep all cores busy with Python."""
     count = cpu_count() or 1
-    running: list[subprocess.Popen[bytes]] = []
-    try:
-        for _ in range(count):
-            running.append(subprocess.Popen([sys.executable, "-c", BUSY], start_new_session=True))
+    with Supervisor[int]() as running:
+        for number in range(count):
+            running.start(number, [sys.executable, "-c", BUSY])
         yield count
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 def calm(contender: Contender, nodes: int, seconds: float) -> Calm:

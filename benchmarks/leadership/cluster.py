@@ -3,24 +3,19 @@
 import json
 import os
 import queue
-import random
 import shutil
 import signal
-import socket
-import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.engine import ROOT
 from benchmarks.leadership.contender import Contender, Seat
-
-PORTS = range(20_000, 32_000)
-"""Below what the system itself gives to connections."""
+from electorate.cli.supervisor import Child, Supervisor, free_ports
 
 BOUND = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 """Should the benchmark itself be killed, nothing of it goes on."""
@@ -61,68 +56,46 @@ class Cluster:
         self._said: queue.Queue[Said] = queue.Queue()
         self._held: list[Said] = []
         """The terms that are not over, as far as their applications have said."""
-        self._running: dict[Seat, list[subprocess.Popen[str]]] = {}
-        self._stopping: list[threading.Thread] = []
+        self._processes = Supervisor[tuple[Seat, int]]()
+        """The last of a node is its application."""
 
     def start(self, seat: Seat) -> None:
         """Start a node, for the first time or again."""
-        commands = self.contender.commands(seat, self.seats)
         seat.folder.mkdir(parents=True, exist_ok=True)
         self._held = [held for held in self._held if held.seat != seat]
-        self._running[seat] = running = []
-        for command in commands:
-            is_application = command is commands[-1]
-            whole = [*self._prefix(seat), *BOUND, *command]
-            running.append(self._process(whole, is_application))
-        threading.Thread(target=self._read, args=(seat, running[-1]), daemon=True).start()
+        commands = self.contender.commands(seat, self.seats)
+        for place, command in enumerate(commands):
+            self._processes.start(
+                (seat, place),
+                [*self._prefix(seat), *BOUND, *command],
+                log=Path("/dev/stderr") if os.environ.get("BENCH_LOUD") else None,
+                hear=partial(self._read, seat) if command is commands[-1] else None,
+                cwd=ROOT,
+            )
 
-    def _process(self, command: list[str], is_application: bool) -> "subprocess.Popen[str]":
-        quiet = subprocess.DEVNULL
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if is_application else quiet,
-            stdout=subprocess.PIPE if is_application else quiet,
-            stderr=None if os.environ.get("BENCH_LOUD") else quiet,
-            text=True,
-            cwd=ROOT,
-            start_new_session=True,  # Ctrl-C is for the benchmark alone, which then cleans up.
-        )
+    def _of(self, seat: Seat) -> list[Child]:
+        return [child for (owner, _), child in self._processes.items() if owner == seat]
 
     def signal(self, seat: Seat, number: signal.Signals) -> None:
         """To every process of a node, the application last: its server may be what it leans on."""
-        for process in self._running[seat]:
-            process.send_signal(number)
+        for process in self._of(seat):
+            process.signal(number)
 
     def kill(self, seat: Seat) -> None:
         """End every process of a node without a word."""
         self.signal(seat, signal.SIGKILL)
 
-    def bury(self, seat: Seat) -> None:
-        """Wait until a node that was killed is gone."""
-        for process in self._running.pop(seat):
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
-
     def order(self, seat: Seat, words: str) -> None:
         """Tell an application something."""
-        pipe = self._running[seat][-1].stdin
-        assert pipe is not None
-        pipe.write(words + "\n")
-        pipe.flush()
+        self._of(seat)[-1].order(words)
 
     def processes(self, seat: Seat) -> list[int]:
         """Their ids."""
-        return [process.pid for process in self._running[seat]]
+        return [process.pid for process in self._of(seat)]
 
     def stop(self) -> None:
         """End everything."""
-        for seat in self._running:
-            self.kill(seat)
-        for seat in list(self._running):
-            self.bury(seat)
+        self._processes.stop()
 
     # --- what the applications say ---
 
@@ -156,11 +129,8 @@ class Cluster:
             self._held = [held for held in self._held if not _ends(said, held)]
         return said
 
-    def _read(self, seat: Seat, process: "subprocess.Popen[str]") -> None:
-        assert process.stdout is not None
-        with suppress(ValueError, OSError):  # What a node leaves unfinished when it is killed.
-            for line in process.stdout:
-                self._said.put(Said(seat, *json.loads(line)))
+    def _read(self, seat: Seat, line: str) -> None:
+        self._said.put(Said(seat, *json.loads(line)))
 
 
 def _ends(over: Said, held: Said) -> bool:
@@ -188,16 +158,3 @@ def cluster(
     finally:
         made.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports on which nobody listens at the moment."""
-    found: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe, suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise OSError("too few free ports")

@@ -117,7 +117,6 @@ def _mend(running: Cluster, fault: str, struck: Seat, islanded: Islands | None) 
         time.sleep(0.3)
         return
     if fault == "kill":
-        running.bury(struck)
         running.start(struck)
         running.until(lambda said: said.seat == struck and said.what == "ready", PATIENCE_S)
     else:

@@ -3,17 +3,16 @@
 import json
 import queue
 import signal
-import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from electorate.cli.supervisor import Supervisor
 from electorate.transactions.history import Read, Row
 from examples.bank.doom import STEPS
 from examples.bank.place import ATM, ROOT
@@ -37,56 +36,36 @@ class Crew:
         """Why the last transaction was aborted that was."""
         self._folder = folder
         self._names = names
-        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._processes = Supervisor[str]()
         self._told: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         self._life: dict[str, int] = {}
         """What the present life of the cash machine has counted."""
         self._open: dict[str, int] = {}
         """How many transactions each process has left, once it was told to finish."""
-        self._listeners: list[threading.Thread] = []
 
     def __enter__(self) -> "Crew":
-        for name in self._names:
-            self.start(name)
+        with ExitStack() as undo:
+            undo.enter_context(self._processes)
+            for name in self._names:
+                self.start(name)
+            undo.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.kill()
-            process.wait()
-            if process.stdin is not None:
-                with suppress(BrokenPipeError):  # It did not hear its last order.
-                    process.stdin.close()
-        for listener in self._listeners:
-            listener.join()
+        self._processes.stop()
 
     def start(self, name: str) -> None:
         """Start a process, for the first time or again."""
         words = [sys.executable, "-m", "examples.bank.member", str(self._folder), name]
-        with (self._folder / f"{name}.log").open("ab") as log:
-            process = subprocess.Popen(
-                words,
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        self._processes[name] = process
-        listener = threading.Thread(target=self._listen, args=(name, process), daemon=True)
-        listener.start()
-        self._listeners.append(listener)
+        log, hear = self._folder / f"{name}.log", partial(self._hear, name)
+        self._processes.start(name, words, log=log, hear=hear, cwd=ROOT)
         if name == ATM:
             self._life = {}
 
     def order(self, name: str, line: str) -> None:
         """Tell a process what to do."""
         process = self._processes[name]
-        assert process.stdin is not None
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
+        if not process.order(line):
             self._say_how_it_ended(name, process.wait())
 
     def doom(self, name: str, what: str, times: int) -> None:
@@ -98,21 +77,16 @@ class Crew:
         """Whether the process dies by its own hand in time; it must not end in any other way."""
         process = self._processes[name]
         deadline = time.monotonic() + seconds
-        while process.poll() is None and time.monotonic() < deadline:
+        while process.is_running and time.monotonic() < deadline:
             self.listen()
             time.sleep(0.01)
-        if process.returncode is None:
-            return False
-        if process.returncode != -signal.SIGKILL:
-            self._say_how_it_ended(name, process.returncode)
-        return True
+        if process.code not in (None, -signal.SIGKILL):
+            self._say_how_it_ended(name, process.code)
+        return not process.is_running
 
     def bury(self, name: str) -> None:
         """Take leave of a process that is dead."""
-        process = self._processes.pop(name)
-        if process.stdin is not None:
-            process.stdin.close()
-        process.wait()
+        self._processes.bury(name)
 
     def finish(self) -> None:
         """Let everybody come to an end: no transaction, no payment is left anywhere.
@@ -162,16 +136,12 @@ class Crew:
 
     def _notice_ends(self) -> None:
         for name, process in self._processes.items():
-            if process.poll() is not None:
-                self._say_how_it_ended(name, process.returncode)
+            if not process.is_running:
+                self._say_how_it_ended(name, process.code)
 
-    def _say_how_it_ended(self, name: str, returncode: int) -> NoReturn:
+    def _say_how_it_ended(self, name: str, code: int | None) -> NoReturn:
         words = (self._folder / f"{name}.log").read_text(errors="replace")[-2000:].strip()
-        raise Stuck(f"{name} ended with {returncode}: {words}")
+        raise Stuck(f"{name} ended with {code}: {words}")
 
-    def _listen(self, name: str, process: "subprocess.Popen[str]") -> None:
-        assert process.stdout is not None
-        with process.stdout as output:
-            for line in output:
-                if line.endswith("\n"):
-                    self._told.put((name, json.loads(line)))
+    def _hear(self, name: str, line: str) -> None:
+        self._told.put((name, json.loads(line)))

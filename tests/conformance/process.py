@@ -1,6 +1,5 @@
 """Nodes on loopback, each in a process that can be killed; only their records tell a story."""
 
-import subprocess
 import sys
 import time
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from typing import Self
 
 import msgspec
 
+from electorate.cli.supervisor import Supervisor
 from electorate.core import NodeId, Received
 from electorate.runtime.tcp import now_ms
 from electorate.trace.merge import Occurrence, merged
@@ -31,18 +31,19 @@ class Processes:
 
     def __init__(self, kind: type[Lodging], folder: Path, count: int) -> None:
         folder.mkdir()
+        self._folder = folder
         self._lodging = kind(folder, free_addresses(count))
         self._lodging.prepare()
         self.ids = ids = self._lodging.ids
         self.run = Run(self._lodging.setting)
         self.run.timed = self.run.stepped = False
         self.records = {node: self._lodging.record(node) for node in ids}
-        self._processes: dict[NodeId, subprocess.Popen[str]] = {}
+        self._processes = Supervisor[NodeId](STOP_S)
         self._opened: dict[NodeId, list[float]] = {node: [] for node in ids}
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
-            undo.callback(self._stop)
+            undo.enter_context(self._processes)
             for node in self.records:
                 self.start(node)
             wait_until(lambda: all(map(self.is_at_work, self.records)))
@@ -55,34 +56,20 @@ class Processes:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stop()
+        self._processes.stop()
         if kind is None:
             self._tell()
-
-    def _stop(self) -> None:
-        for process in self._processes.values():
-            assert process.stdin is not None
-            process.stdin.close()
-        for process in self._processes.values():
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
     def start(self, node: NodeId) -> None:
         """Start the process of a node."""
         told = msgspec.json.encode((node, self._lodging), enc_hook=str).decode()
         words = [sys.executable, "-m", "tests.conformance.child", told]
         self._opened[node].append(now_ms())
-        self._processes[node] = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, cwd=ROOT)
+        self._processes.start(node, words, log=self._folder / f"{node}.log", cwd=ROOT)
 
     def order(self, node: NodeId, order: str) -> None:
         """Tell a node what to do."""
-        stdin = self._processes[node].stdin
-        assert stdin is not None
-        stdin.write(f"{order}\n")
-        stdin.flush()
+        assert self._processes[node].order(order)
 
     def be_heard(self, node: NodeId) -> None:
         """Have a node speak until all others have heard something: it may have no links yet."""
@@ -110,10 +97,10 @@ class Processes:
         self._mourn(node)
 
     def _mourn(self, node: NodeId) -> None:
-        process = self._processes.pop(node)
-        assert process.wait(STOP_S) < 0
-        assert process.stdin is not None
-        process.stdin.close()
+        code = self._processes[node].wait(STOP_S)
+        assert code is not None
+        assert code < 0
+        self._processes.bury(node)
 
     def restart(self, node: NodeId) -> None:
         """Start a node again, and wait until it has begun its next life."""

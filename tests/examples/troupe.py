@@ -3,13 +3,11 @@
 import os
 import re
 import signal
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from electorate.cli.fleet import free_ports
+from electorate.cli.supervisor import Supervisor, free_ports
 from tests.runtime.cluster import wait_until
 from tests.script import ROOT
 
@@ -37,7 +35,7 @@ class Troupe:
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         self._env = {**os.environ, "MEMBERS": " ".join(where), "PYTHONUNBUFFERED": "1"}
         self._env["PYTHONPATH"] = path
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes = Supervisor[str]()
 
     def __enter__(self) -> Self:
         for name in self.names:
@@ -45,22 +43,12 @@ class Troupe:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.kill()
-            process.wait()
+        self._processes.stop()
 
     def start(self, name: str) -> None:
         """Start a process, for the first time or again."""
-        with (self.folder / f"{name}.txt").open("ab") as output:
-            self._processes[name] = subprocess.Popen(
-                [*self._words, name, *self._more],
-                cwd=self.folder,
-                env=self._env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        words, log = [*self._words, name, *self._more], self.folder / f"{name}.txt"
+        self._processes.start(name, words, log=log, cwd=self.folder, env=self._env)
 
     def said(self, name: str) -> str:
         """Everything that a process has said."""
@@ -79,22 +67,18 @@ class Troupe:
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Kill, stop, or continue it."""
-        self._processes[name].send_signal(number)
+        self._processes[name].signal(number)
 
     def kill(self, name: str) -> None:
         """End it at once."""
         self._processes[name].kill()
-        self._processes[name].wait()
 
-    def wait(self, name: str) -> int:
+    def wait(self, name: str) -> int | None:
         """Wait until it has ended by itself; its exit code."""
         return self._processes[name].wait(PATIENCE_S)
 
-    def end(self, *names: str) -> dict[str, int]:
+    def end(self, *names: str) -> dict[str, int | None]:
         """Ctrl-C for these, or for everybody that is left; their exit codes."""
         wanted = {name: self._processes[name] for name in names or self.names}
-        left = {name: process for name, process in wanted.items() if process.poll() is None}
-        for process in left.values():
-            with suppress(ProcessLookupError):
-                process.send_signal(signal.SIGINT)
-        return {name: process.wait(PATIENCE_S) for name, process in left.items()}
+        left = [name for name, process in wanted.items() if process.signal(signal.SIGINT)]
+        return {name: wanted[name].wait(PATIENCE_S) for name in left}

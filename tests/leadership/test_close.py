@@ -5,20 +5,18 @@ Terms last for half a minute here: who leads within seconds has not waited for o
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
 from benchmarks.engine import ROOT
 from electorate import Pace
-from electorate.cli.fleet import free_ports
+from electorate.cli.supervisor import Supervisor, free_ports
 from electorate.leadership.directory import number
 from electorate.leadership.engine import Engine
 from tests.leadership.cluster import run, running, until
@@ -43,33 +41,12 @@ def processes(folder: Path, pace: str) -> Iterator[tuple[dict[str, int], "Simple
     """Three processes that want to lead, and who does, as they say it."""
     members = [f"{n}@127.0.0.1:{port}" for n, port in zip("abc", free_ports(3), strict=True)]
     said: SimpleQueue[str] = SimpleQueue()
-    started = {
-        name: subprocess.Popen(
-            [sys.executable, "-c", LEADER, name, str(folder / name), pace, *members],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in "abc"
-    }
-
-    def listen(lines: IO[str]) -> None:
-        with lines:
-            for line in lines:
-                said.put(line.strip())
-
-    listeners = [Thread(target=listen, args=[each.stdout]) for each in started.values()]
-    try:
-        for listener in listeners:
-            listener.start()
-        yield {name: process.pid for name, process in started.items()}, said
-    finally:
-        for process in started.values():
-            process.kill()
-            process.wait()
-        for listener in listeners:
-            listener.join()
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with Supervisor[str]() as running:
+        for name in "abc":
+            words = [sys.executable, "-c", LEADER, name, str(folder / name), pace, *members]
+            running.start(name, words, log=folder / "log", hear=said.put, cwd=ROOT, env=env)
+        yield {name: child.pid for name, child in running.items()}, said
 
 
 @on_linux

@@ -2,16 +2,17 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 from benchmarks.engine import ROOT
 from electorate import Pace
-from electorate.cli.fleet import free_ports
+from electorate.cli.supervisor import Supervisor, free_ports
 from tests.runtime.process import on_linux
 
+PATIENCE_S = 60.0
 LEADER = """
 import os, signal, sys
 from electorate import LeadershipLost, sync
@@ -43,32 +44,19 @@ def test_the_first_look_after_a_long_stop_says_that_the_term_is_over(tmp_path: P
     """Although nobody has told it so: no message was read, and the node's thread has not run."""
     members = [f"{n}@127.0.0.1:{port}" for n, port in zip("abc", free_ports(3), strict=True)]
     voter = LEADER.partition("    with node")[0] + "    sys.stdin.readline()\n"
-    python = [sys.executable, "-c"]
-    processes = {
-        name: subprocess.Popen(
-            [*python, LEADER if name == "a" else voter, name, str(tmp_path / name), *members],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in "abc"
-    }
-    leader = processes["a"]
-    assert leader.stdin is not None
-    assert leader.stdout is not None
-    try:
-        assert leader.stdout.readline() == "leads\n"
-        leader.stdin.write("\n")
-        leader.stdin.flush()
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    said: SimpleQueue[str] = SimpleQueue()
+    with Supervisor[str]() as running:
+        for name in "abc":
+            source = LEADER if name == "a" else voter
+            words = [sys.executable, "-c", source, name, str(tmp_path / name), *members]
+            running.start(name, words, log=tmp_path / "log", hear=said.put, cwd=ROOT, env=env)
+        leader = running["a"]
+        assert said.get(timeout=PATIENCE_S) == "leads"
+        assert leader.order("")
         _, status = os.waitpid(leader.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
         time.sleep(Pace().lease + 0.1)
-        leader.send_signal(signal.SIGCONT)
-        assert leader.stdout.readline() == "True, False, term 1 of x is over\n"
-        assert leader.stdout.readline() == "leads again, token 2\n"
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.communicate()
+        leader.signal(signal.SIGCONT)
+        assert said.get(timeout=PATIENCE_S) == "True, False, term 1 of x is over"
+        assert said.get(timeout=PATIENCE_S) == "leads again, token 2"

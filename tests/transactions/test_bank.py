@@ -1,19 +1,26 @@
 """The bank in processes that are killed; and the bank without transactions."""
 
+import os
 import shutil
+import signal
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
+from electorate.cli.supervisor import Supervisor
 from examples.bank.audit import audit
 from examples.bank.crew import Crew, Stuck
 from examples.bank.doom import points, step_of
 from examples.bank.naive import show
-from examples.bank.place import ATM, Kind, Spec
+from examples.bank.place import ATM, ROOT, Kind, Spec
 from examples.bank.run import Day, Plan, free_addresses, run
 from examples.bank.server import NoServer
+from tests.runtime.cluster import wait_until
+from tests.runtime.process import is_running, on_linux
 
 KINDS: list[object] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
@@ -113,6 +120,27 @@ def test_who_gives_an_order_to_a_process_that_has_failed_is_told_why(short_path:
         crew._processes[ATM].wait(20)  # There is no bank in that folder.
         with pytest.raises(Stuck, match=r"(?s)atm ended with 1: .*bank\.json"):
             crew.order(ATM, "finish")
+
+
+@on_linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_closes_the_bank_early_leaves_no_process_and_no_file(
+    short_path: Path, number: signal.Signals
+) -> None:
+    said: SimpleQueue[str] = SimpleQueue()
+    words = [sys.executable, "-m", "examples.bank", "--kills", "1000"]
+    env = {**os.environ, "TMPDIR": str(short_path)}
+    log = short_path / "log"
+    with Supervisor[str]() as running:
+        bank = running.start("bank", words, log=log, hear=said.put, cwd=ROOT, env=env)
+        children = Path(f"/proc/{bank.pid}/task/{bank.pid}/children")
+        wait_until(lambda: len(children.read_text().split()) == 4)
+        members = [int(word) for word in children.read_text().split()]
+        bank.signal(number)
+        assert bank.wait(20) == 3
+    assert log.read_text() == "electorate: interrupted\n"
+    assert not any(map(is_running, members))
+    assert [path.name for path in short_path.iterdir()] == ["log"]
 
 
 def test_no_two_banks_share_an_address() -> None:

@@ -1,29 +1,24 @@
 """A cluster of node processes on this machine: started, watched, hurt and stopped."""
 
-import contextlib
 import json
 import queue
-import random
 import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+import msgspec
+
 from electorate.cli.error import EXIT_USAGE
-from electorate.cli.interrupt import not_now
-from electorate.cli.member import STOP_S, Member
+from electorate.cli.supervisor import Child, Supervisor, free_ports
 from electorate.core import Standing
 
-PORTS = range(20_000, 32_000)
-"""Below the ports that systems hand out: a connection that is being opened to a node that is
-down must not find itself, and so keep the node from coming back."""
+STOP_S = 3.0
 
 
 class News(NamedTuple):
@@ -34,6 +29,51 @@ class News(NamedTuple):
     node: int
     what: str
     told: dict[str, Any]
+
+
+class Member:
+    """A node: its process, if it has one, and what it said last."""
+
+    def __init__(self, node: int, port: int) -> None:
+        self.node = node
+        self.port = port
+        self.process: Child | None = None
+        self.life = 0
+        """Which of its processes this is."""
+        self.told: dict[str, Any] = {}
+        self.since_s = 0.0
+        self.paused = False
+        self.cut = False
+
+    @property
+    def running(self) -> bool:
+        """Whether its process exists, paused or not."""
+        return self.process is not None and self.process.is_running
+
+    @property
+    def at_work(self) -> bool:
+        """Whether its process runs and the others can reach it."""
+        return self.running and not self.paused and not self.cut
+
+    @property
+    def status(self) -> str:
+        """What a table shows."""
+        if not self.running:
+            return "down"
+        return "paused" if self.paused else str(self.told.get("status") or "starting")
+
+    @property
+    def leader(self) -> int | None:
+        """Whom it follows, as far as it said."""
+        return self.told.get("leader") if self.running else None
+
+    @property
+    def standing(self) -> Standing | None:
+        """What it believes, as far as it said."""
+        if not self.running or self.told.get("status") is None:
+            return None
+        told = {name: self.told[name] for name in ("status", "leader", "group", "token")}
+        return msgspec.convert(told, Standing)
 
 
 class Fleet:
@@ -48,24 +88,19 @@ class Fleet:
         self._folder = folder
         self._record = record
         self._began = time.monotonic()
-        self._listeners: list[threading.Thread] = []
+        self._processes = Supervisor[int](STOP_S)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
-            undo.callback(self.stop)
+            undo.enter_context(self._processes)
             for node in self.members:
                 self.start(node)
             undo.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
+    def __exit__(self, *_: object) -> None:
+        self._processes.stop()
 
     @property
     def seconds(self) -> float:
@@ -93,28 +128,38 @@ class Fleet:
             words += ["--member", f"{other.node}@127.0.0.1:{other.port}"]
         if self._record:
             words += ["--record", str(self.record_of(node))]
-        with self._lock, not_now():
-            process = member.start(words, self.log_of(node))
+        self._processes.bury(node)
+        with self._lock:
+            member.life += 1
+            member.told, member.paused, member.cut = {}, False, False
+            member.process = self._processes.start(
+                node,
+                words,
+                log=self.log_of(node),
+                hear=partial(self._told, member, member.life),
+                ended=partial(self._ended, member, member.life),
+            )
         member.since_s = self.seconds
-        listener = threading.Thread(target=self._listen, args=(member, process), daemon=True)
-        listener.start()
-        self._listeners = [each for each in self._listeners if each.is_alive()] + [listener]
         self._order_cuts()
 
     def kill(self, node: int) -> None:
         """End its process at once, as a power cut would."""
-        if self.members[node].signal(signal.SIGKILL):
-            self.members[node].await_end(STOP_S)
+        process = self.members[node].process
+        if process is not None:
+            process.kill()
 
     def pause(self, node: int) -> None:
         """Stop its process in its tracks."""
-        if self.members[node].signal(signal.SIGSTOP):
-            self._note(self.members[node], "paused", paused=True)
+        self._signal(node, signal.SIGSTOP, "paused", paused=True)
 
     def resume(self, node: int) -> None:
         """Let a paused process go on."""
-        if self.members[node].signal(signal.SIGCONT):
-            self._note(self.members[node], "resumed", paused=False)
+        self._signal(node, signal.SIGCONT, "resumed", paused=False)
+
+    def _signal(self, node: int, number: signal.Signals, what: str, *, paused: bool) -> None:
+        process = self.members[node].process
+        if process is not None and process.signal(number):
+            self._note(self.members[node], what, paused=paused)
 
     def cut(self, node: int, *, off: bool) -> None:
         """Take a node off the network, or put it back."""
@@ -123,18 +168,6 @@ class Fleet:
         self.members[node].cut = off
         self._order_cuts()
         self._note(self.members[node], "cut" if off else "healed")
-
-    def stop(self) -> None:
-        """End every process; none is left, paused or not."""
-        running = [member for member in self.members.values() if member.running]
-        for member in running:
-            member.signal(signal.SIGTERM)
-            member.signal(signal.SIGCONT)
-        deadline = time.monotonic() + STOP_S
-        for member in running:
-            member.await_end(max(0.0, deadline - time.monotonic()))
-        for listener in self._listeners:
-            listener.join()
 
     # --- what is known of them ---
 
@@ -205,27 +238,16 @@ class Fleet:
             left = deadline - now if since is None else since + lasting_s - now
             self.hear(min(0.2, max(0.0, left)))
 
-    def _listen(self, member: Member, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        with process.stdout:
-            for line in process.stdout:
-                self._told(member, process, line)
-        code = process.wait()
-        with contextlib.suppress(OSError):  # An order that it did not live to read.
-            process.stdin.close()
-        if member.process is process:
+    def _ended(self, member: Member, life: int, code: int) -> None:
+        if member.life == life:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             complaint = self._last_complaint(member.node) if code == EXIT_USAGE else ""
             self._note(member, f"down: {complaint or how}", paused=False)
 
-    def _told(self, member: Member, process: subprocess.Popen[str], line: str) -> None:
-        try:
-            told = json.loads(line)
-        except ValueError:
-            return  # It was killed in the middle of a word.
+    def _told(self, member: Member, life: int, line: str) -> None:
+        told = json.loads(line)
         with self._lock:
-            if member.process is not process:
+            if member.life != life:
                 return  # The last words of an earlier process say nothing about this one.
             before, member.told = member.told, told
         if any(told[k] != before.get(k) for k in ("status", "leader", "group", "token")):
@@ -249,19 +271,6 @@ class Fleet:
         for member in self.members.values():
             others = [other for other in self.members.values() if other is not member]
             gone = [other.node for other in others if other.cut or member.cut]
-            member.order({"cut": gone})
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nobody listens on at the moment."""
-    ports: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        ports.append(port)
-        if len(ports) == count:
-            break
-    return ports
+            if member.process is not None:
+                # One that has just died will learn when it is back.
+                member.process.order(json.dumps({"cut": gone}))

@@ -15,10 +15,9 @@ from rich.live import Live
 from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.fleet import Fleet, News
+from electorate.cli.fleet import Fleet, Member, News
 from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.keyboard import Keyboard
-from electorate.cli.member import Member
 from electorate.cli.node import add_timing_arguments, timing_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
 from electorate.core import Timing
