@@ -74,8 +74,8 @@ BACK: Any = {"budget": Budget(asks=1), "asked": ("3:members.request(Change(2",)}
 """Node 2 is added again."""
 EARLY: Any = {"file": "brief_early.txt", "claims": "M3"}
 OUTRUN: Any = {"file": "outrun.txt", "asked": (), "budget": Budget(), "bounds": Bounds(2, 1)}
-"""Node 2 hears of a token above those of the next list, and stands under the first. Nobody takes the
-change up: what would come of that is not what this is about."""
+"""Node 2 hears of a token above those of the next list, and stands under the first. Nobody is
+to take the change up: what would come of that is not what this is about."""
 
 
 def test_these_places_have_in_them_what_the_cases_are_about() -> None:
