@@ -1,25 +1,31 @@
-"""What a node of an application runs, to be judged from a place that a script leads to."""
+"""Machines to be judged from a place that a script leads to, as `check --from FILE` does."""
 
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.check import Budget, Model, Verdict, check
+from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.beginning import given_of, played
-from electorate.protocols.leadership import Leadership
+from electorate.cli.protocol import find
+from electorate.core import Machine
 from electorate.simulate.cluster import Cluster
 from electorate.trace import Setting
 
-PLACES = Path(__file__).parent / "places" / "leadership"
+PLACES = Path(__file__).parent / "places"
+"""A folder for each protocol."""
+USUAL = Bounds()
 
 
-def cluster_at(file: str, rules: str = "") -> Cluster:
+def cluster_at(file: str, rules: str = "", **changed: Any) -> Cluster:
     """The cluster once it has obeyed the script of a file under its own rules and these."""
-    lines = (PLACES / file).read_text().splitlines()
+    (path,) = PLACES.glob(f"*/{file}")
+    lines = path.read_text().splitlines()
     at = next(k for k, line in enumerate(lines) if line.startswith("cluster "))
     setting = Setting.parse(lines[at])
-    lines[at] = replace(setting, rules=(*setting.rules, *rules.split())).text()
+    setting = replace(setting, rules=(*setting.rules, *rules.split()), **changed)
+    lines[at] = setting.text()
     return played("\n".join(lines), file)
 
 
@@ -30,11 +36,19 @@ def begun(
     claims: str,
     *more: Claim,
     asked: tuple[str, ...] = (),
-    kind: type[Leadership] = Leadership,
+    bounds: Bounds = USUAL,
+    mortal: tuple[int, ...] | None = None,
+    kind: type[Machine[Any]] | None = None,
+    states_max: int | None = None,
+    **changed: Any,
 ) -> Verdict:
-    """What the checker says of all that can follow the script of a file."""
-    cluster = cluster_at(file, rules)
+    """What the checker says of all that can follow the script of a file.
+
+    What is changed of its setting, its clock or its order, is so while it is played, too.
+    """
+    cluster = cluster_at(file, rules, **changed)
     given = given_of(cluster, file)
-    model = Model(cluster.setting, budget, given=given, asked=asked)
+    model = Model(cluster.setting, budget, bounds, mortal=mortal, given=given, asked=asked)
     wanted = [*(CLAIMS[name] for name in claims.split()), *more]
-    return check(cluster.setting.machine(kind, "sound"), model, wanted, engine="numba", tidy=False)
+    machine = cluster.setting.machine(kind or find(cluster.setting.protocol).kind, "sound")
+    return check(machine, model, wanted, states_max, engine="numba", tidy=False)

@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
-from electorate.claims import CLAIMS
+from electorate.claims import CLAIMS, Claim
+from electorate.cli.beginning import given_of, played
 from electorate.cli.protocol import find
 from electorate.core import Machine, Timing
 from electorate.core.member import Strongest
@@ -43,6 +44,16 @@ class Case(NamedTuple):
     strongest: Strongest = "lowest"
     asked: tuple[str, ...] = ()
     """What may be asked for; anything if nothing is named."""
+    capacity: int = 8
+    firings: int = 2
+    mortal: tuple[int, ...] | None = None
+    """Who may crash; None: anybody."""
+    moves: str = ""
+    """What has led to where runs begin, one command after the other; empty: nothing."""
+
+    def but(self, rules: str) -> "Case":
+        """The same under other rules."""
+        return self._replace(rules=f"{self.rules} {rules}")
 
     def __str__(self) -> str:
         changed = self.rules.replace(BARE, "bare").replace(SHORT, "short")
@@ -58,7 +69,9 @@ def kind_of(inner: str) -> type[Machine[Any]]:
     return find(f"mandate-over-{inner}").kind
 
 
-def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> Verdict:
+def judged(
+    case: Case, states_max: int | None = None, *more: Claim, engine: str = "numba"
+) -> Verdict:
     setting = Setting(
         f"mandate-over-{case.inner}",
         tuple(range(1, case.nodes + 1)),
@@ -73,10 +86,20 @@ def judged(case: Case, states_max: int | None = None, engine: str = "numba") -> 
         graph=case.graph,
         drift=case.drift,
     )
+    given = None
+    if case.moves:
+        moves = "\n".join(each.strip() for each in case.moves.split(";"))
+        given = given_of(played(f"{setting.text()}\n\n{moves}\n", "moves"), "moves")
+    bounds = Bounds(case.capacity, case.counter, case.firings)
+    model = Model(setting, case.budget, bounds, mortal=case.mortal, given=given, asked=case.asked)
+    claims = [*(KNOWN[name] for name in case.claims.split()), *more]
     machine = setting.machine(kind_of(case.inner), case.form)
-    model = Model(setting, case.budget, Bounds(counter=case.counter), asked=case.asked)
-    claims = [KNOWN[name] for name in case.claims.split()]
     return check(machine, model, claims, states_max, engine=engine)
+
+
+def named(*rivals: int) -> str:
+    """The moves by which each of these nodes is told that it leads, for good."""
+    return "; ".join(f"ask {node} inner.request(Name({node}))" for node in rivals)
 
 
 def applied(
@@ -100,4 +123,33 @@ def applied(
         attributes=stand,
         form=form,
         strongest="highest",
+    )
+
+
+CHANGES = ("StepDown", "Transfer(", "Ended", "Add(", "Remove(")
+"""All that may be asked of a holder."""
+
+
+def lasting(
+    base: int,
+    nodes: int,
+    budget: Budget,
+    strongest: Strongest = "lowest",
+    form: str = "sound",
+    claims: str = "M5 M6 M7",
+) -> Case:
+    """What becomes of changes where messages arrive in time and somebody is named."""
+    return Case(
+        f"rounds=2 base={base}",
+        nodes,
+        budget,
+        claims,
+        "strongest-alive",
+        Clock.BOUNDED,
+        delay_min=1,
+        counter=8,
+        attributes=() if form == "sound" else (1,) * nodes,
+        form=form,
+        strongest=strongest,
+        asked=CHANGES if budget.asks else (),
     )

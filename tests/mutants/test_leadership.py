@@ -13,9 +13,11 @@ import pytest
 
 from electorate.check import Budget, Liveness, Result, Verdict
 from electorate.core import Request, Standing
+from electorate.protocols.mandate import voter
 from electorate.protocols.mandate.membership import Change, Membership
+from electorate.protocols.mandate.message import Claim, Decree
 from electorate.protocols.mandate.rule import Terms
-from electorate.protocols.mandate.state import AnyState, Roster
+from electorate.protocols.mandate.state import AnyState, Promise, Roster
 from tests.check.begun import begun, cluster_at
 from tests.check.leading import (
     DECIDED_IN_THE_END,
@@ -215,3 +217,23 @@ def test_who_has_only_voted_is_told_of_the_decision_or_sees_to_it(
         assert verdict.liveness is Liveness.LIVE
     else:
         expect_broken(verdict, "L3", moves)
+
+
+def test_who_had_promised_more_comes_to_know_the_holder_though_the_list_is_undecided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An election decides no list, so nothing is lost if it grants renewals under such a one."""
+    file = "undecided.txt"
+    roster = state_at(file, "", 1).stable.election.roster
+    assert roster == Roster((1, 1), (1, 2, 3), (1, 2, 3, 4))
+    sound = begun(file, "", BACK, "M5 M7", mortal=(4,))
+    assert (sound.liveness, sound.states, sound.tau) == (Liveness.LIVE, 297_236, 21)
+    yields = voter._yields
+
+    def yields_nothing_undecided(
+        terms: Terms, promise: Promise, j: int, claim: Claim | Decree, roster: Roster
+    ) -> bool:
+        return not roster.is_pending and yields(terms, promise, j, claim, roster)
+
+    monkeypatch.setattr(voter, "_yields", yields_nothing_undecided)
+    expect_broken(begun(file, "", BACK, "M7", mortal=(4,)), "M7", 151)
