@@ -14,8 +14,8 @@ from electorate.protocols.mandate.state import Promise, Roster
 from electorate.runs import run_file, run_names
 from electorate.simulate.start import started
 from electorate.trace import Setting, Start, Step, Trace, script_of
+from electorate.trace.happening import Pressed
 from electorate.trace.moment import Moment, in_ticks, joined
-from electorate.trace.step import Pressed
 from electorate.trace.text import json_word
 
 UNKNOWN = re.compile(r"^(quietly )?(cut|lose|double|pause)|order=set| lost(: |$)", re.MULTILINE)

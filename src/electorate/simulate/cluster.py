@@ -79,7 +79,7 @@ class Cluster(Reactions):
 
     def waiting(self, sender: NodeId, to: NodeId, place: int = 0) -> Envelope:
         """The message at this place of its channel, counted from the oldest."""
-        channel = self.channels.get((sender, to))
+        channel = self.channels.get((self.node(sender).id, self.node(to).id))
         on_the_way = channel.waiting if channel else []
         if place >= len(on_the_way):
             many = len(on_the_way) or "nothing"

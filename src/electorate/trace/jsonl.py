@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from electorate.core import text_of
-from electorate.trace.step import Step, Trace, TurnRecord
+from electorate.trace.happening import Step, Trace, TurnRecord
 from electorate.trace.text import changes_of, command_of, is_consequence, lines_of
 
 

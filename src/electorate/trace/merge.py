@@ -27,6 +27,20 @@ from electorate.core import (
     text_of,
 )
 from electorate.core.codec import json_of
+from electorate.trace.happening import (
+    Crashed,
+    Delivered,
+    Fired,
+    Happening,
+    Lost,
+    Placed,
+    Pressed,
+    Recovered,
+    Saw,
+    Step,
+    Trace,
+    TurnRecord,
+)
 from electorate.trace.record import (
     Booted,
     Ended,
@@ -42,20 +56,6 @@ from electorate.trace.record import (
     digest_of,
 )
 from electorate.trace.setting import Clock, Connections, Setting, Start
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
-    Fired,
-    Happening,
-    Lost,
-    Placed,
-    Pressed,
-    Recovered,
-    Saw,
-    Step,
-    Trace,
-    TurnRecord,
-)
 
 Name = tuple[NodeId, int, NodeId, int]
 """A message: its sender, the life of the sender's host, its receiver, its number."""
@@ -235,7 +235,7 @@ class Merger:
             self._place(occurrence)
         for node in self._up:
             self._tear(node)  # Whoever was killed in the middle of a step and never came back.
-        while self._steps and isinstance(self._steps[-1].happening, Crashed):
+        while self._steps and self._steps[-1].happening.stops:
             self._steps.pop()  # They were stopped together: the run is over, nobody failed.
         return Trace(self._setting, tuple(self._steps))
 
@@ -473,12 +473,9 @@ def window(trace: Trace, begin: float, end: float) -> Window:
         if number >= first and step.at >= begin:
             inside.append(step)
             continue
-        for turn in step.turns:
-            states[turn.node] = turn.after
-            if turn.sent is not None:
-                del states[turn.node]
-        if isinstance(step.happening, Crashed):
-            states.pop(step.happening.node, None)
+        states.update({turn.node: turn.after for turn in step.turns})
+        for node in (*step.torn, *step.happening.stops):
+            states.pop(node, None)
     return Window(Trace(trace.setting, tuple(inside)), states)
 
 

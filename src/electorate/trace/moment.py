@@ -32,20 +32,18 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.ensemble import sweep_of
-from electorate.trace.setting import Setting
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
+from electorate.trace.happening import (
     Fired,
+    Heard,
     Lost,
     Placed,
     Pressed,
-    Recovered,
     Saw,
     Step,
     Trace,
     TurnRecord,
 )
+from electorate.trace.setting import Setting
 from electorate.trace.text import json_word
 
 
@@ -93,29 +91,30 @@ class Moment:
         return sorted([*waiting, *untaken], key=lambda letter: letter.at)
 
     def _take(self, step: Step) -> None:
-        match step.happening:
-            case Recovered(node):
-                self._views[node] = frozenset(self._setting.ids)
-                self.asked[node].clear()
+        what = step.happening
+        for node in what.starts:
+            self._views[node] = frozenset(self._setting.ids)
+            self.asked[node].clear()
+        for node in set(what.stops) & self.up.keys():
+            self._stop(node, self.up[node].stable)
+        match what:
             case Pressed(node, request):
                 self.asked[node][type(request)] = request
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
             case Saw(node, alive):
                 self._views[node] = alive
-            case Delivered(sender, to, _, place):
+            case Heard(sender, to, _, place):
                 taken = self._waiting[sender, to].pop(place)
                 later = [each for each in self._untaken[sender, to] if each.at > taken.at]
                 self._untaken[sender, to] = later
             case Lost(sender, to, _, _, place):
                 lost = self._waiting[sender, to].pop(place)
                 self._untaken[sender, to].append(lost)
-            case Crashed(node):
-                self._stop(node, self.up[node].stable)
-            case Placed(node, json, False):
+            case Placed(node, _, True, alive):
+                self._views[node] = alive
+            case Placed(node, json):
                 self.saved[node] = json
-            case _:
-                pass
         for turn in step.turns:
             self._carry_out(step.at, turn)
 

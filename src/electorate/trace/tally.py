@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from electorate.core import Send
-from electorate.trace.step import Step, TurnRecord
+from electorate.trace.happening import Step, TurnRecord
 from electorate.trace.svg.sheet import kind_of
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from electorate.core import NodeId
+from electorate.core import Message, NodeId, Request, text_of
 
 
 def listed(parts: Iterable[str]) -> str:
@@ -21,6 +21,14 @@ def named(noun: str, names: Iterable[str]) -> str:
     """`timer probe`, or `timers probe and settle`."""
     names = list(names)
     return f"{noun}{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def said(value: Message | Request) -> str:
+    """What is said or asked; of a machine inside another with that one's name before it."""
+    inside = getattr(value, "message", None) or getattr(value, "request", None)
+    if isinstance(inside, Message | Request):
+        return f"{type(value).__name__.rpartition('.')[0]}.{said(inside)}"
+    return text_of(value)
 
 
 _NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")

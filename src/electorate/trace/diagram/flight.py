@@ -12,19 +12,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from electorate.core import Message, NodeId, Send
+from electorate.trace.happening import Heard, Link, Lost, Presence, Step, Trace, TurnRecord
 from electorate.trace.setting import Connections
-from electorate.trace.step import (
-    Crashed,
-    Cut,
-    Delivered,
-    Doubled,
-    Healed,
-    Lost,
-    Recovered,
-    Step,
-    Trace,
-    TurnRecord,
-)
 
 BEFORE = -1
 """The place of whatever happened before the first step."""
@@ -68,7 +57,7 @@ class _Taken(NamedTuple):
     """A message leaves its channel, unless it is only a copy that does."""
 
     step: int
-    what: Delivered | Doubled | Lost
+    what: Heard | Lost
 
 
 class _Cleared(NamedTuple):
@@ -77,7 +66,6 @@ class _Cleared(NamedTuple):
     step: int
 
 
-_Channel = tuple[NodeId, NodeId]
 _Entry = _Posted | _Taken | _Cleared
 
 
@@ -95,11 +83,9 @@ class _Clerk:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.logs: dict[_Channel, list[_Entry]] = {}
+        self.logs: dict[Link, list[_Entry]] = {}
         self._dies = trace.setting.connections is Connections.DIE
-        self._down: set[NodeId] = set()
-        ids, linked = trace.setting.ids, trace.setting.linked
-        self._cut: set[_Channel] = {(a, b) for a in ids for b in ids if not linked(a, b)}
+        self._there = Presence(trace.setting)
         self._severed: deque[Flight] = deque()
         self._found: list[Flight] = []
 
@@ -113,28 +99,20 @@ class _Clerk:
         return self._found
 
     def _take(self, number: int, step: Step) -> None:
-        match step.happening:
-            case Lost(sender, to, message) if self._is_severed(sender, to, message):
+        what, ids = step.happening, self.trace.setting.ids
+        if isinstance(what, Heard | Lost):
+            if self._severed and self._severed[0][:3] == (what.sender, what.to, what.message):
                 self._found.append(self._severed.popleft()._replace(ended=number))
                 return
-            case Delivered(sender, to) | Doubled(sender, to) | Lost(sender, to) as what:
-                self._log(sender, to, _Taken(number, what))
-            case Crashed(node):
-                self._stop(number, node)
-            case Recovered(node):
-                self._down.discard(node)
-                self._clear(number, ((node, other) for other in self.trace.setting.ids))
-            case Cut() as happening:
-                self._cut.update(happening.ways)
-                self._clear(number, happening.ways)
-            case Healed() as happening:
-                self._cut.difference_update(happening.ways)
+            self._log(what.sender, what.to, _Taken(number, what))
+        self._there.follow(what)
+        if self._dies:
+            self._clear(number, ((node, other) for node in what.starts for other in ids))
+            self._clear(number, ((other, node) for node in what.stops for other in ids))
+            self._clear(number, what.cuts)
         # A loss on a cut link is recorded right after the step that sent the message.
         self._found += self._severed
         self._severed.clear()
-
-    def _is_severed(self, sender: NodeId, to: NodeId, message: Message) -> bool:
-        return bool(self._severed) and self._severed[0][:3] == (sender, to, message)
 
     def _post(self, number: int, turn: TurnRecord) -> None:
         me, left = turn.node, None if turn.sent is None else Counter(dict(turn.sent))
@@ -146,32 +124,29 @@ class _Clerk:
                 self._found.append(flight._replace(fate=Fate.REMEMBERED))
             elif left is not None and not left[effect.to]:
                 self._found.append(flight._replace(fate=Fate.TORN, unsent=True))
-            elif (me, effect.to) in self._cut:
+            elif not self._there.reaches(me, effect.to):
                 why = f"{me}->{effect.to} is cut"
                 self._severed.append(flight._replace(why=why, unsent=True))
-            elif self._dies and effect.to in self._down:
+            elif self._dies and effect.to in self._there.down:
                 self._found.append(flight._replace(why=f"{effect.to} is down", unsent=True))
             else:
                 self._log(me, effect.to, _Posted(number, effect.message))
             if left is not None:
                 left[effect.to] -= effect.to != me and left[effect.to] > 0
         if turn.sent is not None:
-            self._stop(number, me)
+            self._there.down.add(me)
+            if self._dies:
+                self._clear(number, ((other, me) for other in self.trace.setting.ids))
 
-    def _stop(self, number: int, node: NodeId) -> None:
-        self._down.add(node)
-        self._clear(number, ((other, node) for other in self.trace.setting.ids))
-
-    def _clear(self, number: int, channels: Iterable[_Channel]) -> None:
-        if self._dies:
-            for sender, to in channels:
-                self._log(sender, to, _Cleared(number))
+    def _clear(self, number: int, channels: Iterable[Link]) -> None:
+        for sender, to in channels:
+            self._log(sender, to, _Cleared(number))
 
     def _log(self, sender: NodeId, to: NodeId, entry: _Entry) -> None:
         self.logs.setdefault((sender, to), []).append(entry)
 
 
-def _joined(channel: _Channel, log: list[_Entry], end: int) -> list[Flight]:
+def _joined(channel: Link, log: list[_Entry], end: int) -> list[Flight]:
     taken = sum(isinstance(entry, _Taken) for entry in log)
     for unknown in range(taken + 1):
         queue = _Queue(channel, unknown, end)
@@ -187,7 +162,7 @@ def _joined(channel: _Channel, log: list[_Entry], end: int) -> list[Flight]:
 class _Queue:
     """What is on one channel; None for a message that was there before the record began."""
 
-    def __init__(self, channel: _Channel, unknown: int, end: int) -> None:
+    def __init__(self, channel: Link, unknown: int, end: int) -> None:
         self.channel = channel
         self.end = end
         self.waiting: list[_Posted | None] = [None] * unknown
@@ -208,11 +183,10 @@ class _Queue:
                 posted = self.waiting[place] or _Posted(BEFORE, what.message)
                 if posted.message != what.message:
                     return False
-                if not isinstance(what, Doubled):
+                if not what.stays:
                     del self.waiting[place]
-                is_lost = isinstance(what, Lost)
-                why = what.why if isinstance(what, Lost) and what.why != "lost" else ""
-                self._end([posted], step, Fate.LOST if is_lost else Fate.ARRIVED, why)
+                fate = Fate.ARRIVED if what.arrives else Fate.LOST
+                self._end([posted], step, fate, what.cause)
         return True
 
     def finished(self) -> list[Flight]:

@@ -1,16 +1,15 @@
 """The links that were cut, grouped as people speak of them: `{1, 2} | {3}` for a partition."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from electorate.core import NodeId
 from electorate.trace.diagram.life import Period
-from electorate.trace.step import Cut, Healed, Trace
+from electorate.trace.happening import Link, Step, Trace
 
 LINKS_MAX = 6
 """How many links are named one by one."""
-
-Link = tuple[NodeId, NodeId]
 
 
 class Severance(NamedTuple):
@@ -25,12 +24,9 @@ def severances_of(trace: Trace) -> list[Severance]:
     cut: dict[Link, int] = {}
     found: list[tuple[Period, Link]] = []
     for number, step in enumerate(trace.steps):
-        match step.happening:
-            case Cut() as happening:
-                cut.update(dict.fromkeys(happening.ways, _first_of_instant(trace, number)))
-            case Healed() as happening:
-                end = _first_of_instant(trace, number)
-                found += [(Period(cut.pop(way, -1), end), way) for way in happening.ways]
+        first = _first_of_instant(trace, number)
+        cut.update(dict.fromkeys(step.happening.cuts, first))
+        found += [(Period(cut.pop(way, -1), first), way) for way in step.happening.heals]
     found += [(Period(begin, len(trace.steps)), link) for link, begin in cut.items()]
     return [
         Severance(period, _text({link for _, link in group}, trace.setting.ids))
@@ -38,14 +34,16 @@ def severances_of(trace: Trace) -> list[Severance]:
     ]
 
 
+def goes_on(steps: Sequence[Step], number: int) -> bool:
+    """Whether a step only goes on with the one before: a partition cuts many links at once."""
+    step, before = steps[number], steps[number - 1]
+    links = step.happening.ways and before.happening.ways
+    return number > 0 and bool(links) and step.at == before.at
+
+
 def _first_of_instant(trace: Trace, number: int) -> int:
     """The first of the cuts and healings in a row that this one belongs to."""
-    steps = trace.steps
-    while (
-        number > 0
-        and steps[number - 1].at == steps[number].at
-        and isinstance(steps[number - 1].happening, Cut | Healed)
-    ):
+    while goes_on(trace.steps, number):
         number -= 1
     return number
 

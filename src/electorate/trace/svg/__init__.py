@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from electorate.core import NodeId, Standing
 from electorate.trace.diagram.life import View
-from electorate.trace.step import Trace
+from electorate.trace.happening import Trace
 from electorate.trace.svg.arrow import lay_arrows
 from electorate.trace.svg.frame import draw_frame, draw_marks, draw_patterns
 from electorate.trace.svg.lane import draw_lanes, draw_turns, write_beliefs, write_timers

@@ -4,20 +4,9 @@ from itertools import pairwise
 
 from electorate.core import Choice, Decision, NodeId, Standing, Status, text_of
 from electorate.trace.diagram import Belief, Ending, Life
-from electorate.trace.diagram.life import node_of
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
-    Doubled,
-    Fired,
-    Phased,
-    Pressed,
-    Recovered,
-    Saw,
-    Step,
-)
+from electorate.trace.happening import CROSS, Glyph, Phased, Step
 from electorate.trace.svg.ink import HEIGHT, MIDDLE, Place
-from electorate.trace.svg.palette import ALARM, INK, SOFT, STAGES, UNKNOWN
+from electorate.trace.svg.palette import INK, ROLES, SOFT, STAGES, UNKNOWN
 from electorate.trace.svg.pen import HALO, Pen, Style, width_of
 from electorate.trace.svg.sheet import BAND, TIMER, Bar, Sheet, label_left
 from electorate.trace.text import lines_of
@@ -204,49 +193,33 @@ def draw_timer(
 def draw_turns(sheet: Sheet) -> None:
     """A dot for every turn, a sign for every fault and every word of a detector."""
     for number, step in enumerate(sheet.trace.steps):
-        node = node_of(step)
+        node = step.happening.where
         if node is None or isinstance(step.happening, Phased):
             continue
         x, y = sheet.x(number), sheet.y(node)
         with sheet.pen.group(sheet.told(number), class_="turn"):
             sheet.pen.circle(x, y, 8, fill="#ffffff", fill_opacity=0)
-            draw_sign(sheet.pen, x, y, step)
+            draw_glyph(sheet.pen, x, y, step.happening.sign)
+            draw_glyph(sheet.pen, x, y, CROSS if step.torn else ())
         _write_flag(sheet, step, x, y)
 
 
-def draw_sign(pen: Pen, x: float, y: float, step: Step) -> None:
-    """The sign of what happened to a node."""
-    match step.happening:
-        case Crashed():
-            draw_crash(pen, x, y)
-        case Recovered():
-            pen.circle(x, y, 6.5, fill="#ffffff", stroke=INK, stroke_width=2.2)
-        case Saw():
-            draw_eye(pen, x, y)
-        case Pressed():
-            pen.draw("path", d=f"M{x - 5:.1f} {y - 5:.1f}h10l-5 10Z", fill=INK)
-        case Delivered() | Doubled() | Fired():
-            pen.circle(x, y, 3.4, fill=INK)
-    if any(turn.sent is not None for turn in step.turns):
-        draw_crash(pen, x, y)
-
-
-def draw_crash(pen: Pen, x: float, y: float) -> None:
-    """A bold cross: here a life ended."""
-    d = f"M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"
-    pen.draw("path", d=d, stroke="#ffffff", stroke_width=6.5, stroke_linecap="round", fill="none")
-    pen.draw("path", d=d, stroke=ALARM, stroke_width=3.6, stroke_linecap="round", fill="none")
-
-
-def draw_eye(pen: Pen, x: float, y: float) -> None:
-    """An eye: the failure detector spoke."""
-    d = f"M{x - 8:.1f} {y:.1f}q8 -10 16 0q-8 10 -16 0Z"
-    pen.draw("path", d=d, fill="#ffffff", stroke=INK, stroke_width=1.4)
-    pen.circle(x, y, 2.4, fill=INK)
+def draw_glyph(pen: Pen, x: float, y: float, glyph: Glyph) -> None:
+    """A sign, around a place."""
+    for shape in glyph:
+        edge: Style = {"stroke": ROLES[shape.stroke], "stroke_width": shape.width}
+        style: Style = {"fill": ROLES[shape.fill], **(edge if shape.width else {})}
+        if shape.fill == "none":
+            style = {**edge, "stroke_linecap": "round", "fill": "none"}
+        if shape.path:
+            d = f"M{x + shape.x:.1f} {y + shape.y:.1f}{shape.path}"
+            pen.draw("path", d=d, **style)
+        else:
+            pen.circle(x, y, shape.radius, **style)
 
 
 def _write_flag(sheet: Sheet, step: Step, x: float, y: float) -> None:
-    if not isinstance(step.happening, Saw | Pressed):
+    if not step.happening.flagged:
         return
     text = sheet.named(next(lines_of(step, sheet.trace.setting.timing)).split(" ", 1)[1])
     half = width_of(text) / 2

@@ -4,22 +4,12 @@ from collections.abc import Callable, Iterator
 
 from electorate.core import Decision, Message, Stage, Standing, Status
 from electorate.trace.diagram import Ending, Fate, Flight
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
-    Doubled,
-    Fired,
-    Happening,
-    Pressed,
-    Recovered,
-    Saw,
-    Step,
-)
+from electorate.trace.happening import CROSS, KINDS, Glyph
 from electorate.trace.svg.arrow import Arrow
 from electorate.trace.svg.lane import (
     PAUSE_FILL,
     REORGANIZATION_FILL,
-    draw_sign,
+    draw_glyph,
     draw_timer,
     fill_of,
 )
@@ -119,19 +109,12 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
 
 def _signs(sheet: Sheet) -> Iterator[Item]:
     steps = sheet.trace.steps
-    torn = any(turn.sent is not None for step in steps for turn in step.turns)
-    texts: list[tuple[tuple[type[Happening], ...], str]] = [
-        ((Delivered, Doubled, Fired), "turn"),
-        ((Saw,), "failure detector speaks"),
-        ((Pressed,), "application asks"),
-        ((Crashed,), "crash"),
-        ((Recovered,), "boot or recovery"),
-    ]
-    for kinds, text in texts:
-        happened = (step.happening for step in steps if isinstance(step.happening, kinds))
-        shown = next(happened, Crashed(0) if torn and Crashed in kinds else None)
-        if shown is not None:
-            yield text, _sign(sheet, Step(0, shown))
+    shown = {step.happening.sign for step in steps if step.happening.legend}
+    if any(step.torn for step in steps):
+        shown.add(CROSS)
+    meanings = {kind.legend: kind.sign for kind in KINDS.values() if kind.sign in shown}
+    for text, glyph in meanings.items():
+        yield text, _sign(sheet, glyph)
     if sheet.severances:
         yield (
             "links are cut",
@@ -139,8 +122,8 @@ def _signs(sheet: Sheet) -> Iterator[Item]:
         )
 
 
-def _sign(sheet: Sheet, step: Step) -> Sign:
-    return lambda x, y: draw_sign(sheet.pen, x + SIGN / 2, y, step)
+def _sign(sheet: Sheet, glyph: Glyph) -> Sign:
+    return lambda x, y: draw_glyph(sheet.pen, x + SIGN / 2, y, glyph)
 
 
 def _timers(sheet: Sheet) -> Iterator[Item]:

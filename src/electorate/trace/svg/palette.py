@@ -16,6 +16,9 @@ INSTANT = "#eef1f6"
 UNKNOWN = "#e7e7e7"
 ALARM = "#b3001b"
 
+ROLES = {"ink": INK, "alarm": ALARM, "paper": "#ffffff", "none": "none"}
+"""What signs call their colours."""
+
 LEADERS = (
     "#8fbbe8",
     "#f2a67f",

@@ -15,8 +15,8 @@ from electorate.trace.diagram import (
     lives_of,
     severances_of,
 )
-from electorate.trace.diagram.life import View, node_of
-from electorate.trace.step import Trace
+from electorate.trace.diagram.life import View
+from electorate.trace.happening import Trace
 from electorate.trace.svg.ink import Ink
 from electorate.trace.svg.palette import leader_colours, message_colours
 from electorate.trace.svg.pen import Pen, width_of
@@ -105,7 +105,7 @@ class Sheet:
         self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
         """Where something stands on each lane."""
         for number, step in enumerate(trace.steps):
-            node = node_of(step)
+            node = step.happening.where
             if node is not None:
                 self.stops[node].append(self.x(number))
         self._lay_rows(marks)

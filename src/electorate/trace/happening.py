@@ -1,0 +1,698 @@
+"""What can happen in a run: one class for each kind, and in it all that others read of the kind.
+
+Scripts, texts, sentences, pictures, merged records and counts of faults know no kind by name. They
+go by what a kind says of itself here: its command, its fact and its sentence, the lane it is drawn
+on, its sign, whom and which links it concerns, and the budget that it spends.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from electorate.core import (
+    Effect,
+    Message,
+    NodeId,
+    Request,
+    Span,
+    State,
+    Timing,
+    Value,
+    text_of,
+)
+from electorate.trace.setting import Setting, Start
+from electorate.trace.word import listed, nodes_text, said
+
+Link = tuple[NodeId, NodeId]
+
+
+# --- the words of a command ---
+
+
+class Word(NamedTuple):
+    """How a script writes some fields of a happening, and reads them from the words before it."""
+
+    fields: tuple[str, ...]
+    write: Callable[..., str]
+    """The fields as text."""
+    read: Callable[[deque[str], Timing], tuple[Any, ...]]
+    """The fields from words, which it takes away; IndexError or Misread if they do not fit."""
+
+
+class Misread(Exception):
+    """The words after a verb do not fit it."""
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise Misread
+    return int(text)
+
+
+def _read_link(words: deque[str], _: Timing) -> tuple[NodeId, NodeId]:
+    sender, arrow, to = words.popleft().partition("->")
+    if not arrow:
+        raise Misread
+    return _number(sender), _number(to)
+
+
+def _read_links(words: deque[str], timing: Timing) -> tuple[NodeId, NodeId, bool]:
+    """`1->2` is one way, `1 2` both."""
+    if "->" in words[0]:
+        return *_read_link(words, timing), False
+    return _number(words.popleft()), _number(words.popleft()), True
+
+
+def _read_place(words: deque[str], _: Timing) -> tuple[int]:
+    if not words:
+        return (0,)
+    sharp, number = words[0][:1], words.popleft()[1:]
+    if sharp != "#":
+        raise Misread
+    return (_number(number),)
+
+
+def _read_rest(words: deque[str]) -> list[str]:
+    rest = list(words)
+    words.clear()
+    return rest
+
+
+def placed(place: int) -> str:
+    """A place in a row, which is said of all but the first."""
+    return f" #{place}" if place else ""
+
+
+def _write_state(
+    json: str,
+    is_up: bool,
+    alive: Iterable[NodeId],
+    timers: Iterable[tuple[str, int, int]],
+    sent: Iterable[tuple[NodeId, int, str]],
+) -> str:
+    mail = "".join(f" ->{to}{f'@{age}' if age else ''}={text}" for to, age, text in sent)
+    if not is_up:
+        return f" down {json}{mail}"
+    armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in timers)
+    return f" up {json} view={','.join(map(str, sorted(alive)))}{armed}{mail}"
+
+
+def _read_state(words: deque[str], timing: Timing) -> tuple[Any, ...]:
+    state, json, *rest = words.popleft(), words.popleft(), *_read_rest(words)
+    if state not in ("up", "down"):
+        raise Misread
+    alive: frozenset[NodeId] = frozenset()
+    timers: list[tuple[str, int, int]] = []
+    sent: list[tuple[NodeId, int, str]] = []
+    for word in rest:
+        name, _, text = word.partition("=")
+        if name.startswith("->"):
+            to, _, age = name.removeprefix("->").partition("@")
+            sent.append((_number(to), _number(age or "0"), text))
+        elif state == "down":
+            raise Misread
+        elif name == "view":
+            alive = frozenset(_number(each) for each in text.split(",") if each)
+        else:
+            soonest, _, latest = text.partition("..")
+            timers.append((name, _number(soonest), _number(latest)))
+    return json, state == "up", alive, tuple(timers), tuple(sent)
+
+
+def _link_text(sender: NodeId, to: NodeId, both: bool) -> str:
+    return f" {sender} {to}" if both else f" {sender}->{to}"
+
+
+STATE = "up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …] [->TO[@AGE]=JSON …]"
+WORDS = {
+    "NODE": Word(("node",), lambda node: f" {node}", lambda w, _: (_number(w.popleft()),)),
+    "TIMER": Word(("timer",), lambda timer: f" {timer}", lambda w, _: (w.popleft(),)),
+    "FROM->TO": Word(("sender", "to"), lambda one, to: f" {one}->{to}", _read_link),
+    "[#PLACE]": Word(("place",), placed, _read_place),
+    "LINK": Word(("sender", "to", "both"), _link_text, _read_links),
+    "REQUEST": Word(
+        ("request",), lambda r: f" {text_of(r)}", lambda w, _: (" ".join(_read_rest(w)),)
+    ),
+    "ALIVE…": Word(
+        ("alive",),
+        lambda alive: "".join(f" {node}" for node in sorted(alive)),
+        lambda w, _: (frozenset(map(_number, _read_rest(w))),),
+    ),
+    "[TIME]": Word(
+        ("by",),
+        lambda by: "" if by == 1 else f" {by}",
+        lambda w, timing: (Span.parse(w.popleft()).of(timing) if w else 1,),
+    ),
+    "LEFT": Word(
+        ("left",), lambda left: f" {left}", lambda w, timing: (Span.parse(w.popleft()).of(timing),)
+    ),
+    STATE: Word(("json", "is_up", "alive", "timers", "sent"), _write_state, _read_state),
+}
+"""Whatever may stand after the verb of a command."""
+
+
+# --- signs ---
+
+
+class Shape(NamedTuple):
+    """A part of a sign, around the place where it stands: a path, or a disc if it has none."""
+
+    path: str = ""
+    x: float = 0
+    y: float = 0
+    """Where the path begins."""
+    radius: float = 0
+    fill: str = "none"
+    stroke: str = "none"
+    """A colour by what it is for, as the palette has it."""
+    width: float = 0
+
+
+Glyph = tuple[Shape, ...]
+
+DOT: Glyph = (Shape(radius=3.4, fill="ink"),)
+RING: Glyph = (Shape(radius=6.5, fill="paper", stroke="ink", width=2.2),)
+TRIANGLE: Glyph = (Shape("h10l-5 10Z", -5, -5, fill="ink"),)
+EYE: Glyph = (
+    Shape("q8 -10 16 0q-8 10 -16 0Z", -8, 0, fill="paper", stroke="ink", width=1.4),
+    Shape(radius=2.4, fill="ink"),
+)
+CROSS: Glyph = tuple(
+    Shape("l12 12m0 -12l-12 12", -6, -6, stroke=colour, width=width)
+    for colour, width in (("paper", 6.5), ("alarm", 3.6))
+)
+
+
+# --- what every kind says ---
+
+
+class Happening(Value, tag_field="what", tag=True):
+    """Something that the world did: a delivery, a timer, a fault, the passing of time."""
+
+    verb: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ("NODE",)
+    """What stands after the verb, as WORDS has it."""
+    becomes: ClassVar[str]
+    """What is said of the node or link, where nothing else is to be said."""
+    tears: ClassVar[bool] = False
+    """Whether it leads to a turn, in the middle of which the node may crash."""
+
+    budget: ClassVar[tuple[str, str]] = ("", "")
+    """What one fault of this kind is called and what several are, if they are counted."""
+    fault: ClassVar[bool] = False
+    """Whether something goes wrong, or right again."""
+    reacts: ClassVar[bool | None] = None
+    """Whether its node reacts from now on, if that changes."""
+
+    sign: ClassVar[Glyph] = ()
+    legend: ClassVar[str] = ""
+    """What the sign means."""
+    small: ClassVar[bool] = False
+    """Whether it needs no more room than a dot."""
+    flagged: ClassVar[bool] = False
+    """Whether its fact is written beside its sign."""
+    noticed: ClassVar[bool] = False
+    """Whether detectors may notice it."""
+
+    @property
+    def where(self) -> NodeId | None:
+        """The node that it happens to, if it happens to one."""
+        return getattr(self, "node", None)
+
+    @property
+    def lane(self) -> NodeId | None:
+        """The node on whose lane it takes room."""
+        return self.where
+
+    @property
+    def starts(self) -> tuple[NodeId, ...]:
+        """The nodes that are up from now on."""
+        return ()
+
+    @property
+    def stops(self) -> tuple[NodeId, ...]:
+        """The nodes that are down from now on."""
+        return ()
+
+    @property
+    def ways(self) -> tuple[Link, ...]:
+        """The directions of the links that it is about."""
+        return ()
+
+    @property
+    def cuts(self) -> tuple[Link, ...]:
+        """The links that are cut from now on."""
+        return ()
+
+    @property
+    def heals(self) -> tuple[Link, ...]:
+        """The links on which messages get through from now on."""
+        return ()
+
+    @property
+    def notices(self) -> frozenset[NodeId]:
+        """The nodes that it shows to have been noticed."""
+        return frozenset()
+
+    @property
+    def is_consequence(self) -> bool:
+        """Whether it needs no command: a message that nobody was there to take."""
+        return False
+
+    @classmethod
+    def usage(cls) -> str:
+        """What to write."""
+        both = f"FROM->TO, or {cls.verb} NODE NODE for both ways"
+        words = [both if word == "LINK" else word for word in cls.words]
+        return " ".join([cls.verb, *words, *(["[torn …]"] if cls.tears else [])])
+
+    @classmethod
+    def read(cls, words: Iterable[str], timing: Timing) -> dict[str, Any]:
+        """The fields that words after the verb stand for; a request stays text."""
+        left = deque(words)
+        fields: dict[str, Any] = {}
+        for word in map(WORDS.__getitem__, cls.words):
+            fields.update(zip(word.fields, word.read(left, timing), strict=True))
+        if left:
+            raise Misread
+        return fields
+
+    def command(self) -> str:
+        """The command that makes it happen."""
+        words = map(WORDS.__getitem__, self.words)
+        return self.verb + "".join(
+            word.write(*(getattr(self, field) for field in word.fields)) for word in words
+        )
+
+    def fact(self, at: int, timing: Timing) -> str:
+        """What has happened, as golden scripts have it."""
+        return f"{self.where} {self.becomes}"
+
+    def told(self, there: "Presence") -> tuple[str, str]:
+        """Who or what a sentence is about, and the first that is said of it."""
+        return f"Node {self.where}", self.becomes
+
+
+class Presence:
+    """Who is down and which links are cut, one happening after the other."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.down = set(setting.ids) if setting.start is Start.DOWN else set[NodeId]()
+        self.cut: set[Link] = set()
+
+    def follow(self, happening: Happening, torn: Iterable[NodeId] = ()) -> None:
+        """Take in what has happened, and who crashed in the middle of a turn of it."""
+        self.down.difference_update(happening.starts)
+        self.down.update(happening.stops, torn)
+        self.cut.difference_update(happening.heals)
+        self.cut.update(happening.cuts)
+
+    def reaches(self, sender: NodeId, to: NodeId) -> bool:
+        """Whether there is a way from one node to the other."""
+        return (sender, to) not in self.cut and self.setting.linked(sender, to)
+
+    def sees(self, watcher: NodeId, node: NodeId) -> bool:
+        """Whether a node is up and linked to another one both ways."""
+        return node not in self.down and self.reaches(watcher, node) and self.reaches(node, watcher)
+
+
+# --- the kinds ---
+
+
+class Ticked(Happening):
+    """Time passed."""
+
+    by: int = 1
+    verb, words = "tick", ("[TIME]",)
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"time {timing.text(at)}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        return ("1 tick", "passes") if self.by == 1 else (f"{self.by} ticks", "pass")
+
+
+class Passage(Happening):
+    """A message leaves its channel, or a copy of it does."""
+
+    sender: NodeId
+    to: NodeId
+    message: Message
+    arrives: ClassVar[bool] = True
+    """Whether it gets to its receiver."""
+    stays: ClassVar[bool] = False
+    """Whether it is also still on its way."""
+    words = ("FROM->TO", "[#PLACE]")
+    small = True
+
+    @property
+    def cause(self) -> str:
+        """Why it was lost, where more is known than that it was."""
+        return ""
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.sender}->{self.to} {text_of(self.message)}"
+
+
+class Heard(Passage):
+    """A message was handed over; `place` counts from the oldest on its channel."""
+
+    place: int = 0
+    tears, sign, legend = True, DOT, "turn"
+
+    @property
+    def where(self) -> NodeId:
+        return self.to
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        older = "an older message" if self.place == 1 else f"{self.place} older messages"
+        ahead = f" ahead of {older}" if self.place else ""
+        return f"Node {self.to}", f"hears {said(self.message)} from node {self.sender}{ahead}"
+
+
+class Delivered(Heard):
+    """A message was handed over, and nothing of it is left."""
+
+    verb = "deliver"
+
+
+class Doubled(Heard):
+    """A message was handed over, and a copy of it is still on its way."""
+
+    verb, stays, fault = "double", True, True
+    budget = "double", "doubles"
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{super().fact(at, timing)}, and a copy stays on its way"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        who, what = super().told(there)
+        return who, f"{what} (a copy is still on its way)"
+
+
+class Lost(Passage):
+    """A message was lost."""
+
+    why: str = "lost"
+    place: int = 0
+    verb, arrives, fault = "lose", False, True
+    budget = "loss", "losses"
+
+    @property
+    def lane(self) -> NodeId | None:
+        return None if self.why.endswith("is cut") else self.to
+
+    @property
+    def cause(self) -> str:
+        return "" if self.why == "lost" else self.why
+
+    @property
+    def is_consequence(self) -> bool:
+        return bool(self.cause)
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{super().fact(at, timing)} lost{self.cause and f': {self.cause}'}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        why = self.cause and f": {self.cause}"
+        if (self.sender, self.to) in there.cut or self.why.endswith("is cut"):
+            why = ": that link is cut"
+        elif self.to in there.down:
+            why = f": node {self.to} is down"
+        return f"{said(self.message)} from node {self.sender}", f"to node {self.to} is lost{why}"
+
+
+class Fired(Happening):
+    """A timer ran out."""
+
+    node: NodeId
+    timer: str
+    verb, words, tears = "fire", ("NODE", "TIMER"), True
+    sign, legend, small = DOT, "turn", True
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.node} {self.timer} fires"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        return f"Node {self.node}'s timer {self.timer}", "runs out"
+
+
+class Saw(Happening):
+    """A node's failure detector changed its mind."""
+
+    node: NodeId
+    alive: frozenset[NodeId]
+    before: frozenset[NodeId]
+    verb, words, tears = "view", ("NODE", "ALIVE…"), True
+    sign, legend, flagged = EYE, "failure detector speaks", True
+    budget = "lie", "lies"
+
+    @property
+    def notices(self) -> frozenset[NodeId]:
+        return self.alive ^ self.before
+
+    def fact(self, at: int, timing: Timing) -> str:
+        changes = [("suspects", self.before - self.alive), ("trusts", self.alive - self.before)]
+        texts = [f"{verb} {' '.join(map(str, sorted(who)))}" for verb, who in changes if who]
+        sees = f"sees {' '.join(map(str, sorted(self.alive)))}"
+        return f"{self.node} {' and '.join(texts) or sees}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        news = {node: there.sees(self.node, node) for node in sorted(self.notices)}
+        opinions = [
+            ("suspects {}", [n for n in news if n in self.before and not news[n]]),
+            ("wrongly suspects {}", [n for n in news if n in self.before and news[n]]),
+            ("trusts {} again", [n for n in news if n in self.alive and news[n]]),
+            (
+                "wrongly trusts {} again",
+                [n for n, up in news.items() if n in self.alive and not up],
+            ),
+        ]
+        texts = [text.format(nodes_text(who)) for text, who in opinions if who]
+        sees = f"still sees {nodes_text(sorted(self.alive))}"
+        return f"Node {self.node}", listed(texts or [sees])
+
+
+class Pressed(Happening):
+    """The application asked for something."""
+
+    node: NodeId
+    request: Request
+    verb, words, tears = "ask", ("NODE", "REQUEST"), True
+    sign, legend, flagged = TRIANGLE, "application asks", True
+    budget = "ask", "asks"
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.node} is asked to {text_of(self.request)}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        return f"Node {self.node}", f"is asked for {said(self.request)}"
+
+
+class Crashed(Happening):
+    """A node stopped, between two turns."""
+
+    node: NodeId
+    verb, becomes, fault, noticed = "crash", "crashes", True, True
+    sign, legend = CROSS, "crash"
+    budget = "crash", "crashes"
+
+    @property
+    def stops(self) -> tuple[NodeId, ...]:
+        return (self.node,)
+
+
+class Recovered(Happening):
+    """A node booted; `first` if it had never lived before."""
+
+    node: NodeId
+    first: bool = False
+    verb, tears, fault, noticed = "recover", True, True, True
+    sign, legend = RING, "boot or recovery"
+    budget = "recovery", "recoveries"
+
+    @property
+    def starts(self) -> tuple[NodeId, ...]:
+        return (self.node,)
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.node} {'boots' if self.first else 'recovers'}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        return f"Node {self.node}", "starts" if self.first else "recovers"
+
+
+class Paused(Happening):
+    """A node stopped reacting; its timers run on."""
+
+    node: NodeId
+    verb, becomes, fault, reacts = "pause", "is paused", True, False
+    budget = "pause", "pauses"
+
+
+class Resumed(Happening):
+    """A paused node reacts again."""
+
+    node: NodeId
+    verb, becomes, fault, reacts, small = "resume", "is resumed", True, True, True
+
+
+class Linked(Happening):
+    """Something is done to a link from one node to the other, or `both` ways."""
+
+    sender: NodeId
+    to: NodeId
+    both: bool = False
+    words = ("LINK",)
+    fault, noticed = True, True
+
+    @property
+    def lane(self) -> NodeId:
+        return self.sender
+
+    @property
+    def ways(self) -> tuple[Link, ...]:
+        one, other = (self.sender, self.to), (self.to, self.sender)
+        return (one, other) if self.both else (one,)
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.sender}{'<->' if self.both else '->'}{self.to} {self.becomes}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        way = f"from node {self.sender} to node {self.to}"
+        pair = f"between {nodes_text((self.sender, self.to))}"
+        return f"The link {pair if self.both else way}", self.becomes
+
+
+class Cut(Linked):
+    """Messages from one node to the other, or `both` ways, are lost from now on."""
+
+    verb, becomes = "cut", "is cut"
+    budget = "cut", "cuts"
+
+    @property
+    def cuts(self) -> tuple[Link, ...]:
+        return self.ways
+
+
+class Healed(Linked):
+    """Messages get through again."""
+
+    verb, becomes = "heal", "is healed"
+    budget = "heal", "heals"
+
+    @property
+    def heals(self) -> tuple[Link, ...]:
+        return self.ways
+
+
+class Phased(Happening):
+    """The start was shifted: this timer has so much left (for periodic timers)."""
+
+    node: NodeId
+    timer: str
+    left: int
+    verb, words = "phase", ("NODE", "TIMER", "LEFT")
+
+    def fact(self, at: int, timing: Timing) -> str:
+        return f"{self.node} {self.timer} has {timing.text(self.left)} left"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        left = there.setting.timing.text(self.left)
+        return f"Node {self.node}'s timer {self.timer}", f"has {left} left at the start"
+
+
+class Placed(Happening):
+    """The start put a node into a state, or left it down with what it had saved."""
+
+    node: NodeId
+    json: str
+    """The state; for a node that is down, what it saved (null if it never lived)."""
+    is_up: bool = True
+    alive: frozenset[NodeId] = frozenset()
+    """Whom its failure detector trusts."""
+    timers: tuple[tuple[str, int, int], ...] = ()
+    """Each timer that is armed, with the shortest and the longest that it may still take."""
+    sent: tuple[tuple[NodeId, int, str], ...] = ()
+    """What it has on its way: to whom, for how long by now, and the message as JSON."""
+    verb, words = "place", ("NODE", STATE)
+
+    @property
+    def where(self) -> None:
+        return None
+
+    @property
+    def starts(self) -> tuple[NodeId, ...]:
+        return (self.node,) if self.is_up else ()
+
+    @property
+    def stops(self) -> tuple[NodeId, ...]:
+        return () if self.is_up else (self.node,)
+
+    def fact(self, at: int, timing: Timing) -> str:
+        mail = " and ".join(f"{json} to {to}" for to, _, json in self.sent)
+        told = f", and has sent {mail}" if mail else ""
+        return f"{self.node} is {'up' if self.is_up else 'down'} with {self.json}{told}"
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        how = "is up, in the state" if self.is_up else "is down, and has saved"
+        mail = "".join(f" and has sent {text} to node {to}" for to, _, text in self.sent)
+        return f"At the start node {self.node}", f"{how} {self.json}{mail}"
+
+
+KINDS: Mapping[str, type[Happening]] = {
+    kind.verb: kind
+    for kind in (
+        Delivered,
+        Doubled,
+        Lost,
+        Fired,
+        Saw,
+        Pressed,
+        Crashed,
+        Recovered,
+        Paused,
+        Resumed,
+        Cut,
+        Healed,
+        Ticked,
+        Phased,
+        Placed,
+    )
+}
+"""Every kind by its verb."""
+
+
+# --- a run ---
+
+
+class TurnRecord(Value):
+    """One turn: who, from what state to what state, with which orders."""
+
+    node: NodeId
+    before: State | None
+    after: State
+    effects: tuple[Effect, ...]
+    sent: tuple[tuple[NodeId, int], ...] | None = None
+    """Only if the node crashed in the middle of this turn: how many messages to each node left."""
+
+
+class Step(Value):
+    """One happening, when, and the turns it led to (self-addressed messages included)."""
+
+    at: int
+    happening: Happening
+    turns: tuple[TurnRecord, ...] = ()
+
+    @property
+    def torn(self) -> list[NodeId]:
+        """The node that crashed in the middle of a turn, if one did."""
+        return [turn.node for turn in self.turns if turn.sent is not None]
+
+
+class Trace(Value):
+    """A whole run."""
+
+    setting: Setting
+    steps: tuple[Step, ...] = ()
