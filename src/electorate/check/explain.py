@@ -11,7 +11,7 @@ from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
 from electorate.check.world import Move, World
-from electorate.core import Message, NodeId, Send, State, Turn
+from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
     Connections,
     Crashed,
@@ -261,15 +261,9 @@ def _dropped(
 def _sent(turns: tuple[TurnRecord, ...]) -> Iterable[tuple[NodeId, NodeId, Message]]:
     """Sender, receiver and message of all that leaves a node in these turns."""
     for turn in turns:
-        left = None if turn.sent is None else dict(turn.sent)
-        for effect in turn.effects:
-            if not isinstance(effect, Send) or effect.to == turn.node:
-                continue
-            if left is not None:
-                left[effect.to] -= 1
-                if left[effect.to] < 0:
-                    continue
-            yield turn.node, effect.to, effect.message
+        for send, left in turn.mail():
+            if left:
+                yield turn.node, send.to, send.message
 
 
 def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:

@@ -11,7 +11,7 @@ from electorate.core import NodeId, Strongest, Timing, Value
 from electorate.simulate.delay import Delay, Uniform, parse_delay, parse_time
 from electorate.simulate.fault import AnyFault, Plan
 from electorate.trace import Clock, Connections, Order, Setting, Start
-from electorate.trace.graph import Links, graph_of
+from electorate.trace.setting import Links, graph_of
 
 T = 1000
 """The usual length of T: fine enough for time to pass for continuous."""

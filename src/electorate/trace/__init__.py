@@ -26,9 +26,8 @@ from electorate.trace.happening import (
     Trace,
     TurnRecord,
 )
-from electorate.trace.jsonl import to_json_lines
 from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Storage, Ties
-from electorate.trace.text import command_of, is_consequence, lines_of, script_of
+from electorate.trace.text import command_of, is_consequence, lines_of, script_of, to_json_lines
 
 __all__ = [
     "KINDS",

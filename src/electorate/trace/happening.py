@@ -5,8 +5,8 @@ go by what a kind says of itself here: its command, its fact and its sentence, t
 on, its sign, whom and which links it concerns, and the budget that it spends.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from electorate.core import (
@@ -14,6 +14,7 @@ from electorate.core import (
     Message,
     NodeId,
     Request,
+    Send,
     Span,
     State,
     Timing,
@@ -168,19 +169,20 @@ class Shape(NamedTuple):
     width: float = 0
 
 
-Glyph = tuple[Shape, ...]
-
-DOT: Glyph = (Shape(radius=3.4, fill="ink"),)
-RING: Glyph = (Shape(radius=6.5, fill="paper", stroke="ink", width=2.2),)
-TRIANGLE: Glyph = (Shape("h10l-5 10Z", -5, -5, fill="ink"),)
-EYE: Glyph = (
-    Shape("q8 -10 16 0q-8 10 -16 0Z", -8, 0, fill="paper", stroke="ink", width=1.4),
-    Shape(radius=2.4, fill="ink"),
-)
-CROSS: Glyph = tuple(
-    Shape("l12 12m0 -12l-12 12", -6, -6, stroke=colour, width=width)
-    for colour, width in (("paper", 6.5), ("alarm", 3.6))
-)
+SIGNS = {
+    "turn": (Shape(radius=3.4, fill="ink"),),
+    "failure detector speaks": (
+        Shape("q8 -10 16 0q-8 10 -16 0Z", -8, 0, fill="paper", stroke="ink", width=1.4),
+        Shape(radius=2.4, fill="ink"),
+    ),
+    "application asks": (Shape("h10l-5 10Z", -5, -5, fill="ink"),),
+    "crash": (
+        Shape("l12 12m0 -12l-12 12", -6, -6, stroke="paper", width=6.5),
+        Shape("l12 12m0 -12l-12 12", -6, -6, stroke="alarm", width=3.6),
+    ),
+    "boot or recovery": (Shape(radius=6.5, fill="paper", stroke="ink", width=2.2),),
+}
+"""Every sign by its meaning."""
 
 
 # --- what every kind says ---
@@ -204,15 +206,12 @@ class Happening(Value, tag_field="what", tag=True):
     reacts: ClassVar[bool | None] = None
     """Whether its node reacts from now on, if that changes."""
 
-    sign: ClassVar[Glyph] = ()
-    legend: ClassVar[str] = ""
-    """What the sign means."""
+    sign: ClassVar[str] = ""
+    """What its sign means."""
     small: ClassVar[bool] = False
     """Whether it needs no more room than a dot."""
     flagged: ClassVar[bool] = False
     """Whether its fact is written beside its sign."""
-    noticed: ClassVar[bool] = False
-    """Whether detectors may notice it."""
 
     @property
     def where(self) -> NodeId | None:
@@ -359,7 +358,7 @@ class Heard(Passage):
     """A message was handed over; `place` counts from the oldest on its channel."""
 
     place: int = 0
-    tears, sign, legend = True, DOT, "turn"
+    tears, sign = True, "turn"
 
     @property
     def where(self) -> NodeId:
@@ -429,7 +428,7 @@ class Fired(Happening):
     node: NodeId
     timer: str
     verb, words, tears = "fire", ("NODE", "TIMER"), True
-    sign, legend, small = DOT, "turn", True
+    sign, small = "turn", True
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.node} {self.timer} fires"
@@ -445,7 +444,7 @@ class Saw(Happening):
     alive: frozenset[NodeId]
     before: frozenset[NodeId]
     verb, words, tears = "view", ("NODE", "ALIVE…"), True
-    sign, legend, flagged = EYE, "failure detector speaks", True
+    sign, flagged = "failure detector speaks", True
     budget = "lie", "lies"
 
     @property
@@ -480,7 +479,7 @@ class Pressed(Happening):
     node: NodeId
     request: Request
     verb, words, tears = "ask", ("NODE", "REQUEST"), True
-    sign, legend, flagged = TRIANGLE, "application asks", True
+    sign, flagged = "application asks", True
     budget = "ask", "asks"
 
     def fact(self, at: int, timing: Timing) -> str:
@@ -494,8 +493,8 @@ class Crashed(Happening):
     """A node stopped, between two turns."""
 
     node: NodeId
-    verb, becomes, fault, noticed = "crash", "crashes", True, True
-    sign, legend = CROSS, "crash"
+    verb, becomes, fault = "crash", "crashes", True
+    sign = "crash"
     budget = "crash", "crashes"
 
     @property
@@ -508,8 +507,8 @@ class Recovered(Happening):
 
     node: NodeId
     first: bool = False
-    verb, tears, fault, noticed = "recover", True, True, True
-    sign, legend = RING, "boot or recovery"
+    verb, tears, fault = "recover", True, True
+    sign = "boot or recovery"
     budget = "recovery", "recoveries"
 
     @property
@@ -545,7 +544,7 @@ class Linked(Happening):
     to: NodeId
     both: bool = False
     words = ("LINK",)
-    fault, noticed = True, True
+    fault = True
 
     @property
     def lane(self) -> NodeId:
@@ -677,6 +676,14 @@ class TurnRecord(Value):
     sent: tuple[tuple[NodeId, int], ...] | None = None
     """Only if the node crashed in the middle of this turn: how many messages to each node left."""
 
+    def mail(self) -> Iterator[tuple[Send, bool]]:
+        """What it sends to others, in order, and whether that has left."""
+        left = Counter(dict(self.sent or ()))
+        for effect in self.effects:
+            if isinstance(effect, Send) and effect.to != self.node:
+                yield effect, self.sent is None or left[effect.to] > 0
+                left[effect.to] -= 1
+
 
 class Step(Value):
     """One happening, when, and the turns it led to (self-addressed messages included)."""
@@ -689,6 +696,11 @@ class Step(Value):
     def torn(self) -> list[NodeId]:
         """The node that crashed in the middle of a turn, if one did."""
         return [turn.node for turn in self.turns if turn.sent is not None]
+
+
+def signs_of(step: Step) -> set[str]:
+    """The signs that stand for a step."""
+    return {step.happening.sign, *(Crashed.sign for _ in step.torn)} - {""}
 
 
 class Trace(Value):

@@ -24,7 +24,6 @@ from electorate.core import (
     NodeId,
     Request,
     Rules,
-    Send,
     SetTimer,
     Span,
     Stable,
@@ -119,7 +118,7 @@ class Moment:
             self._carry_out(step.at, turn)
 
     def _carry_out(self, at: float, turn: TurnRecord) -> None:
-        node, left = turn.node, None if turn.sent is None else dict(turn.sent)
+        node = turn.node
         self.up[node] = turn.after
         self.saved.pop(node, None)
         for effect in turn.effects:
@@ -129,12 +128,11 @@ class Moment:
                     self._timers[node][str(timer)] = (at + soonest, at + latest)
                 case CancelTimer(timer):
                     self._timers[node].pop(str(timer), None)
-                case Send(to, message) if to != node:
-                    if left is not None:
-                        left[to] -= 1
-                    if left is None or left[to] >= 0:
-                        self._waiting[node, to].append(Letter(node, to, message, at))
-        if left is not None:
+        for send, left in turn.mail():
+            if left:
+                letter = Letter(node, send.to, send.message, at)
+                self._waiting[node, send.to].append(letter)
+        if turn.sent is not None:
             self._stop(node, turn.after.stable)
 
     def begin(self, node: NodeId, machine: Machine[Any], alike: "Moment") -> None:

@@ -195,14 +195,10 @@ def _receivers(to: list[NodeId], turn: TurnRecord) -> str:
 
 def _torn(turn: TurnRecord) -> str:
     """How far a turn got in whose middle the node crashed."""
-    left = dict(turn.sent or ())
     done: dict[str, list[NodeId]] = {}
     missed: dict[str, list[NodeId]] = {}
-    for effect in turn.effects:
-        if isinstance(effect, Send) and effect.to != turn.node:
-            reached = left.get(effect.to, 0) > 0
-            left[effect.to] = left.get(effect.to, 0) - 1
-            (done if reached else missed).setdefault(said(effect.message), []).append(effect.to)
+    for send, left in turn.mail():
+        (done if left else missed).setdefault(said(send.message), []).append(send.to)
     saved = turn.before is not None and turn.before.stable != turn.after.stable
     after = ["saving what it must not forget"] if saved else []
     if done:

@@ -4,14 +4,16 @@ Commands and outcomes together are a golden script: what a checker or a simulato
 pasted as a regression test. Texts name states and effects, never log lines.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from electorate.core import CancelTimer, NodeId, Send, SetTimer, Timing, text_of
 from electorate.core.codec import json_of
 from electorate.trace.happening import Step, Trace, TurnRecord, placed
+from electorate.trace.word import kind_of
 
 
 def command_of(step: Step) -> str:
@@ -58,22 +60,18 @@ def _turn_lines(turn: TurnRecord, timing: Timing) -> Iterator[str]:
     for name, old, new in changes_of(turn):
         change = text_of(new) if turn.before is None else f"{text_of(old)} => {text_of(new)}"
         yield f"  {turn.node} {name}: {change}"
-    left = None if turn.sent is None else dict(turn.sent)
+    mail = turn.mail()
     for effect in turn.effects:
         match effect:
-            case Send(to, message) if left is not None and to != turn.node:
-                reached = left.get(to, 0) > 0
-                left[to] = left.get(to, 0) - 1
-                verb = "sends" if reached else "does not get to send"
-                yield f"  {turn.node} {verb} {text_of(message)} to {to}"
             case Send(to, message):
-                yield f"  {turn.node} sends {text_of(message)} to {to}"
-            case SetTimer(timer, after, jitter) if left is None:
+                verb = "sends" if to == turn.node or next(mail)[1] else "does not get to send"
+                yield f"  {turn.node} {verb} {text_of(message)} to {to}"
+            case SetTimer(timer, after, jitter) if turn.sent is None:
                 extra = f" or up to {timing.text(jitter)} more" if jitter else ""
                 yield f"  {turn.node} sets {timer} to {timing.text(after)}{extra}"
-            case CancelTimer(timer) if left is None:
+            case CancelTimer(timer) if turn.sent is None:
                 yield f"  {turn.node} cancels {timer}"
-    if left is not None:
+    if turn.sent is not None:
         yield f"  {turn.node} crashes in the middle of this turn"
 
 
@@ -92,3 +90,44 @@ def script_of(trace: Trace, head: Iterable[str] = ()) -> str:
         else:
             blocks.append(f"{command_of(step)}\n----\n{outcome}")
     return "\n\n".join(blocks) + "\n"
+
+
+# --- as JSON lines ---
+
+
+def step_object(step: Step, trace: Trace) -> dict[str, Any]:
+    """One step as plain data: when, the command for it, what happened, what it changed."""
+    return {
+        "at": step.at,
+        "command": None if is_consequence(step) else command_of(step),
+        "text": list(lines_of(step, trace.setting.timing)),
+        "turns": [_turn_object(turn) for turn in step.turns],
+    }
+
+
+def _turn_object(turn: TurnRecord) -> dict[str, Any]:
+    return {
+        "node": turn.node,
+        "changes": {
+            name: [None if turn.before is None else text_of(old), text_of(new)]
+            for name, old, new in changes_of(turn)
+        },
+        "effects": [text_of(effect) for effect in turn.effects],
+        "sent": None if turn.sent is None else {str(to): count for to, count in turn.sent},
+    }
+
+
+def to_json_lines(trace: Trace) -> Iterator[str]:
+    """The run, line by line; `electorate replay` reads it back."""
+    yield json.encode({"cluster": trace.setting.text()}).decode()
+    for step in trace.steps:
+        yield json.encode(step_object(step, trace)).decode()
+
+
+# --- counted ---
+
+
+def messages_of(steps: Iterable[Step]) -> Counter[str]:
+    """The messages that left for other nodes, by kind; also those to nodes that were down."""
+    turns = (turn for step in steps for turn in step.turns)
+    return Counter(kind_of(send.message) for turn in turns for send, left in turn.mail() if left)

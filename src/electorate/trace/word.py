@@ -31,6 +31,22 @@ def said(value: Message | Request) -> str:
     return text_of(value)
 
 
+def kind_of(message: Message) -> str:
+    """What a message is called; one that carries an inner machine's is called like that."""
+    return type(_inner(message)).__name__
+
+
+def short_text(message: Message) -> str:
+    """What fits beside an arrow."""
+    text = text_of(_inner(message))
+    return text if len(text) <= 22 else kind_of(message)
+
+
+def _inner(message: Message) -> Message:
+    inside = getattr(message, "message", None)
+    return _inner(inside) if isinstance(inside, Message) else message
+
+
 _NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")
 _MEMBER = re.compile(r"\b\d{6,}\b")
 """Nobody chose such a number: wherever it stands, it means the node."""

@@ -6,7 +6,7 @@ their way when the record began are not in it; a channel is taken to have begun 
 them as explain its receipts.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
@@ -115,24 +115,21 @@ class _Clerk:
         self._severed.clear()
 
     def _post(self, number: int, turn: TurnRecord) -> None:
-        me, left = turn.node, None if turn.sent is None else Counter(dict(turn.sent))
+        me = turn.node
         for effect in turn.effects:
-            if not isinstance(effect, Send):
-                continue
-            flight = Flight(me, effect.to, effect.message, number, number, Fate.LOST)
-            if effect.to == me:
-                self._found.append(flight._replace(fate=Fate.REMEMBERED))
-            elif left is not None and not left[effect.to]:
-                self._found.append(flight._replace(fate=Fate.TORN, unsent=True))
-            elif not self._there.reaches(me, effect.to):
-                why = f"{me}->{effect.to} is cut"
-                self._severed.append(flight._replace(why=why, unsent=True))
-            elif self._dies and effect.to in self._there.down:
-                self._found.append(flight._replace(why=f"{effect.to} is down", unsent=True))
+            if isinstance(effect, Send) and effect.to == me:
+                own = Flight(me, me, effect.message, number, number, Fate.REMEMBERED)
+                self._found.append(own)
+        for send, left in turn.mail():
+            flight = Flight(me, send.to, send.message, number, number, Fate.LOST, unsent=True)
+            if not left:
+                self._found.append(flight._replace(fate=Fate.TORN))
+            elif not self._there.reaches(me, send.to):
+                self._severed.append(flight._replace(why=f"{me}->{send.to} is cut"))
+            elif self._dies and send.to in self._there.down:
+                self._found.append(flight._replace(why=f"{send.to} is down"))
             else:
-                self._log(me, effect.to, _Posted(number, effect.message))
-            if left is not None:
-                left[effect.to] -= effect.to != me and left[effect.to] > 0
+                self._log(me, send.to, _Posted(number, send.message))
         if turn.sent is not None:
             self._there.down.add(me)
             if self._dies:
