@@ -22,7 +22,8 @@ from electorate.trace import (
     Trace,
     TurnRecord,
 )
-from electorate.trace.diagram import Fate, Flight, layout_of
+from electorate.trace.diagram import layout_of
+from electorate.trace.diagram.flight import Fate, Flight
 from electorate.trace.svg import svg_of
 from tests.script import find
 

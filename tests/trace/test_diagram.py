@@ -32,15 +32,10 @@ from electorate.trace import (
     Ticked,
     TurnRecord,
 )
-from electorate.trace.diagram import (
-    BEFORE,
-    Axis,
-    Ending,
-    Fate,
-    flights_of,
-    lives_of,
-    severances_of,
-)
+from electorate.trace.diagram.axis import Axis
+from electorate.trace.diagram.flight import BEFORE, Fate, flights_of
+from electorate.trace.diagram.life import Ending, lives_of
+from electorate.trace.diagram.link import severances_of
 from tests.trace.run import SVG, A, B, C, NoteState, drawn, fates, of_class, starts, trace_of, view
 
 # --- messages ---

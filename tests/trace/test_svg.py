@@ -15,10 +15,7 @@ from electorate.core import (
     Timing,
 )
 from electorate.trace import Connections, Crashed, Delivered, Doubled, Lost
-from electorate.trace.diagram import (
-    BEFORE,
-    flights_of,
-)
+from electorate.trace.diagram.flight import BEFORE, flights_of
 from tests.script import GOLDEN, SCRIPTS
 from tests.trace.run import SVG, A, Note, drawn, golden_trace, of_class, starts, trace_of, view
 

@@ -189,7 +189,7 @@ class _Counts:
         match step.happening:
             case Lost(sender, to) as lost:
                 # Where nobody can take it, a message is lost without a fault.
-                return self._there[sender, to] and not lost.is_consequence
+                return self._there[sender, to] and not lost.cause
             case Saw(node) as saw:
                 return self._lies(node, saw.notices)
             case Pressed(_, request):

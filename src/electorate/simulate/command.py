@@ -9,7 +9,7 @@ that turn, after one message to 2 and none to 3 have left (`torn #1 …` in the 
 `quietly` before a command keeps it from being shown.
 """
 
-from collections import deque
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from electorate.claims import Following
@@ -22,7 +22,6 @@ from electorate.core import (
     Span,
     Standing,
     Status,
-    Timing,
     Wants,
     text_of,
 )
@@ -32,7 +31,9 @@ from electorate.simulate.named import claims_of
 from electorate.simulate.reaction import Torn
 from electorate.simulate.settle import run_until, settle
 from electorate.trace import KINDS, Happening, Placed, Pressed, Saw, lines_of
-from electorate.trace.happening import WORDS, Misread
+from electorate.trace.happening import Misread
+
+Words = list[str]
 
 
 def run_command(cluster: Cluster, line: str) -> list[str]:
@@ -50,7 +51,7 @@ def run_command(cluster: Cluster, line: str) -> list[str]:
     before = len(cluster.steps)
     try:
         if known is None:
-            said = list(COMMANDS[verb][0](cluster, deque(words)) or ())
+            said = list(COMMANDS[verb][0](cluster, words) or ())
         else:
             said = []
             _happen(cluster, known, words)
@@ -81,15 +82,14 @@ def _untorn(words: list[str]) -> tuple[list[str], Torn | None]:
         return words, None
     at = words.index("torn")
     before, after = words[:at], words[at + 1 :]
-    numbered = deque(word for word in after[:1] if word.startswith("#"))
+    numbered = [word[1:] for word in after[:1] if re.fullmatch(r"#\d+", word)]
     sent: dict[NodeId, int] = {}
     for word in after[len(numbered) :]:
         to, colon, count = word.partition(":")
         if not (colon and to.isdecimal() and count.isdecimal()):
             raise ValueError(f"after torn comes node:count, not {word!r}")
         sent[int(to)] = int(count)
-    (place,) = WORDS["[#PLACE]"].read(numbered, Timing())
-    return before, Torn(sent, place)
+    return before, Torn(sent, int(numbered[0]) if numbered else 0)
 
 
 def _request(cluster: Cluster, node: NodeId, text: str) -> Request:
@@ -109,9 +109,9 @@ class _Unoffered(Request):
 # --- commands that are no happenings ---
 
 
-def _suspect(cluster: Cluster, words: deque[str]) -> None:
+def _suspect(cluster: Cluster, words: Words) -> None:
     """A view without the nodes that are named, or without the present leader."""
-    left, torn = _untorn(list(words))
+    left, torn = _untorn(words)
     fields = Saw.read(left, cluster.setting.timing)
     node, suspects = fields["node"], fields["alive"]
     here = cluster.node(node)
@@ -123,23 +123,23 @@ def _suspect(cluster: Cluster, words: deque[str]) -> None:
     cluster.view(node, here.view - suspects, torn)
 
 
-def _end(words: deque[str]) -> None:
+def _end(words: Words) -> None:
     if words:
         raise Misread
 
 
-def _run(cluster: Cluster, words: deque[str]) -> None:
-    time = Span.parse(words.popleft()).of(cluster.setting.timing)
-    _end(words)
+def _run(cluster: Cluster, words: Words) -> None:
+    _end(words[1:])
+    time = Span.parse(words[0]).of(cluster.setting.timing)
     run_until(cluster, cluster.now + time)
 
 
-def _settle(cluster: Cluster, words: deque[str]) -> None:
+def _settle(cluster: Cluster, words: Words) -> None:
     _end(words)
     settle(cluster)
 
 
-def _standings(cluster: Cluster, words: deque[str]) -> Iterator[str]:
+def _standings(cluster: Cluster, words: Words) -> Iterator[str]:
     _end(words)
     return (
         f"{n.id} {standing_text(cluster.standing(n), n.paused)}" for n in cluster.nodes.values()
@@ -176,7 +176,7 @@ def _decision_text(decision: Decision) -> str:
     return text + (", is done" if decision.over else "")
 
 
-def _claims(cluster: Cluster, words: deque[str]) -> Iterator[str]:
+def _claims(cluster: Cluster, words: Words) -> Iterator[str]:
     for claim in claims_of(cluster.machine, words):
         following = Following(claim)
         for row in cluster.past[:-1]:
@@ -185,7 +185,7 @@ def _claims(cluster: Cluster, words: deque[str]) -> Iterator[str]:
         yield f"{claim.name} " + ("holds" if witness is None else f"violated: {witness.text}")
 
 
-COMMANDS: dict[str, tuple[Callable[[Cluster, deque[str]], Iterable[str] | None], str]] = {
+COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]] = {
     "suspect": (_suspect, "suspect NODE [SUSPECT…] [torn …]"),
     "run": (_run, "run TIME"),
     "settle": (_settle, "settle"),

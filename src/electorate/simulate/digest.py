@@ -23,7 +23,7 @@ def digest_of(trace: Trace, machine: Machine[Any]) -> Iterator[str]:
 
 
 def _news(step: Step, machine: Machine[Any], timing: Timing) -> Iterator[str]:
-    if step.happening.fault and not step.happening.is_consequence:
+    if step.happening.fault and not step.happening.cause:
         yield next(lines_of(step, timing))
     for turn in step.turns:
         if turn.sent is not None:
@@ -41,7 +41,7 @@ def fault_counts(trace: Trace) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for step in trace.steps:
         what = step.happening
-        if what.fault and not what.is_consequence:
+        if what.fault and not what.cause:
             counts[what.budget[1]] += 1
         counts[Crashed.budget[1]] += len(step.torn)
     known = [kind.budget[1] for kind in KINDS.values()]

@@ -133,4 +133,4 @@ def _lapses(trace: Trace) -> dict[Armed, int]:
 def _fallen(step: Step) -> tuple[NodeId, ...]:
     """Who begins anew, or is down from here on."""
     what = step.happening
-    return () if isinstance(what, Placed) else (*what.stops, *what.starts)
+    return () if isinstance(what, Placed) else (*what.change.down, *what.change.up)

@@ -5,7 +5,8 @@ go by what a kind says of itself here: its command, its fact and its sentence, t
 on, its sign, whom and which links it concerns, and the budget that it spends.
 """
 
-from collections import Counter, deque
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +22,7 @@ from electorate.core import (
     Value,
     text_of,
 )
-from electorate.trace.setting import Setting, Start
+from electorate.trace.setting import Connections, Setting, Start
 from electorate.trace.word import listed, nodes_text, said
 
 Link = tuple[NodeId, NodeId]
@@ -30,53 +31,8 @@ Link = tuple[NodeId, NodeId]
 # --- the words of a command ---
 
 
-class Word(NamedTuple):
-    """How a script writes some fields of a happening, and reads them from the words before it."""
-
-    fields: tuple[str, ...]
-    write: Callable[..., str]
-    """The fields as text."""
-    read: Callable[[deque[str], Timing], tuple[Any, ...]]
-    """The fields from words, which it takes away; IndexError or Misread if they do not fit."""
-
-
 class Misread(Exception):
     """The words after a verb do not fit it."""
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal():
-        raise Misread
-    return int(text)
-
-
-def _read_link(words: deque[str], _: Timing) -> tuple[NodeId, NodeId]:
-    sender, arrow, to = words.popleft().partition("->")
-    if not arrow:
-        raise Misread
-    return _number(sender), _number(to)
-
-
-def _read_links(words: deque[str], timing: Timing) -> tuple[NodeId, NodeId, bool]:
-    """`1->2` is one way, `1 2` both."""
-    if "->" in words[0]:
-        return *_read_link(words, timing), False
-    return _number(words.popleft()), _number(words.popleft()), True
-
-
-def _read_place(words: deque[str], _: Timing) -> tuple[int]:
-    if not words:
-        return (0,)
-    sharp, number = words[0][:1], words.popleft()[1:]
-    if sharp != "#":
-        raise Misread
-    return (_number(number),)
-
-
-def _read_rest(words: deque[str]) -> list[str]:
-    rest = list(words)
-    words.clear()
-    return rest
 
 
 def placed(place: int) -> str:
@@ -84,72 +40,53 @@ def placed(place: int) -> str:
     return f" #{place}" if place else ""
 
 
-def _write_state(
-    json: str,
-    is_up: bool,
-    alive: Iterable[NodeId],
-    timers: Iterable[tuple[str, int, int]],
-    sent: Iterable[tuple[NodeId, int, str]],
-) -> str:
-    mail = "".join(f" ->{to}{f'@{age}' if age else ''}={text}" for to, age, text in sent)
-    if not is_up:
-        return f" down {json}{mail}"
-    armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in timers)
-    return f" up {json} view={','.join(map(str, sorted(alive)))}{armed}{mail}"
-
-
-def _read_state(words: deque[str], timing: Timing) -> tuple[Any, ...]:
-    state, json, *rest = words.popleft(), words.popleft(), *_read_rest(words)
-    if state not in ("up", "down"):
-        raise Misread
-    alive: frozenset[NodeId] = frozenset()
-    timers: list[tuple[str, int, int]] = []
-    sent: list[tuple[NodeId, int, str]] = []
-    for word in rest:
-        name, _, text = word.partition("=")
-        if name.startswith("->"):
-            to, _, age = name.removeprefix("->").partition("@")
-            sent.append((_number(to), _number(age or "0"), text))
-        elif state == "down":
-            raise Misread
-        elif name == "view":
-            alive = frozenset(_number(each) for each in text.split(",") if each)
-        else:
-            soonest, _, latest = text.partition("..")
-            timers.append((name, _number(soonest), _number(latest)))
-    return json, state == "up", alive, tuple(timers), tuple(sent)
-
-
-def _link_text(sender: NodeId, to: NodeId, both: bool) -> str:
-    return f" {sender} {to}" if both else f" {sender}->{to}"
+def _state(h: Any) -> str:
+    mail = "".join(f" ->{to}{f'@{age}' if age else ''}={text}" for to, age, text in h.sent)
+    if not h.is_up:
+        return f" down {h.json}{mail}"
+    armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in h.timers)
+    return f" up {h.json} view={','.join(map(str, sorted(h.alive)))}{armed}{mail}"
 
 
 STATE = "up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …] [->TO[@AGE]=JSON …]"
-WORDS = {
-    "NODE": Word(("node",), lambda node: f" {node}", lambda w, _: (_number(w.popleft()),)),
-    "TIMER": Word(("timer",), lambda timer: f" {timer}", lambda w, _: (w.popleft(),)),
-    "FROM->TO": Word(("sender", "to"), lambda one, to: f" {one}->{to}", _read_link),
-    "[#PLACE]": Word(("place",), placed, _read_place),
-    "LINK": Word(("sender", "to", "both"), _link_text, _read_links),
-    "REQUEST": Word(
-        ("request",), lambda r: f" {text_of(r)}", lambda w, _: (" ".join(_read_rest(w)),)
+WORDS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "NODE": (r" (?P<node>\d+)", lambda h: f" {h.node}"),
+    "TIMER": (r" (?P<timer>\S+)", lambda h: f" {h.timer}"),
+    "FROM->TO": (r" (?P<sender>\d+)->(?P<to>\d+)", lambda h: f" {h.sender}->{h.to}"),
+    "[#PLACE]": (r"(?: #(?P<place>\d+))?", lambda h: placed(h.place)),
+    "LINK": (
+        r" (?P<sender>\d+)(?P<both>->| )(?P<to>\d+)",
+        lambda h: f" {h.sender}{' ' if h.both else '->'}{h.to}",
     ),
-    "ALIVE…": Word(
-        ("alive",),
-        lambda alive: "".join(f" {node}" for node in sorted(alive)),
-        lambda w, _: (frozenset(map(_number, _read_rest(w))),),
+    "REQUEST": (r" ?(?P<request>.*)", lambda h: f" {text_of(h.request)}"),
+    "ALIVE…": (r"(?P<alive>(?: \d+)*)", lambda h: "".join(f" {n}" for n in sorted(h.alive))),
+    "[TIME]": (r"(?: (?P<by>\S+))?", lambda h: "" if h.by == 1 else f" {h.by}"),
+    "LEFT": (r" (?P<left>\S+)", lambda h: f" {h.left}"),
+    STATE: (
+        r" (?P<is_up>up|down(?! \S+ (?!->))) (?P<json>\S+)(?: view=(?P<alive>[\d,]*))?"
+        r"(?P<timers>(?: (?!->)[^ =]+=\d+\.\.\d+)*)(?P<sent>(?: ->\d+(?:@\d+)?=\S+)*)",
+        _state,
     ),
-    "[TIME]": Word(
-        ("by",),
-        lambda by: "" if by == 1 else f" {by}",
-        lambda w, timing: (Span.parse(w.popleft()).of(timing) if w else 1,),
-    ),
-    "LEFT": Word(
-        ("left",), lambda left: f" {left}", lambda w, timing: (Span.parse(w.popleft()).of(timing),)
-    ),
-    STATE: Word(("json", "is_up", "alive", "timers", "sent"), _write_state, _read_state),
 }
-"""Whatever may stand after the verb of a command."""
+"""Whatever may stand after the verb of a command: how it is read, by fields, and how written."""
+READ: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("node", "sender", "to"), int),
+    "place": lambda text: int(text or 0),
+    "both": " ".__eq__,
+    "alive": lambda text: frozenset(map(int, re.findall(r"\d+", text or ""))),
+    "by": lambda text: Span.parse(text or "1"),
+    "left": Span.parse,
+    "is_up": "up".__eq__,
+    "timers": lambda text: tuple(
+        (timer, int(soonest), int(latest))
+        for timer, soonest, latest in re.findall(r" (\S+)=(\d+)\.\.(\d+)", text)
+    ),
+    "sent": lambda text: tuple(
+        (int(to), int(age or 0), json)
+        for to, age, json in re.findall(r" ->(\d+)(?:@(\d+))?=(\S+)", text)
+    ),
+}
+"""What the text of a field means, if it is not just that text."""
 
 
 # --- signs ---
@@ -188,6 +125,15 @@ SIGNS = {
 # --- what every kind says ---
 
 
+class Change(NamedTuple):
+    """The nodes that are up or down from now on, and the links that are cut or healed."""
+
+    up: tuple[NodeId, ...] = ()
+    down: tuple[NodeId, ...] = ()
+    cut: tuple[Link, ...] = ()
+    healed: tuple[Link, ...] = ()
+
+
 class Happening(Value, tag_field="what", tag=True):
     """Something that the world did: a delivery, a timer, a fault, the passing of time."""
 
@@ -224,29 +170,23 @@ class Happening(Value, tag_field="what", tag=True):
         return self.where
 
     @property
-    def starts(self) -> tuple[NodeId, ...]:
-        """The nodes that are up from now on."""
-        return ()
-
-    @property
-    def stops(self) -> tuple[NodeId, ...]:
-        """The nodes that are down from now on."""
-        return ()
+    def change(self) -> Change:
+        """Who and what is otherwise from now on."""
+        return Change()
 
     @property
     def ways(self) -> tuple[Link, ...]:
         """The directions of the links that it is about."""
         return ()
 
-    @property
-    def cuts(self) -> tuple[Link, ...]:
-        """The links that are cut from now on."""
-        return ()
-
-    @property
-    def heals(self) -> tuple[Link, ...]:
-        """The links on which messages get through from now on."""
-        return ()
+    def loses(self, setting: Setting) -> Iterable[Link]:
+        """The links on which nothing stays on its way, as on those of connections that die."""
+        if setting.connections is not Connections.DIE:
+            return ()
+        change = self.change
+        out = ((node, other) for node in change.up for other in setting.ids)
+        back = ((other, node) for node in change.down for other in setting.ids)
+        return (*change.cut, *out, *back)
 
     @property
     def notices(self) -> frozenset[NodeId]:
@@ -254,9 +194,9 @@ class Happening(Value, tag_field="what", tag=True):
         return frozenset()
 
     @property
-    def is_consequence(self) -> bool:
-        """Whether it needs no command: a message that nobody was there to take."""
-        return False
+    def cause(self) -> str:
+        """Why it happened by itself: then it needs no command."""
+        return ""
 
     @classmethod
     def usage(cls) -> str:
@@ -268,20 +208,16 @@ class Happening(Value, tag_field="what", tag=True):
     @classmethod
     def read(cls, words: Iterable[str], timing: Timing) -> dict[str, Any]:
         """The fields that words after the verb stand for; a request stays text."""
-        left = deque(words)
-        fields: dict[str, Any] = {}
-        for word in map(WORDS.__getitem__, cls.words):
-            fields.update(zip(word.fields, word.read(left, timing), strict=True))
-        if left:
+        pattern = "".join(WORDS[word][0] for word in cls.words)
+        found = re.fullmatch(pattern, "".join(f" {word}" for word in words))
+        if found is None:
             raise Misread
-        return fields
+        fields = {name: READ.get(name, str)(text) for name, text in found.groupdict().items()}
+        return {n: v.of(timing) if isinstance(v, Span) else v for n, v in fields.items()}
 
     def command(self) -> str:
         """The command that makes it happen."""
-        words = map(WORDS.__getitem__, self.words)
-        return self.verb + "".join(
-            word.write(*(getattr(self, field) for field in word.fields)) for word in words
-        )
+        return self.verb + "".join(WORDS[word][1](self) for word in self.words)
 
     def fact(self, at: int, timing: Timing) -> str:
         """What has happened, as golden scripts have it."""
@@ -302,10 +238,11 @@ class Presence:
 
     def follow(self, happening: Happening, torn: Iterable[NodeId] = ()) -> None:
         """Take in what has happened, and who crashed in the middle of a turn of it."""
-        self.down.difference_update(happening.starts)
-        self.down.update(happening.stops, torn)
-        self.cut.difference_update(happening.heals)
-        self.cut.update(happening.cuts)
+        change = happening.change
+        self.down.difference_update(change.up)
+        self.down.update(change.down, torn)
+        self.cut.difference_update(change.healed)
+        self.cut.update(change.cut)
 
     def reaches(self, sender: NodeId, to: NodeId) -> bool:
         """Whether there is a way from one node to the other."""
@@ -338,17 +275,10 @@ class Passage(Happening):
     sender: NodeId
     to: NodeId
     message: Message
-    arrives: ClassVar[bool] = True
-    """Whether it gets to its receiver."""
     stays: ClassVar[bool] = False
     """Whether it is also still on its way."""
     words = ("FROM->TO", "[#PLACE]")
     small = True
-
-    @property
-    def cause(self) -> str:
-        """Why it was lost, where more is known than that it was."""
-        return ""
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.sender}->{self.to} {text_of(self.message)}"
@@ -395,7 +325,7 @@ class Lost(Passage):
 
     why: str = "lost"
     place: int = 0
-    verb, arrives, fault = "lose", False, True
+    verb, fault = "lose", True
     budget = "loss", "losses"
 
     @property
@@ -405,10 +335,6 @@ class Lost(Passage):
     @property
     def cause(self) -> str:
         return "" if self.why == "lost" else self.why
-
-    @property
-    def is_consequence(self) -> bool:
-        return bool(self.cause)
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{super().fact(at, timing)} lost{self.cause and f': {self.cause}'}"
@@ -498,8 +424,8 @@ class Crashed(Happening):
     budget = "crash", "crashes"
 
     @property
-    def stops(self) -> tuple[NodeId, ...]:
-        return (self.node,)
+    def change(self) -> Change:
+        return Change(down=(self.node,))
 
 
 class Recovered(Happening):
@@ -512,8 +438,8 @@ class Recovered(Happening):
     budget = "recovery", "recoveries"
 
     @property
-    def starts(self) -> tuple[NodeId, ...]:
-        return (self.node,)
+    def change(self) -> Change:
+        return Change(up=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.node} {'boots' if self.first else 'recovers'}"
@@ -571,8 +497,8 @@ class Cut(Linked):
     budget = "cut", "cuts"
 
     @property
-    def cuts(self) -> tuple[Link, ...]:
-        return self.ways
+    def change(self) -> Change:
+        return Change(cut=self.ways)
 
 
 class Healed(Linked):
@@ -582,8 +508,8 @@ class Healed(Linked):
     budget = "heal", "heals"
 
     @property
-    def heals(self) -> tuple[Link, ...]:
-        return self.ways
+    def change(self) -> Change:
+        return Change(healed=self.ways)
 
 
 class Phased(Happening):
@@ -622,12 +548,8 @@ class Placed(Happening):
         return None
 
     @property
-    def starts(self) -> tuple[NodeId, ...]:
-        return (self.node,) if self.is_up else ()
-
-    @property
-    def stops(self) -> tuple[NodeId, ...]:
-        return () if self.is_up else (self.node,)
+    def change(self) -> Change:
+        return Change(up=(self.node,)) if self.is_up else Change(down=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         mail = " and ".join(f"{json} to {to}" for to, _, json in self.sent)

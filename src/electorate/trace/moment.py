@@ -91,11 +91,13 @@ class Moment:
 
     def _take(self, step: Step) -> None:
         what = step.happening
-        for node in what.starts:
+        for node in what.change.up:
             self._views[node] = frozenset(self._setting.ids)
             self.asked[node].clear()
-        for node in set(what.stops) & self.up.keys():
+        for node in set(what.change.down) & self.up.keys():
             self._stop(node, self.up[node].stable)
+        for way in what.loses(self._setting):
+            self._waiting[way].clear()
         match what:
             case Pressed(node, request):
                 self.asked[node][type(request)] = request

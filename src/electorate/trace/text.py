@@ -77,7 +77,7 @@ def _turn_lines(turn: TurnRecord, timing: Timing) -> Iterator[str]:
 
 def is_consequence(step: Step) -> bool:
     """Whether the step needs no command: a message that nobody was there to take."""
-    return step.happening.is_consequence
+    return bool(step.happening.cause)
 
 
 def script_of(trace: Trace, head: Iterable[str] = ()) -> str:

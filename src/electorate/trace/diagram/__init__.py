@@ -9,37 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from electorate.core import NodeId, Standing
 from electorate.trace.diagram.arrow import lay_arrows, put_arrows, put_labels
-from electorate.trace.diagram.axis import Axis, Instant
-from electorate.trace.diagram.flight import BEFORE, Fate, Flight, flights_of
-from electorate.trace.diagram.frame import put_frame, put_marks
+from electorate.trace.diagram.frame import put_frame, put_legend, put_marks
 from electorate.trace.diagram.lane import put_beliefs, put_lanes, put_turns
 from electorate.trace.diagram.layout import Layout
-from electorate.trace.diagram.legend import put_legend
-from electorate.trace.diagram.life import Belief, Ending, Life, Period, View, Wait, lives_of
-from electorate.trace.diagram.link import Severance, severances_of
+from electorate.trace.diagram.life import View
 from electorate.trace.diagram.sheet import MARGIN, Mark, Sheet
 from electorate.trace.happening import Trace
-
-__all__ = [
-    "BEFORE",
-    "Axis",
-    "Belief",
-    "Ending",
-    "Fate",
-    "Flight",
-    "Instant",
-    "Layout",
-    "Life",
-    "Mark",
-    "Period",
-    "Severance",
-    "View",
-    "Wait",
-    "flights_of",
-    "layout_of",
-    "lives_of",
-    "severances_of",
-]
 
 
 def layout_of(

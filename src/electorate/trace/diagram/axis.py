@@ -178,6 +178,6 @@ class Axis:
             x = max(start, self.steps[number - 1])
         if what.lane is not None:
             self._last[what.lane] = (step, x)
-            if what.starts or what.stops or what.ways:
+            if what.change.up or what.change.down or what.ways:
                 self._fault[what.lane] = x
         return x

@@ -7,12 +7,21 @@ them as explain its receipts.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 from electorate.core import Message, NodeId, Send
-from electorate.trace.happening import Heard, Link, Lost, Presence, Step, Trace, TurnRecord
+from electorate.trace.happening import (
+    Crashed,
+    Heard,
+    Link,
+    Lost,
+    Presence,
+    Step,
+    Trace,
+    TurnRecord,
+)
 from electorate.trace.setting import Connections
 
 BEFORE = -1
@@ -46,27 +55,9 @@ class Flight(NamedTuple):
     """Whether it never got out into the network."""
 
 
-class _Posted(NamedTuple):
-    """A message enters its channel."""
-
-    step: int
-    message: Message
-
-
-class _Taken(NamedTuple):
-    """A message leaves its channel, unless it is only a copy that does."""
-
-    step: int
-    what: Heard | Lost
-
-
-class _Cleared(NamedTuple):
-    """A connection dies with all that is on it."""
-
-    step: int
-
-
-_Entry = _Posted | _Taken | _Cleared
+_Entry = tuple[int, Message | Heard | Lost | None]
+"""A step that puts a message on a channel, that takes one away, or at which all on it dies."""
+_Sent = tuple[int, Message]
 
 
 def flights_of(trace: Trace) -> tuple[Flight, ...]:
@@ -99,17 +90,14 @@ class _Clerk:
         return self._found
 
     def _take(self, number: int, step: Step) -> None:
-        what, ids = step.happening, self.trace.setting.ids
+        what = step.happening
         if isinstance(what, Heard | Lost):
             if self._severed and self._severed[0][:3] == (what.sender, what.to, what.message):
                 self._found.append(self._severed.popleft()._replace(ended=number))
                 return
-            self._log(what.sender, what.to, _Taken(number, what))
+            self._log(what.sender, what.to, number, what)
         self._there.follow(what)
-        if self._dies:
-            self._clear(number, ((node, other) for node in what.starts for other in ids))
-            self._clear(number, ((other, node) for node in what.stops for other in ids))
-            self._clear(number, what.cuts)
+        self._clear(number, what.loses(self.trace.setting))
         # A loss on a cut link is recorded right after the step that sent the message.
         self._found += self._severed
         self._severed.clear()
@@ -129,22 +117,23 @@ class _Clerk:
             elif self._dies and send.to in self._there.down:
                 self._found.append(flight._replace(why=f"{send.to} is down"))
             else:
-                self._log(me, send.to, _Posted(number, send.message))
+                self._log(me, send.to, number, send.message)
         if turn.sent is not None:
             self._there.down.add(me)
-            if self._dies:
-                self._clear(number, ((other, me) for other in self.trace.setting.ids))
+            self._clear(number, Crashed(me).loses(self.trace.setting))
 
     def _clear(self, number: int, channels: Iterable[Link]) -> None:
         for sender, to in channels:
-            self._log(sender, to, _Cleared(number))
+            self._log(sender, to, number, None)
 
-    def _log(self, sender: NodeId, to: NodeId, entry: _Entry) -> None:
-        self.logs.setdefault((sender, to), []).append(entry)
+    def _log(
+        self, sender: NodeId, to: NodeId, number: int, what: Message | Heard | Lost | None
+    ) -> None:
+        self.logs.setdefault((sender, to), []).append((number, what))
 
 
 def _joined(channel: Link, log: list[_Entry], end: int) -> list[Flight]:
-    taken = sum(isinstance(entry, _Taken) for entry in log)
+    taken = sum(isinstance(what, Heard | Lost) for _, what in log)
     for unknown in range(taken + 1):
         queue = _Queue(channel, unknown, end)
         if all(queue.accepts(entry) for entry in log):
@@ -162,28 +151,28 @@ class _Queue:
     def __init__(self, channel: Link, unknown: int, end: int) -> None:
         self.channel = channel
         self.end = end
-        self.waiting: list[_Posted | None] = [None] * unknown
+        self.waiting: list[_Sent | None] = [None] * unknown
         self.flights: list[Flight] = []
 
     def accepts(self, entry: _Entry, *, strictly: bool = True) -> bool:
         """Whether this can come next; if so, it has."""
-        match entry:
-            case _Posted():
-                self.waiting.append(entry)
-            case _Cleared(step):
-                self._end(self._known(), step, Fate.LOST, "its connection died")
-                self.waiting.clear()
-            case _Taken(step, what):
-                place = what.place if strictly else self._resembling(what.message)
-                if place >= len(self.waiting):
-                    return False
-                posted = self.waiting[place] or _Posted(BEFORE, what.message)
-                if posted.message != what.message:
-                    return False
-                if not what.stays:
-                    del self.waiting[place]
-                fate = Fate.ARRIVED if what.arrives else Fate.LOST
-                self._end([posted], step, fate, what.cause)
+        step, what = entry
+        if what is None:
+            self._end(self._known(), step, Fate.LOST, "its connection died")
+            self.waiting.clear()
+        elif isinstance(what, Message):
+            self.waiting.append((step, what))
+        else:
+            place = what.place if strictly else self._resembling(what.message)
+            if place >= len(self.waiting):
+                return False
+            sent = self.waiting[place] or (BEFORE, what.message)
+            if sent[1] != what.message:
+                return False
+            if not what.stays:
+                del self.waiting[place]
+            fate = Fate.LOST if isinstance(what, Lost) else Fate.ARRIVED
+            self._end([sent], step, fate, what.cause)
         return True
 
     def finished(self) -> list[Flight]:
@@ -191,16 +180,16 @@ class _Queue:
         self._end(self._known(), self.end, Fate.FLYING)
         return self.flights
 
-    def _known(self) -> Iterator[_Posted]:
-        return (posted for posted in self.waiting if posted is not None)
+    def _known(self) -> list[_Sent]:
+        return [sent for sent in self.waiting if sent is not None]
 
     def _resembling(self, message: Message) -> int:
         """The place of the oldest message that says the same, or of an unknown one."""
-        for place, posted in enumerate(self.waiting):
-            if posted is not None and posted.message == message:
+        for place, sent in enumerate(self.waiting):
+            if sent is not None and sent[1] == message:
                 return place
         return self.waiting.index(None) if None in self.waiting else len(self.waiting)
 
-    def _end(self, all_posted: Iterable[_Posted], step: int, fate: Fate, why: str = "") -> None:
-        for posted in all_posted:
-            self.flights.append(Flight(*self.channel, posted.message, posted.step, step, fate, why))
+    def _end(self, all_sent: Iterable[_Sent], step: int, fate: Fate, why: str = "") -> None:
+        for began, message in all_sent:
+            self.flights.append(Flight(*self.channel, message, began, step, fate, why))

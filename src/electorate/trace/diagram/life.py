@@ -85,9 +85,9 @@ class Life:
                 begin = self._armed[timer].begin if timer in self._armed else BEFORE
                 latest = step.at + left
                 self._armed[timer] = Wait(timer, begin, self._end, Ending.PENDING, None, latest)
-        if what.stops:
+        if what.change.down:
             self._stop(number)
-        if what.starts and self._down is not None:
+        if what.change.up and self._down is not None:
             self.downs.append(Period(self._down, number))
             self._down = None
         if what.reacts is not None:
@@ -190,9 +190,9 @@ def lives_of(
         before = step.turns[0].before if step.turns else None
         if before is not None:
             known.setdefault(node, view(before))
-        if step.turns or step.happening.stops:
+        if step.turns or step.happening.change.down:
             told.add(node)
-        if step.happening.starts:
+        if step.happening.change.up:
             lives[node].begin(None, up=False)
             known.pop(node, None)
     for node, life in lives.items():

@@ -157,7 +157,8 @@ class Sheet:
         y += 24
         self.grid_top = y
         self.links_y = y + STRIP / 2 + 2
-        self.links_rows, rows = self._lay_links()
+        spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
+        self.links_rows, rows = _rows(spans)
         y += STRIP * rows
         self.bars: dict[NodeId, list[Row]] = {}
         self._ys: dict[NodeId, float] = {}
@@ -187,10 +188,6 @@ class Sheet:
             ends[row : row + len(lines)] = [left + wide] * len(lines)
             notes.append(Note(x, lines, row, anchor))
         return notes, len(ends)
-
-    def _lay_links(self) -> tuple[list[int], int]:
-        spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
-        return _rows(spans)
 
     def _lay_bars(self, life: Life) -> tuple[list[Row], int]:
         spans = []

@@ -9,9 +9,10 @@ What is where is computed in `electorate.trace.diagram`. Here it is written down
 
 from math import cos, radians, sin
 
-from electorate.trace.diagram import Ending, Fate, Layout
+from electorate.trace.diagram.flight import Fate
 from electorate.trace.diagram.ink import MIDDLE
-from electorate.trace.diagram.layout import Arrow, Part
+from electorate.trace.diagram.layout import Arrow, Layout, Part
+from electorate.trace.diagram.life import Ending
 from electorate.trace.happening import SIGNS, Shape
 from electorate.trace.svg.palette import ALARM, COLOURS, INK, SOFT, STYLES
 from electorate.trace.svg.pen import Attribute, Pen, Style, document, number

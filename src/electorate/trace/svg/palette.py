@@ -14,29 +14,10 @@ INSTANT = "#eef1f6"
 ALARM = "#b3001b"
 
 LEADERS = (
-    "#8fbbe8",
-    "#f2a67f",
-    "#7fd1b3",
-    "#f0de8a",
-    "#f7b3c8",
-    "#c3d15c",
-    "#a9e2f5",
-    "#c4b0e3",
-    "#c9c08b",
-    "#d9b99b",
-    "#9fb4c0",
-    "#d8a3c4",
+    *("#8fbbe8", "#f2a67f", "#7fd1b3", "#f0de8a", "#f7b3c8", "#c3d15c"),
+    *("#a9e2f5", "#c4b0e3", "#c9c08b", "#d9b99b", "#9fb4c0", "#d8a3c4"),
 )
-MESSAGES = (
-    "#00788c",
-    "#0060a8",
-    "#00805c",
-    "#a13b8c",
-    "#8a6a00",
-    "#3b2a91",
-    "#7c1d3f",
-    "#c64600",
-)
+MESSAGES = ("#00788c", "#0060a8", "#00805c", "#a13b8c", "#8a6a00", "#3b2a91", "#7c1d3f", "#c64600")
 
 MIDDLE: Style = {"text_anchor": "middle"}
 COLOURS = {
