@@ -26,6 +26,7 @@ from electorate.trace import (
     Paused,
     Phased,
     Recovered,
+    Reset,
     Resumed,
     Saw,
     Step,
@@ -185,6 +186,31 @@ def test_a_partition_is_one_thing_to_look_at() -> None:
     [single] = severances_of(trace_of((0, Cut(3, 2)), (0, Cut(1, 2)), (0, Cut(2, 1))))
     assert single.text == "1↔2, 3→2 cut"
     assert "{1} | {2, 3}" in drawn(trace, view)
+
+
+def test_a_connection_that_breaks_loses_what_is_on_its_way_and_nothing_else() -> None:
+    trace = trace_of(
+        starts(0, 1, Send(2, A), Send(3, B)),
+        starts(0, 2, Send(1, C)),
+        (1, Reset(1, 2)),
+        starts(1, 1, Send(2, B)),
+        (2, Delivered(1, 2, B)),
+        (2, Delivered(2, 1, C)),
+        (2, Delivered(1, 3, B)),
+    )
+    flights = {(f.sent, f.to): (f.ended, f.fate, f.why) for f in flights_of(trace)}
+    assert flights[0, 2] == (2, Fate.LOST, "its connection died")
+    assert {key: fate for key, (_, fate, _) in flights.items() if key != (0, 2)} == dict.fromkeys(
+        [(0, 3), (1, 1), (3, 2)], Fate.ARRIVED
+    )
+    [severance] = severances_of(trace)
+    assert (severance.period, severance.text) == ((2, 2), "1→2 reset")
+    svg = drawn(trace, view)
+    assert len(of_class(svg, "cut")) == 1
+    assert "1→2 reset" in svg
+    assert "links are reset" in svg
+    both = trace_of((0, Reset(1, 2, both=True)), (0, Reset(1, 3, both=True)), (1, Cut(1, 2)))
+    assert [each.text for each in severances_of(both)] == ["{1} | {2, 3} reset", "1→2 cut"]
 
 
 def test_a_run_in_which_time_never_passes_has_no_grid() -> None:

@@ -49,6 +49,17 @@ def test_a_moment_of_a_run_is_where_the_run_itself_is_then(name: str) -> None:
     assert sorted(one.mail, key=repr) == sorted(other.mail, key=repr)
 
 
+def test_what_a_connection_loses_is_on_its_way_no_more() -> None:
+    script = "cluster bully 1 2 3 start=boot\n\n"
+    held = {}
+    for name, more in {"whole": "", "one way": "reset 2->1\n", "both": "reset 1 2\n"}.items():
+        trace = as_recorded(played(script + more, name).trace())
+        held[name] = {(letter.sender, letter.to) for letter in Moment(trace, 0, {}).mail}
+    assert held["whole"] == {(1, 2), (1, 3), (2, 1), (3, 1), (3, 2)}
+    assert held["one way"] == held["whole"] - {(2, 1)}
+    assert held["both"] == held["whole"] - {(1, 2), (2, 1)}
+
+
 def test_a_setting_in_ticks_keeps_its_lengths_in_proportion() -> None:
     line = "cluster mandate 1 2 3 T=50 P=20 rule:grace=5000 rule:lease=8T+6P-1 rule:base=2"
     setting = Setting.parse(line)

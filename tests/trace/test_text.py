@@ -30,6 +30,7 @@ from electorate.trace import (
     Placed,
     Pressed,
     Recovered,
+    Reset,
     Resumed,
     Saw,
     Setting,
@@ -101,6 +102,8 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
     (Phased(2, "check", 3), "phase 2 check 3", "2 check has T+1 left"),
     (Cut(1, 2, both=True), "cut 1 2", "1<->2 is cut"),
     (Healed(1, 2, both=True), "heal 1 2", "1<->2 is healed"),
+    (Reset(1, 2), "reset 1->2", "1->2 is reset"),
+    (Reset(1, 2, both=True), "reset 1 2", "1<->2 is reset"),
     (Placed(2, "null", is_up=False), "place 2 down null", "2 is down with null"),
     (
         Placed(2, "{}", True, frozenset({2, 1}), (("probe", 0, 3),)),

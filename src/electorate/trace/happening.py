@@ -512,6 +512,20 @@ class Healed(Linked):
         return Change(healed=self.ways)
 
 
+class Reset(Linked):
+    """A connection broke, and all that was on its way there was lost; the next one works."""
+
+    verb, becomes = "reset", "is reset"
+    budget = "reset", "resets"
+
+    def loses(self, setting: Setting) -> Iterable[Link]:
+        return self.ways
+
+    def told(self, there: Presence) -> tuple[str, str]:
+        link, what = super().told(there)
+        return link, f"{what}, and all that was on its way there is lost"
+
+
 class Phased(Happening):
     """The start was shifted: this timer has so much left (for periodic timers)."""
 
@@ -577,6 +591,7 @@ KINDS: Mapping[str, type[Happening]] = {
         Resumed,
         Cut,
         Healed,
+        Reset,
         Ticked,
         Phased,
         Placed,
