@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from electorate.core import (
@@ -15,7 +16,11 @@ from electorate.core import (
     Timing,
 )
 from electorate.trace import Connections, Crashed, Delivered, Doubled, Lost
+from electorate.trace.diagram import layout_of
 from electorate.trace.diagram.flight import BEFORE, flights_of
+from electorate.trace.diagram.layout import Layout
+from electorate.trace.svg import svg_of
+from electorate.trace.svg.palette import STYLES
 from tests.script import GOLDEN, SCRIPTS
 from tests.trace.run import SVG, A, Note, drawn, golden_trace, of_class, starts, trace_of, view
 
@@ -85,6 +90,26 @@ def test_the_same_run_is_drawn_with_the_same_bytes_in_every_process() -> None:
     ]
     assert drawings[0] == drawings[1]
     assert drawings[0].startswith("<svg ")
+
+
+def test_a_layout_says_all_that_is_drawn_and_survives_a_journey_as_json() -> None:
+    trace, machine = golden_trace(GOLDEN / "bully" / "weakest_starts.txt")
+    layout = layout_of(trace, machine.view, "all of it", [(3, "here")])
+    again = msgspec.json.decode(msgspec.json.encode(layout), type=Layout)
+    assert again == layout
+    root = ElementTree.fromstring(svg_of(again))
+    written = sorted(text.text or "" for text in root.iter(f"{SVG}text"))
+    parts = [*layout.parts]
+    for part in parts:
+        parts += part.parts
+    texts = [part for part in parts if STYLES.get(part.role, ("", {}))[0] == "text"]
+    assert sorted(part.text for part in texts) == written
+    groups = Counter(part.role for part in parts if part.parts)
+    assert Counter(group.get("class") for group in root.iter(f"{SVG}g")) == groups
+    turns = {part.at for part in parts if part.role == "turn"}
+    steps = [step for step in trace.steps if step.happening.where is not None]
+    assert {x for x, _ in turns} <= {part.at[0] for part in parts if part.role == "sign"}
+    assert len([part for part in parts if part.role == "turn"]) == len(steps)
 
 
 def test_a_run_without_steps_is_drawn() -> None:

@@ -1,8 +1,9 @@
 """What can happen in a run: one class for each kind, and in it all that others read of the kind.
 
-Scripts, texts, sentences, pictures, merged records and counts of faults know no kind by name. They
-go by what a kind says of itself here: its command, its fact and its sentence, the lane it is drawn
-on, its sign, whom and which links it concerns, and the budget that it spends.
+Scripts, texts, sentences, pictures and counts of faults go by what a kind says of itself here: its
+command, its fact and its sentence, the lane it is drawn on and its sign, which nodes and links are
+otherwise from then on, what is lost, and the budget that it spends. Kinds are named only where they
+are made, and where one thing is followed through a run: a message, a timer, a detector's opinion.
 """
 
 import re
@@ -154,8 +155,6 @@ class Happening(Value, tag_field="what", tag=True):
 
     sign: ClassVar[str] = ""
     """What its sign means."""
-    small: ClassVar[bool] = False
-    """Whether it needs no more room than a dot."""
     flagged: ClassVar[bool] = False
     """Whether its fact is written beside its sign."""
 
@@ -278,7 +277,6 @@ class Passage(Happening):
     stays: ClassVar[bool] = False
     """Whether it is also still on its way."""
     words = ("FROM->TO", "[#PLACE]")
-    small = True
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.sender}->{self.to} {text_of(self.message)}"
@@ -354,7 +352,7 @@ class Fired(Happening):
     node: NodeId
     timer: str
     verb, words, tears = "fire", ("NODE", "TIMER"), True
-    sign, small = "turn", True
+    sign = "turn"
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.node} {self.timer} fires"
@@ -460,7 +458,7 @@ class Resumed(Happening):
     """A paused node reacts again."""
 
     node: NodeId
-    verb, becomes, fault, reacts, small = "resume", "is resumed", True, True, True
+    verb, becomes, fault, reacts = "resume", "is resumed", True, True
 
 
 class Linked(Happening):
@@ -634,10 +632,10 @@ class Step(Value):
         """The node that crashed in the middle of a turn, if one did."""
         return [turn.node for turn in self.turns if turn.sent is not None]
 
-
-def signs_of(step: Step) -> set[str]:
-    """The signs that stand for a step."""
-    return {step.happening.sign, *(Crashed.sign for _ in step.torn)} - {""}
+    @property
+    def signs(self) -> set[str]:
+        """The signs that stand for it."""
+        return {self.happening.sign, *(Crashed.sign for _ in self.torn)} - {""}
 
 
 class Trace(Value):

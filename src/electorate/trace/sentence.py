@@ -226,11 +226,8 @@ def _notes(turn: TurnRecord, happening: Happening) -> str:
 
 def _suspect(happening: Happening | None) -> NodeId | None:
     """The one node that is suspected, if the sentence has just named it."""
-    if isinstance(happening, Saw):
-        changed = happening.before ^ happening.alive
-        if len(changed) == 1:
-            return next(iter(changed))
-    return None
+    changed = happening.notices if happening is not None else frozenset()
+    return next(iter(changed)) if len(changed) == 1 else None
 
 
 def _changes_nothing(step: Step) -> bool:

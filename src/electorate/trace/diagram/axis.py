@@ -36,6 +36,7 @@ NEAR = 10.0
 """The distance of two turns at one node at different instants, at least."""
 NEAR_SIGN = 20.0
 """The same where one of the two is shown by a larger sign than a dot."""
+SMALL = {"", "turn"}
 
 
 class Instant(NamedTuple):
@@ -170,7 +171,7 @@ class Axis:
         what = step.happening
         if what.lane in self._last:
             last, there = self._last[what.lane]
-            near = NEAR if last.happening.small and what.small else NEAR_SIGN
+            near = NEAR if {last.happening.sign, what.sign} <= SMALL else NEAR_SIGN
             x = max(x, there + (self._slot if last.at == step.at else near))
         noticed = what.notices & self._fault.keys()
         x = max([x, *(self._fault[node] + self._slot for node in noticed)])

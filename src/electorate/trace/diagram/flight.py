@@ -14,6 +14,7 @@ from typing import NamedTuple
 from electorate.core import Message, NodeId, Send
 from electorate.trace.happening import (
     Crashed,
+    Happening,
     Heard,
     Link,
     Lost,
@@ -55,7 +56,8 @@ class Flight(NamedTuple):
     """Whether it never got out into the network."""
 
 
-_Entry = tuple[int, Message | Heard | Lost | None]
+_What = Message | Heard | Lost | None
+_Entry = tuple[int, _What]
 """A step that puts a message on a channel, that takes one away, or at which all on it dies."""
 _Sent = tuple[int, Message]
 
@@ -96,8 +98,7 @@ class _Clerk:
                 self._found.append(self._severed.popleft()._replace(ended=number))
                 return
             self._log(what.sender, what.to, number, what)
-        self._there.follow(what)
-        self._clear(number, what.loses(self.trace.setting))
+        self._follow(number, what)
         # A loss on a cut link is recorded right after the step that sent the message.
         self._found += self._severed
         self._severed.clear()
@@ -119,16 +120,14 @@ class _Clerk:
             else:
                 self._log(me, send.to, number, send.message)
         if turn.sent is not None:
-            self._there.down.add(me)
-            self._clear(number, Crashed(me).loses(self.trace.setting))
+            self._follow(number, Crashed(me))
 
-    def _clear(self, number: int, channels: Iterable[Link]) -> None:
-        for sender, to in channels:
+    def _follow(self, number: int, what: Happening) -> None:
+        self._there.follow(what)
+        for sender, to in what.loses(self.trace.setting):
             self._log(sender, to, number, None)
 
-    def _log(
-        self, sender: NodeId, to: NodeId, number: int, what: Message | Heard | Lost | None
-    ) -> None:
+    def _log(self, sender: NodeId, to: NodeId, number: int, what: _What) -> None:
         self.logs.setdefault((sender, to), []).append((number, what))
 
 

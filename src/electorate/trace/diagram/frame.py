@@ -11,7 +11,7 @@ from electorate.trace.diagram.lane import band
 from electorate.trace.diagram.layout import Part
 from electorate.trace.diagram.life import Ending
 from electorate.trace.diagram.sheet import BAND, MARGIN, NOTE, STRIP, Sheet, label_left
-from electorate.trace.happening import SIGNS, signs_of
+from electorate.trace.happening import SIGNS
 
 TICKS_MAX = 10
 """Up to this T, time is made of ticks and each of them that matters is named."""
@@ -191,7 +191,7 @@ def _known(sheet: Sheet, standings: list[Standing], expire: bool) -> Iterator[tu
 
 
 def _signs(sheet: Sheet) -> Iterator[Item]:
-    shown = {sign for step in sheet.trace.steps for sign in signs_of(step)}
+    shown = {sign for step in sheet.trace.steps for sign in step.signs}
     for sign in SIGNS:
         if sign in shown:
             yield sign, Part("sign", (SIGN / 2, 0), sign)

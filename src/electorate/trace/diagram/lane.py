@@ -8,7 +8,7 @@ from electorate.trace.diagram.ink import HEIGHT, MIDDLE, Place, width_of
 from electorate.trace.diagram.layout import Part
 from electorate.trace.diagram.life import Belief, Life
 from electorate.trace.diagram.sheet import BAND, TIMER, Row, Sheet, label_left
-from electorate.trace.happening import Phased, Step, signs_of
+from electorate.trace.happening import Phased, Step
 from electorate.trace.text import lines_of
 
 TIMERS = -2
@@ -165,7 +165,7 @@ def put_turns(sheet: Sheet) -> None:
         x, y = sheet.x(number), sheet.y(node)
         with sheet.group("turn", sheet.told(number), (x, y)):
             sheet.put("hit", x, y, 8)
-            for sign in signs_of(step):
+            for sign in step.signs:
                 sheet.put("sign", x, y, text=sign)
         if step.happening.flagged:
             _put_flag(sheet, step, x, y)

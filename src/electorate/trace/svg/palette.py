@@ -20,6 +20,7 @@ LEADERS = (
 MESSAGES = ("#00788c", "#0060a8", "#00805c", "#a13b8c", "#8a6a00", "#3b2a91", "#7c1d3f", "#c64600")
 
 MIDDLE: Style = {"text_anchor": "middle"}
+MARK: Style = {"fill": ALARM, "font_weight": "bold", "font_size": 12}
 COLOURS = {
     "ink": INK,
     "soft": SOFT,
@@ -47,11 +48,8 @@ STYLES: dict[str, tuple[str, Style]] = {
     "time": ("text", {"fill": INK, "font_size": 13, "font_weight": "bold", **MIDDLE}),
     "tick": ("text", {"fill": SOFT, **MIDDLE}),
     "cut name": ("text", {"fill": ALARM, "font_weight": "bold", **HALO}),
-    "mark start": ("text", {"fill": ALARM, "font_weight": "bold", "font_size": 12}),
-    "mark end": (
-        "text",
-        {"fill": ALARM, "font_weight": "bold", "font_size": 12, "text_anchor": "end"},
-    ),
+    "mark start": ("text", MARK),
+    "mark end": ("text", {**MARK, "text_anchor": "end"}),
     "head name": ("text", {"fill": INK, "font_weight": "bold", "font_size": 14, **MIDDLE}),
     "name on band": ("text", {"fill": INK}),
     "name on hatching": ("text", {"fill": INK, **HALO}),
