@@ -92,7 +92,7 @@ class Ink:
             owners = self._cells.get((int(x // CELL), int(y // CELL)), ())
             if SOLID in owners or not self.left <= x <= self.right:
                 return None
-            crossed += CROSSING * sum(other != owner for other in owners)
+            crossed += CROSSING * (len(owners) - (owner in owners))
         return crossed
 
 
