@@ -1,4 +1,4 @@
-"""The pictures in the docs show what the code does now; `pytest --rewrite` draws them anew."""
+"""The pictures in the docs show what happens now; `pytest --rewrite` draws the others anew."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,7 @@ from electorate.cli.picture import draw
 from electorate.cli.replay import breaches
 from electorate.runs import run_file
 from electorate.simulate.replay import replay
+from tests.picture import compare, shown
 from tests.script import ROOT, find
 
 DOCS = ROOT / "docs"
@@ -78,6 +79,7 @@ def test_the_picture_of_an_example_is_up_to_date(
     title = example.title[0].upper() + example.title[1:]
     drawn = tmp_path / "drawn.svg"
     draw(drawn, played.trace, setting.machine(*find(setting.protocol)), title, marks)
+    assert drawn.stat().st_size < SIZE_MAX
     compare(example.picture, drawn, rewrite)
 
 
@@ -87,21 +89,27 @@ def test_the_picture_of_a_counterexample_is_up_to_date(
 ) -> None:
     drawn = tmp_path / name
     main([*FOUND[name].split(), "--svg", str(drawn)])
+    assert drawn.stat().st_size < SIZE_MAX
     compare(PICTURES / name, drawn, rewrite)
-
-
-def compare(picture: Path, drawn: Path, rewrite: bool) -> None:
-    text = drawn.read_text(encoding="utf-8")
-    assert len(text) < SIZE_MAX
-    if rewrite:
-        picture.write_text(text, encoding="utf-8")
-    else:
-        assert picture.read_text(encoding="utf-8") == text, "make pictures draws it anew"
 
 
 def test_every_picture_is_drawn_from_something() -> None:
     drawn = [example.picture.name for example in examples()]
     assert sorted([*drawn, *FOUND, *ELSEWHERE]) == sorted(path.name for path in PICTURES.iterdir())
+
+
+def test_a_picture_in_other_colours_shows_the_same_and_one_of_another_run_does_not() -> None:
+    chart = (PICTURES / "bully_growth.svg").read_text(encoding="utf-8")
+    run = (PICTURES / "found_ring_lists.svg").read_text(encoding="utf-8")
+    for svg in (chart, run):
+        assert shown(re.sub(r'fill="#\w+"', 'fill="#123456"', svg)) == shown(svg)
+        assert shown(svg.replace("</text>", "!</text>", 1)) != shown(svg)
+    for was, now in (('data-from="1"', 'data-from="2"'), ("crashes", "recovers")):
+        assert was in run
+        assert shown(run.replace(was, now, 1)) != shown(run)
+    place = re.search(r'class="turn" data-at="(\d+)', run)
+    assert place
+    assert shown(run.replace(place[0], f'class="turn" data-at="{int(place[1]) + 5}')) != shown(run)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

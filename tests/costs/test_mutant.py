@@ -7,7 +7,7 @@ import pytest
 from electorate.core import Event, Machine, NodeId, Result, Send
 from electorate.costs import Measure, Row, Subject, cases_of
 from electorate.protocols.registry import REGISTRY
-from electorate.trace.svg.sheet import kind_of
+from electorate.trace.word import kind_of
 
 REPEATED = {
     "bully": "NewLeader",

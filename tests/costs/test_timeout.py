@@ -12,6 +12,7 @@ from electorate.core import Timing
 from electorate.costs.timeout import beyond, ranks, trials, wilson
 from electorate.protocols.bully import Bully
 from electorate.simulate.delay import parse_delay
+from tests.picture import compare
 from tests.script import ROOT
 
 PICTURE = ROOT / "docs" / "pictures" / "bully_timeouts.svg"
@@ -105,6 +106,6 @@ def test_what_cannot_be_measured_is_refused(
 
 @pytest.mark.slow
 def test_the_picture_of_the_docs_is_up_to_date(rewrite: bool, tmp_path: Path) -> None:
-    drawn = PICTURE if rewrite else tmp_path / "drawn.svg"
+    drawn = tmp_path / "drawn.svg"
     assert main(["timeouts", "bully", "--svg", str(drawn)]) == 0
-    assert drawn.read_text(encoding="utf-8") == PICTURE.read_text(encoding="utf-8")
+    compare(PICTURE, drawn, rewrite)

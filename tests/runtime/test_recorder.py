@@ -11,9 +11,9 @@ import pytest
 
 from electorate.runtime.recorder import Recorder, record_file
 from electorate.trace import Setting
+from electorate.trace.happening import Crashed
 from electorate.trace.merge import Differs, merged
 from electorate.trace.record import Booted, Held, RecordError, RecordFile, Took, older_parts
-from electorate.trace.step import Crashed
 from tests.runtime.diary import CLUSTER, Diary, read
 
 FULL = OSError(errno.ENOSPC, "No space left on device")

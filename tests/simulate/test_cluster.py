@@ -244,6 +244,19 @@ def test_links_are_cut_and_healed_in_turn() -> None:
         cluster.cut(1, 1)
 
 
+def test_what_is_on_its_way_is_lost_with_its_connection_and_what_follows_is_not() -> None:
+    cluster = shouting()
+    cluster.reset(1, 2)
+    with pytest.raises(IllegalStep, match="1->2 #0 is not on its way"):
+        cluster.deliver(1, 2)
+    cluster.deliver(1, 3)
+    cluster.ask(1, Shout())
+    cluster.deliver(1, 2)
+    assert len(heard(cluster, 2)) == 1
+    with pytest.raises(IllegalStep, match="1 has no link to itself"):
+        cluster.reset(1, 1)
+
+
 def test_a_paused_node_takes_nothing_and_its_timers_run_on() -> None:
     cluster = shouting()
     cluster.ask(2, Wait())

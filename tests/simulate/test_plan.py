@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Tear
+from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Reset, Tear
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.scenario import Faults, Scenario
 
 EVERYTHING = Faults(
-    crashes=5, recoveries=3, pauses=2, cuts=4, partitions=2, lies=3, asks=2, torn=0.5
+    crashes=5, recoveries=3, pauses=2, cuts=4, resets=3, partitions=2, lies=3, asks=2, torn=0.5
 )
 SCENARIO = Scenario(ids=(1, 2, 3, 4), faults=EVERYTHING)
 
@@ -25,6 +25,7 @@ def test_a_plan_has_as_many_faults_as_it_should() -> None:
         assert sum(isinstance(fault, Recover) for fault in plan) == 3
         assert sum(isinstance(fault, Pause) for fault in plan) == 2
         assert 4 <= sum(isinstance(fault, Cut) for fault in plan) <= 8
+        assert sum(isinstance(fault, Reset) for fault in plan) == 3
         assert sum(isinstance(fault, Partition) for fault in plan) == 2
         assert sum(isinstance(fault, Lie) for fault in plan) == 3
         assert sum(isinstance(fault, Ask) for fault in plan) == 2

@@ -7,7 +7,7 @@ from electorate.simulate.recorded import Verdict, judged
 from electorate.simulate.replay import Replay, replay
 from electorate.simulate.start import started
 from electorate.trace import Trace
-from electorate.trace.step import Fired
+from electorate.trace.happening import Fired
 from tests.script import find
 
 TERMS = ("M1", "M2", "M3", "M4")

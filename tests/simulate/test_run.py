@@ -14,7 +14,18 @@ from electorate.simulate import run_script
 from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.chance import Fixed
 from electorate.simulate.delay import Constant, Lognormal, Pareto
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Plan, Recover, Tear
+from electorate.simulate.fault import (
+    Ask,
+    Crash,
+    Cut,
+    Lie,
+    Partition,
+    Pause,
+    Plan,
+    Recover,
+    Reset,
+    Tear,
+)
 from electorate.simulate.run import Result
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import (
@@ -36,6 +47,7 @@ from electorate.trace import (
     script_of,
 )
 from electorate.trace import Cut as WasCut
+from electorate.trace import Reset as WasReset
 from tests.simulate.probe import find as find_probe
 
 T = 1000
@@ -132,6 +144,12 @@ def test_a_cut_link_loses_what_is_sent_and_both_ends_miss_each_other() -> None:
     missed = {(what.node, *(what.before - what.alive)) for _, what in happened(result, Saw)}
     assert {(1, 3), (3, 1)} <= missed
     assert {what.why for _, what in happened(result, Lost)} == {"3->1 is cut"}
+
+
+def test_a_connection_breaks_only_where_something_is_on_its_way() -> None:
+    result = run((Reset(2 * T, 2, 3), Crash(5 * T, 1), Reset(5 * T + 1, 2, 3)))
+    assert happened(result, WasReset) == [(5 * T + 1, WasReset(2, 3, both=True))]
+    assert result.seen.happened == {"crashes": 1, "resets": 1}
 
 
 def test_a_partition_cuts_every_link_between_its_sides() -> None:
@@ -264,6 +282,7 @@ CONDITIONS = {
     "bag": replace(BASE, order=Order.BAG, duplication=0.1, faults=EVERYTHING),
     "global": replace(BASE, order=Order.GLOBAL, duplication=0.1, faults=EVERYTHING),
     "die": replace(BASE, connections=Connections.DIE, faults=EVERYTHING),
+    "reset": replace(BASE, faults=Faults(crashes=2, recoveries=2, resets=20)),
     "late": replace(BASE, delay=Pareto(100, 1.2), loss=0.05, faults=EVERYTHING),
 }
 

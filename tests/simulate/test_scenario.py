@@ -48,6 +48,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         torn = 0.0
         pauses = 2
         cuts = 3
+        resets = 7
         partitions = 4
         lies = 5
         asks = 6
@@ -78,7 +79,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert (scenario.loss, scenario.duplication) == (0.1, 0.2)
     assert (scenario.order, scenario.connections) == (Order.BAG, Connections.DIE)
     assert scenario.detection == 300
-    assert scenario.faults == Faults(1, 1, 0.0, 2, 3, 4, 5, 6)
+    assert scenario.faults == Faults(1, 1, 0.0, 2, 3, 7, 4, 5, 6)
     assert scenario.listed == (Crash(100, 3), Partition(200, 400, (1, 2)), Cut(250, 300, 1, 4))
     assert (scenario.safety, scenario.stable, scenario.stay) == (1000, 2000, 500)
     assert scenario.claims == ("A2",)
@@ -98,7 +99,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         ("[network]\nloss = 1.0", "loss is a share"),
         ("[faults]\ncrashes = -1", "crashes cannot be negative"),
         ("[detector]\nbound = 'soon'", "'soon' is not a length of time"),
-        ("nodes = 1\n[faults]\nlies = 1", "cuts, partitions and lies need two nodes"),
+        ("nodes = 1\n[faults]\nlies = 1", "cuts, resets, partitions and lies need two nodes"),
         ("[[faults.list]]\nkind = 'flood'", "faults.list #1: the kinds are: crash, tear, recover"),
         ("[[faults.list]]\nkind = 'crash'\nat = '1T'", "faults.list #1: Object missing required"),
         ("[[faults.list]]\nkind = 'crash'\nat = 'x'\nnode = 1", "'x' is not a length of time"),

@@ -116,7 +116,7 @@ def test_what_a_trace_prints_is_a_script_that_leads_to_the_same_trace(commands: 
         (HEAD + "cluster probe 1 2\n", "mine.txt:3: a script has one cluster"),
         (HEAD + "----\n", "mine.txt:3: ---- follows a command"),
         (HEAD + "# A word.\n----\n", "mine.txt:4: ---- follows a command"),
-        (HEAD + "dance 1\n", "mine.txt:3: unknown command 'dance'; the commands are: crash, "),
+        (HEAD + "dance 1\n", "mine.txt:3: unknown command 'dance'; the commands are: deliver, "),
         (HEAD + "quietly\n", "mine.txt:3: quietly what?"),
         (HEAD + "\n# One.\ntick\ncrash\n", "mine.txt:6: write: crash NODE"),
         (HEAD + "crash 1 2\n", "mine.txt:3: write: crash NODE"),

@@ -67,6 +67,8 @@ def test_a_claim_that_is_broken_is_so_whatever_else_was_not_seen(electorate: Run
         ("bully --loss 0.000001", {"loss": "none came about"}),
         ("bully --duplicate 0.1 --loss 0.1 --seeds 20", {}),
         ("bully --cuts 2 --partitions 1 --pauses 2 --lies 2 --seeds 5", {}),
+        ("bully --resets 9 --seeds 5", {}),
+        ("bully --crashes 0 --resets 1 --seeds 2", {"resets": "none came about"}),
         ("bully --crashes 0 --recoveries 3 --lies 2", {"recoveries": "nobody was down"}),
         ("bully --crashes 0 --lies 2", {}),
     ],

@@ -127,7 +127,7 @@ def test_what_is_given_changes_the_scenario(
         ("simulate bully --claim A9", "unknown claim 'A9'"),
         ("simulate bully --scenario none.toml", "none.toml: No such file or directory"),
         ("simulate bully --seeds 0", "--seeds must be at least 1"),
-        ("simulate bully --nodes 1 --lies 1", "cuts, partitions and lies need two nodes"),
+        ("simulate bully --nodes 1 --lies 1", "cuts, resets, partitions and lies need two nodes"),
         ("simulate bully --loss 1", "must be from 0 up to, but not including, 1"),
         ("simulate bully --loss much", "must be from 0 up to, but not including, 1"),
         ("simulate bully --crashes -1", "must be a whole number, not -1"),

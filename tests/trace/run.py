@@ -22,10 +22,9 @@ from electorate.trace import (
     Trace,
     TurnRecord,
 )
-from electorate.trace.diagram import (
-    Fate,
-    Flight,
-)
+from electorate.trace.diagram import layout_of
+from electorate.trace.diagram.flight import Fate, Flight
+from electorate.trace.svg import svg_of
 from tests.script import find
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,6 +67,11 @@ def trace_of(*steps: Step | tuple[int, Happening], nodes: int = 3, **setting: An
 def golden_trace(script: Path) -> tuple[Trace, Any]:
     trace = run_script(script.read_text(encoding="utf-8"), find).trace
     return trace, trace.setting.machine(*find(trace.setting.protocol))
+
+
+def drawn(trace: Trace, *more: Any, **named: Any) -> str:
+    """The run as a picture, of what `layout_of` takes."""
+    return svg_of(layout_of(trace, *more, **named))
 
 
 def of_class(svg: str, name: str) -> list[ElementTree.Element]:

@@ -26,23 +26,18 @@ from electorate.trace import (
     Paused,
     Phased,
     Recovered,
+    Reset,
     Resumed,
     Saw,
     Step,
     Ticked,
     TurnRecord,
 )
-from electorate.trace.diagram import (
-    BEFORE,
-    Axis,
-    Ending,
-    Fate,
-    flights_of,
-    lives_of,
-    severances_of,
-)
-from electorate.trace.svg import svg_of
-from tests.trace.run import SVG, A, B, C, NoteState, fates, of_class, starts, trace_of, view
+from electorate.trace.diagram.axis import Axis
+from electorate.trace.diagram.flight import BEFORE, Fate, flights_of
+from electorate.trace.diagram.life import Ending, lives_of
+from electorate.trace.diagram.link import severances_of
+from tests.trace.run import SVG, A, B, C, NoteState, drawn, fates, of_class, starts, trace_of, view
 
 # --- messages ---
 
@@ -65,7 +60,7 @@ def test_a_doubled_message_flies_twice() -> None:
 def test_a_message_from_before_the_record_comes_from_the_left_edge() -> None:
     trace = trace_of(starts(0, 1, Send(2, B)), (1, Delivered(1, 2, A)), (1, Delivered(1, 2, B)))
     assert fates(flights_of(trace)) == [(BEFORE, 1, Fate.ARRIVED), (0, 2, Fate.ARRIVED)]
-    assert len(of_class(svg_of(trace, view), "message")) == 2
+    assert len(of_class(drawn(trace, view), "message")) == 2
 
 
 def test_earlier_messages_stand_before_those_of_the_record() -> None:
@@ -131,7 +126,7 @@ def test_what_a_node_says_to_itself_is_a_loop() -> None:
     trace = trace_of(starts(0, 1, Send(1, A)))
     [flight] = flights_of(trace)
     assert flight.fate is Fate.REMEMBERED
-    [message] = of_class(svg_of(trace, view), "message")
+    [message] = of_class(drawn(trace, view), "message")
     assert message.get("data-fate") == "remembered"
 
 
@@ -175,7 +170,7 @@ def test_all_that_comes_after_a_mark_stands_right_of_it() -> None:
     assert Axis(trace, ()).steps[2] == Axis(trace, ()).steps[0]
     marked = Axis(trace, (), barriers=[1])
     assert marked.steps[2] > marked.steps[1]
-    [mark] = of_class(svg_of(trace, view, marks=[(1, "broken")]), "mark")
+    [mark] = of_class(drawn(trace, view, marks=[(1, "broken")]), "mark")
     assert mark.findtext(f"{SVG}title") == "broken"
 
 
@@ -190,12 +185,37 @@ def test_a_partition_is_one_thing_to_look_at() -> None:
     assert len(set(Axis(trace, ()).steps)) == 2
     [single] = severances_of(trace_of((0, Cut(3, 2)), (0, Cut(1, 2)), (0, Cut(2, 1))))
     assert single.text == "1↔2, 3→2 cut"
-    assert "{1} | {2, 3}" in svg_of(trace, view)
+    assert "{1} | {2, 3}" in drawn(trace, view)
+
+
+def test_a_connection_that_breaks_loses_what_is_on_its_way_and_nothing_else() -> None:
+    trace = trace_of(
+        starts(0, 1, Send(2, A), Send(3, B)),
+        starts(0, 2, Send(1, C)),
+        (1, Reset(1, 2)),
+        starts(1, 1, Send(2, B)),
+        (2, Delivered(1, 2, B)),
+        (2, Delivered(2, 1, C)),
+        (2, Delivered(1, 3, B)),
+    )
+    flights = {(f.sent, f.to): (f.ended, f.fate, f.why) for f in flights_of(trace)}
+    assert flights[0, 2] == (2, Fate.LOST, "its connection died")
+    assert {key: fate for key, (_, fate, _) in flights.items() if key != (0, 2)} == dict.fromkeys(
+        [(0, 3), (1, 1), (3, 2)], Fate.ARRIVED
+    )
+    [severance] = severances_of(trace)
+    assert (severance.period, severance.text) == ((2, 2), "1→2 reset")
+    svg = drawn(trace, view)
+    assert len(of_class(svg, "cut")) == 1
+    assert "1→2 reset" in svg
+    assert "links are reset" in svg
+    both = trace_of((0, Reset(1, 2, both=True)), (0, Reset(1, 3, both=True)), (1, Cut(1, 2)))
+    assert [each.text for each in severances_of(both)] == ["{1} | {2, 3} reset", "1→2 cut"]
 
 
 def test_a_run_in_which_time_never_passes_has_no_grid() -> None:
     trace = trace_of(starts(0, 1, Send(2, A)), (0, Delivered(1, 2, A)), clock=Clock.UNBOUNDED)
-    svg = svg_of(trace, view)
+    svg = drawn(trace, view)
     assert not of_class(svg, "grid")
     assert "order only" in svg
 
@@ -225,7 +245,7 @@ def test_timers_end_in_one_of_five_ways() -> None:
     }
     [started, pending] = lives[2].waits
     assert (started.timer, pending.timer, pending.ending) == ("start", "e", Ending.PENDING)
-    assert len(of_class(svg_of(trace, view), "timer")) == 9
+    assert len(of_class(drawn(trace, view), "timer")) == 9
 
 
 def test_a_node_stands_as_its_turns_say_and_as_the_start_says_before_them() -> None:
@@ -262,5 +282,5 @@ def test_an_office_ends_with_its_timer_whether_or_not_the_node_notices() -> None
     [before, office] = lives_of(trace, view)[1].beliefs
     assert before.standing == Standing(Status.ELECTION)
     assert (office.begin, office.end, office.expires) == (0, 5, 6)
-    titles = [g.findtext(f"{SVG}title") for g in of_class(svg_of(trace, view), "belief")]
+    titles = [g.findtext(f"{SVG}title") for g in of_class(drawn(trace, view), "belief")]
     assert titles[:3] == ["election", "leads", "election"]

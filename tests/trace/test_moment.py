@@ -14,8 +14,8 @@ from electorate.protocols.mandate.state import Promise, Roster
 from electorate.runs import run_file, run_names
 from electorate.simulate.start import started
 from electorate.trace import Setting, Start, Step, Trace, script_of
+from electorate.trace.happening import Pressed
 from electorate.trace.moment import Moment, in_ticks, joined
-from electorate.trace.step import Pressed
 from electorate.trace.text import json_word
 
 UNKNOWN = re.compile(r"^(quietly )?(cut|lose|double|pause)|order=set| lost(: |$)", re.MULTILINE)
@@ -47,6 +47,17 @@ def test_a_moment_of_a_run_is_where_the_run_itself_is_then(name: str) -> None:
     one, other = given_of(cluster, name), given_of(again, name)
     assert one.nodes == other.nodes
     assert sorted(one.mail, key=repr) == sorted(other.mail, key=repr)
+
+
+def test_what_a_connection_loses_is_on_its_way_no_more() -> None:
+    script = "cluster bully 1 2 3 start=boot\n\n"
+    held = {}
+    for name, more in {"whole": "", "one way": "reset 2->1\n", "both": "reset 1 2\n"}.items():
+        trace = as_recorded(played(script + more, name).trace())
+        held[name] = {(letter.sender, letter.to) for letter in Moment(trace, 0, {}).mail}
+    assert held["whole"] == {(1, 2), (1, 3), (2, 1), (3, 1), (3, 2)}
+    assert held["one way"] == held["whole"] - {(2, 1)}
+    assert held["both"] == held["whole"] - {(1, 2), (2, 1)}
 
 
 def test_a_setting_in_ticks_keeps_its_lengths_in_proportion() -> None:

@@ -1,6 +1,6 @@
 """From a path of moves to a run that people can read and the simulator can replay."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -11,27 +11,16 @@ from electorate.check.column import Row
 from electorate.check.part import Local
 from electorate.check.turning import Torn
 from electorate.check.world import Move, World
-from electorate.core import Message, NodeId, Send, State, Turn
+from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
+    KINDS,
     Connections,
-    Crashed,
-    Cut,
-    Delivered,
-    Doubled,
-    Fired,
     Happening,
-    Healed,
     Lost,
-    Paused,
-    Phased,
     Placed,
-    Pressed,
     Recovered,
-    Resumed,
-    Saw,
     Start,
     Step,
-    Ticked,
     Trace,
     TurnRecord,
 )
@@ -158,42 +147,28 @@ def _born(happening: Happening) -> set[NodeId]:
 
 
 def _happening(world: World, row: Row, move: Move) -> Happening:
-    match move.kind:
+    verb = {"lie": "view", "answer": "ask"}.get(move.kind, move.kind)
+    kind: Callable[..., Happening] = KINDS[verb]
+    match verb:
         case "tick":
-            return Ticked()
-        case "deliver":
-            return Delivered(*_message(world, row, move))
-        case "double":
-            return Doubled(*_message(world, row, move))
-        case "lose":
+            return kind()
+        case "deliver" | "double" | "lose":
             sender, to, message, place = _message(world, row, move)
-            return Lost(sender, to, message, place=place)
+            return kind(sender, to, message, place=place)
         case "cut" | "heal":
-            one, other = (world.ids[place] for place in world.links[move.where])
-            return (Cut if move.kind == "cut" else Healed)(one, other, both=True)
+            return kind(*(world.ids[place] for place in world.links[move.where]), both=True)
     node = world.ids[move.where]
-    match move.kind:
-        case "fire":
-            return Fired(node, move.what)
-        case "view" | "lie":
+    match verb:
+        case "view":
             before = world.watching.pool.cards[row[world.watch_column + move.where]].alive
-            return Saw(node, move.what, before)
-        case "ask" | "answer":
-            return Pressed(node, move.what)
+            return kind(node, move.what, before)
+        case "fire" | "ask":
+            return kind(node, move.what)
         case "phase":
-            return Phased(node, *move.what)
+            return kind(node, *move.what)
         case "place":
             return _placed(world, node, *move.what)
-        case "crash":
-            return Crashed(node)
-        case "recover":
-            return Recovered(node)
-        case "pause":
-            return Paused(node)
-        case "resume":
-            return Resumed(node)
-        case _:
-            raise ValueError(f"unknown move {move.kind!r}")
+    return kind(node)
 
 
 def _placed(world: World, node: NodeId, local: Local, trusted: tuple[bool, ...]) -> Placed:
@@ -261,15 +236,9 @@ def _dropped(
 def _sent(turns: tuple[TurnRecord, ...]) -> Iterable[tuple[NodeId, NodeId, Message]]:
     """Sender, receiver and message of all that leaves a node in these turns."""
     for turn in turns:
-        left = None if turn.sent is None else dict(turn.sent)
-        for effect in turn.effects:
-            if not isinstance(effect, Send) or effect.to == turn.node:
-                continue
-            if left is not None:
-                left[effect.to] -= 1
-                if left[effect.to] < 0:
-                    continue
-            yield turn.node, effect.to, effect.message
+        for send, left in turn.mail():
+            if left:
+                yield turn.node, send.to, send.message
 
 
 def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:

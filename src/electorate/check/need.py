@@ -14,17 +14,13 @@ from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.claims import Claim
 from electorate.core import Machine, NodeId, Request, Value
 from electorate.trace import (
-    Crashed,
-    Cut,
-    Doubled,
-    Healed,
+    Happening,
     Lost,
-    Paused,
     Placed,
+    Presence,
     Pressed,
     Recovered,
     Saw,
-    Start,
     Step,
     Trace,
     is_consequence,
@@ -171,43 +167,29 @@ class _Counts:
         self._notices_restarts = model.notices_restarts
         ids = model.setting.ids
         linked = model.setting.linked
-        self._down = set(ids) if model.setting.start is Start.DOWN else set[NodeId]()
-        self._cut: set[tuple[NodeId, NodeId]] = set()
+        self._presence = Presence(model.setting)
         self._opinions = {(a, b): Opinion(linked(a, b)) for a in ids for b in ids}
-        self._linked = {pair: opinion.trusted for pair, opinion in self._opinions.items()}
-        self._there = {
-            pair: linked and pair[1] not in self._down for pair, linked in self._linked.items()
-        }
+        self._there = {pair: self._presence.sees(*pair) for pair in self._opinions}
 
     def take(self, step: Step) -> None:
-        match step.happening:
-            case Lost(sender, to, _, "lost") if self._there[sender, to] and to not in self._down:
-                # Where nobody can take it, a message is lost without a fault.
-                self.faults["losses"] += 1
-            case Placed(node, _, is_up, alive):
-                self._place(node, is_up, alive)
-            case Doubled():
-                self.faults["doubles"] += 1
-            case Saw(node, alive, before):
-                self._see(node, alive ^ before)
-            case Pressed(_, request) if not self._is_owed(step, request):
-                self.faults["asks"] += 1
-            case Paused():
-                self.faults["pauses"] += 1
-            case Crashed(node):
-                self._crash(node)
-            case Recovered(node):
-                self._recover(node)
-            case Cut() as happening:
-                self.faults["cuts"] += 1
-                self._cut.update(happening.ways)
-            case Healed() as happening:
-                self.faults["heals"] += 1
-                self._cut.difference_update(happening.ways)
-        for turn in step.turns:
-            if turn.sent is not None:
-                self._crash(turn.node)
+        what = step.happening
+        self.faults[what.budget[1]] += self._spent_on(step)
+        self.faults["crashes"] += len(step.torn)
+        self._presence.follow(what, step.torn)
+        self._place(what)
         self._look_again()
+
+    def _spent_on(self, step: Step) -> int:
+        """How much of its budget a step takes."""
+        match step.happening:
+            case Lost(sender, to) as lost:
+                # Where nobody can take it, a message is lost without a fault.
+                return self._there[sender, to] and not lost.cause
+            case Saw(node) as saw:
+                return self._lies(node, saw.notices)
+            case Pressed(_, request):
+                return not self._is_owed(step, request)
+        return 1
 
     def _is_owed(self, step: Step, request: Request) -> bool:
         before = step.turns[0].before if step.turns else None
@@ -215,34 +197,32 @@ class _Counts:
             return False
         return request in self._machine.must_ask(self._machine.view(before))
 
-    def _place(self, node: NodeId, is_up: bool, alive: frozenset[NodeId]) -> None:
-        (self._down.discard if is_up else self._down.add)(node)
-        for watcher, target in self._opinions:
-            if watcher == node:
-                self._opinions[watcher, target] = Opinion(target in alive)
-
-    def _crash(self, node: NodeId) -> None:
-        self.faults["crashes"] += 1
-        self._down.add(node)
-
-    def _recover(self, node: NodeId) -> None:
-        self.faults["recoveries"] += 1
-        self._down.discard(node)
-        own = {pair: Opinion(linked) for pair, linked in self._linked.items() if pair[0] == node}
+    def _place(self, what: Happening) -> None:
+        """What a detector holds that begins anew."""
+        match what:
+            case Placed(node, _, _, alive):
+                own = {pair: Opinion(pair[1] in alive) for pair in self._there if pair[0] == node}
+            case Recovered(node):
+                linked = self._presence.setting.linked
+                own = {pair: Opinion(linked(*pair)) for pair in self._there if pair[0] == node}
+            case _:
+                return
         self._opinions.update(own)
 
     def _look_again(self) -> None:
         """Who is there for whom; whoever comes back before it was missed has restarted."""
         for pair, opinion in self._opinions.items():
-            there = pair[1] not in self._down and pair not in self._cut and self._linked[pair]
+            there = self._presence.sees(*pair)
             if there != self._there[pair]:
                 missed = there and opinion.trusted and self._notices_restarts
                 self._opinions[pair] = opinion._replace(restarted=missed)
                 self._there[pair] = there
 
-    def _see(self, watcher: NodeId, targets: frozenset[NodeId]) -> None:
+    def _lies(self, watcher: NodeId, targets: frozenset[NodeId]) -> int:
+        """About how many of these nodes a detector changes its mind without a reason."""
+        lies = 0
         for target in targets:
             opinion = self._opinions[watcher, target]
-            if opinion.trusted is self._there[watcher, target] and not opinion.restarted:
-                self.faults["lies"] += 1
+            lies += opinion.trusted is self._there[watcher, target] and not opinion.restarted
             self._opinions[watcher, target] = Opinion(not opinion.trusted)
+        return lies

@@ -11,7 +11,7 @@ from electorate.check.judge import Judge
 from electorate.check.verdict import Liveness, Result, Violation, Way
 from electorate.check.world import TICK, Move, World
 from electorate.claims import Claim, Witness
-from electorate.trace import Trace
+from electorate.trace import KINDS, Trace
 
 STANDSTILL = "time stands still, in a loop that takes none and has no way out"
 
@@ -210,9 +210,7 @@ def moves_along(calm: StableGraph, states: list[int]) -> Path:
     return path
 
 
-FAULTS = frozenset(
-    {"crash", "recover", "lose", "double", "lie", "pause", "resume", "cut", "heal", "ask"}
-)
+FAULTS = {verb for verb, kind in KINDS.items() if kind.fault} | {"lie", "ask"}
 
 
 def faults_end(path: Path) -> int:

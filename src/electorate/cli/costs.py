@@ -25,7 +25,7 @@ from electorate.costs import (
     object_of,
 )
 from electorate.costs.measure import CONFIDENCE, SAMPLES
-from electorate.trace.graph import NODES_MAX
+from electorate.trace.setting import NODES_MAX
 
 NAME = "costs"
 SUMMARY = "Measure what an election costs, and compare it with the protocol's formulas."

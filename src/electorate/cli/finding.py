@@ -15,7 +15,7 @@ from electorate.cli.counterexample import Counterexample
 from electorate.cli.retell import retold
 from electorate.core import Machine
 from electorate.trace import Trace
-from electorate.trace.jsonl import step_object
+from electorate.trace.text import step_object
 from electorate.trace.word import counted
 
 LINE_MAX = 96

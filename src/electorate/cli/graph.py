@@ -19,9 +19,9 @@ from electorate.claims.network import (
     way_to_keep_a4_weakened,
 )
 from electorate.cli.error import EXIT_DONE, UsageError
+from electorate.cli.network import drawn_network
 from electorate.cli.picture import write
 from electorate.cli.protocol import graph_given, node_count
-from electorate.trace.svg.network import drawn_network
 
 NAME = "graph"
 SUMMARY = "Show the cliques and clique covers of a network, and whether A4 and A4' can be kept."

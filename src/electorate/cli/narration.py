@@ -10,7 +10,7 @@ from electorate.simulate.start import first_standings, started
 from electorate.trace import Start, Trace
 from electorate.trace.belief import opening_of
 from electorate.trace.sentence import sentences_of
-from electorate.trace.tally import messages_of
+from electorate.trace.text import messages_of
 from electorate.trace.word import counted, with_names
 
 

@@ -9,6 +9,7 @@ from electorate.cli.error import UsageError
 from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.start import first_standings
 from electorate.trace import Trace
+from electorate.trace.diagram import layout_of
 from electorate.trace.svg import svg_of
 
 
@@ -35,7 +36,8 @@ def draw(
     """
     if start is None:
         start, _ = first_standings(trace, machine)
-    write(path, svg_of(trace, machine.view, title, marks, start, names, recorded=recorded))
+    layout = layout_of(trace, machine.view, title, marks, start, names, recorded=recorded)
+    write(path, svg_of(layout))
 
 
 def write(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from electorate.cli.error import UsageError
 from electorate.core import Ensemble, Machine, NodeId, Over, Rules, Topic
 from electorate.protocols.registry import INSIDE, REGISTRY
 from electorate.trace import Setting, Storage
-from electorate.trace.graph import NODES_MAX, Links, graph_of
+from electorate.trace.setting import NODES_MAX, Links, graph_of
 from electorate.trace.source import SourceError, failure, loaded
 
 GROUP = "electorate.protocols"

@@ -14,8 +14,16 @@ from electorate.cli.protocol import find
 from electorate.core import Machine, NodeId, ProtocolError, Send
 from electorate.core.turn import Sample, SampledTurns
 from electorate.trace import Setting, Trace
-from electorate.trace.clocks import ClockId, Clocks
-from electorate.trace.merge import Differs, Merger, Occurrence, Rerun, free, is_held
+from electorate.trace.merge import (
+    ClockId,
+    Clocks,
+    Differs,
+    Merger,
+    Occurrence,
+    Rerun,
+    free,
+    is_held,
+)
 from electorate.trace.record import (
     Booted,
     Gap,

@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an incomplete one never notices half of all crashes; default complete",
     )
     faults = parser.add_argument_group("faults in each run (default: 4 crashes, 4 recoveries)")
-    for name in ("crashes", "recoveries", "pauses", "cuts", "partitions", "lies", "asks"):
+    for name in ("crashes", "recoveries", "pauses", "cuts", "resets", "partitions", "lies", "asks"):
         faults.add_argument(f"--{name}", type=_count, metavar="K")
     output = parser.add_argument_group("output")
     output.add_argument("--verbose", action="store_true", help="show every step of a single run")

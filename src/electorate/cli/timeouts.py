@@ -28,7 +28,7 @@ from electorate.costs.timeout_chart import timeout_chart
 from electorate.simulate.named import UnknownClaim
 from electorate.simulate.start import StartError
 from electorate.simulate.swarm import Interrupted, Seeded, run_swarms
-from electorate.trace.graph import NODES_MAX
+from electorate.trace.setting import NODES_MAX
 from electorate.trace.word import counted
 
 NAME = "timeouts"

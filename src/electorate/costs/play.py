@@ -28,8 +28,7 @@ from electorate.simulate import Cluster, IllegalStep, settle
 from electorate.simulate.command import run_command
 from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, Calm
 from electorate.trace import Delivered, Step
-from electorate.trace.svg.sheet import kind_of
-from electorate.trace.tally import spoken
+from electorate.trace.word import kind_of
 
 LOOP = re.compile(r"for ([a-z]) in (\S+): (.+)")
 
@@ -172,7 +171,7 @@ def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
             last = step.at
         for turn in step.turns:
             writes += turn.before is not None and turn.before.stable != turn.after.stable
-            said = spoken(turn)
+            said = [send for send, left in turn.mail() if left]
             kinds.update(kind_of(send.message) for send in said)
             multicasts += len({send.message for send in said})
             memories += sum(isinstance(e, Send) and e.to == turn.node for e in turn.effects)

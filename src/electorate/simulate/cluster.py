@@ -17,7 +17,7 @@ from electorate.simulate import law
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import Locals
 from electorate.simulate.reaction import Reactions, Torn
-from electorate.simulate.world import Armed, Envelope, Node
+from electorate.simulate.world import Armed, Channel, Envelope, Node
 from electorate.trace import (
     Crashed,
     Cut,
@@ -33,6 +33,7 @@ from electorate.trace import (
     Placed,
     Pressed,
     Recovered,
+    Reset,
     Resumed,
     Saw,
     Setting,
@@ -79,7 +80,7 @@ class Cluster(Reactions):
 
     def waiting(self, sender: NodeId, to: NodeId, place: int = 0) -> Envelope:
         """The message at this place of its channel, counted from the oldest."""
-        channel = self.channels.get((sender, to))
+        channel = self.channels.get((self.node(sender).id, self.node(to).id))
         on_the_way = channel.waiting if channel else []
         if place >= len(on_the_way):
             many = len(on_the_way) or "nothing"
@@ -226,13 +227,25 @@ class Cluster(Reactions):
         """Heal a link, one way or both."""
         self._set_cut(Healed(sender, to, both), False)
 
+    def reset(self, sender: NodeId, to: NodeId, *, both: bool = False) -> None:
+        """Break a connection, one way or both: what is on its way is lost, what follows is not."""
+        happening = Reset(sender, to, both)
+        for way in happening.ways:
+            self._link(*way)
+            self.clear(*way)
+        self._record(happening)
+
+    def _link(self, sender: NodeId, to: NodeId) -> Channel:
+        """The channel of a link that is really there."""
+        if self.node(sender) is self.node(to):
+            raise IllegalStep(f"{sender} has no link to itself")
+        if not self.setting.linked(sender, to):
+            raise IllegalStep(f"there is no link between {sender} and {to}")
+        return self.channel(sender, to)
+
     def _set_cut(self, happening: Cut | Healed, cut: bool) -> None:
         for sender, to in happening.ways:
-            if self.node(sender) is self.node(to):
-                raise IllegalStep(f"{sender} has no link to itself")
-            if not self.setting.linked(sender, to):
-                raise IllegalStep(f"there is no link between {sender} and {to}")
-            channel = self.channel(sender, to)
+            channel = self._link(sender, to)
             if channel.cut == cut:
                 raise IllegalStep(f"{sender}->{to} is {'cut already' if cut else 'not cut'}")
             channel.cut = cut

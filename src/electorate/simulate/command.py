@@ -30,7 +30,8 @@ from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
 from electorate.simulate.reaction import Torn
 from electorate.simulate.settle import run_until, settle
-from electorate.trace import Placed, lines_of
+from electorate.trace import KINDS, Happening, Placed, Pressed, Saw, lines_of
+from electorate.trace.happening import Misread
 
 Words = list[str]
 
@@ -43,138 +44,60 @@ def run_command(cluster: Cluster, line: str) -> list[str]:
             raise ValueError("quietly what?")
         run_command(cluster, " ".join(words))
         return []
-    known = COMMANDS.get(verb)
-    if known is None:
-        raise ValueError(f"unknown command {verb!r}; the commands are: {', '.join(COMMANDS)}")
-    command, usage = known
+    known = KINDS.get(verb)
+    if known is None and verb not in COMMANDS:
+        verbs = ", ".join([*KINDS, *COMMANDS])
+        raise ValueError(f"unknown command {verb!r}; the commands are: {verbs}")
     before = len(cluster.steps)
     try:
-        said = list(command(cluster, words) or ())
-    except (_Misused, IndexError):
+        if known is None:
+            said = list(COMMANDS[verb][0](cluster, words) or ())
+        else:
+            said = []
+            _happen(cluster, known, words)
+    except (Misread, IndexError):
+        usage = COMMANDS[verb][1] if known is None else known.usage()
         raise ValueError(f"write: {usage}") from None
     timing = cluster.setting.timing
     return [text for step in cluster.steps[before:] for text in lines_of(step, timing)] + said
 
 
-class _Misused(Exception):
-    """The words after a verb do not fit it."""
+def _happen(cluster: Cluster, kind: type[Happening], words: list[str]) -> None:
+    """Have the cluster do what is called like the verb."""
+    words, torn = _untorn(words) if kind.tears else (words, None)
+    fields = kind.read(words, cluster.setting.timing)
+    if kind is Placed:
+        cluster.place(Placed(**fields))
+        return
+    if kind is Pressed:
+        fields["request"] = _request(cluster, fields["node"], fields["request"])
+    if torn is not None:
+        fields["torn"] = torn
+    getattr(cluster, kind.verb)(**fields)
 
 
-# --- reading words ---
-
-
-def _end(words: Words) -> None:
-    if words:
-        raise _Misused
-
-
-def _id(word: str) -> NodeId:
-    if not word.isdecimal():
-        raise _Misused
-    return int(word)
-
-
-def _only_id(words: Words) -> NodeId:
-    _end(words[1:])
-    return _id(words[0])
-
-
-def _untorn(words: Words) -> tuple[Words, Torn | None]:
+def _untorn(words: list[str]) -> tuple[list[str], Torn | None]:
     """The words before `torn`, and what is said after it."""
     if "torn" not in words:
         return words, None
     at = words.index("torn")
     before, after = words[:at], words[at + 1 :]
-    numbered = [word for word in after[:1] if word.startswith("#")]
+    numbered = [word[1:] for word in after[:1] if re.fullmatch(r"#\d+", word)]
     sent: dict[NodeId, int] = {}
     for word in after[len(numbered) :]:
         to, colon, count = word.partition(":")
         if not (colon and to.isdecimal() and count.isdecimal()):
             raise ValueError(f"after torn comes node:count, not {word!r}")
         sent[int(to)] = int(count)
-    return before, Torn(sent, _place(numbered))
+    return before, Torn(sent, int(numbered[0]) if numbered else 0)
 
 
-def _place(words: Words) -> int:
-    if not words:
-        return 0
-    _end(words[1:])
-    if not re.fullmatch(r"#\d+", words[0]):
-        raise _Misused
-    return int(words[0][1:])
-
-
-def _link(word: str) -> tuple[NodeId, NodeId]:
-    sender, arrow, to = word.partition("->")
-    if not arrow:
-        raise _Misused
-    return _id(sender), _id(to)
-
-
-def _message(cluster: Cluster, words: Words) -> tuple[NodeId, NodeId, int]:
-    sender, to = _link(words[0])
-    cluster.node(sender)
-    cluster.node(to)
-    return sender, to, _place(words[1:])
-
-
-def _links(words: Words) -> list[tuple[NodeId, NodeId]]:
-    """`1->2` is one way, `1 2` both."""
-    if len(words) == 1:
-        return [_link(words[0])]
-    _end(words[2:])
-    one, other = _id(words[0]), _id(words[1])
-    return [(one, other), (other, one)]
-
-
-# --- the commands ---
-
-
-def _deliver(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    cluster.deliver(*_message(cluster, words), torn)
-
-
-def _double(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    cluster.double(*_message(cluster, words), torn)
-
-
-def _lose(cluster: Cluster, words: Words) -> None:
-    cluster.lose(*_message(cluster, words))
-
-
-def _fire(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    _end(words[2:])
-    cluster.fire(_id(words[0]), words[1], torn)
-
-
-def _view(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    cluster.view(_id(words[0]), map(_id, words[1:]), torn)
-
-
-def _suspect(cluster: Cluster, words: Words) -> None:
-    """A view without the nodes that are named, or without the present leader."""
-    words, torn = _untorn(words)
-    node, suspects = _id(words[0]), [_id(word) for word in words[1:]]
-    here = cluster.node(node)
-    if not suspects:
-        leader = here.local.standing.leader if here.local else None
-        if leader is None or leader == node:
-            raise IllegalStep(f"{node} follows nobody that it could suspect")
-        suspects = [leader]
-    cluster.view(node, here.view - set(suspects), torn)
-
-
-def _ask(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    node, text = _id(words[0]), " ".join(words[1:])
+def _request(cluster: Cluster, node: NodeId, text: str) -> Request:
+    """The open request that is written so."""
     local = cluster.node(node).local
     offered = cluster.locals.turns.offered(local.state) if local else ()
-    request = next((request for request in offered if text_of(request) == text), None)
-    cluster.ask(node, request or _Unoffered(text), torn)
+    found = (request for request in offered if text_of(request) == text)
+    return next(found, _Unoffered(text))
 
 
 class _Unoffered(Request):
@@ -183,72 +106,32 @@ class _Unoffered(Request):
     text: str
 
 
-def _crash(cluster: Cluster, words: Words) -> None:
-    cluster.crash(_only_id(words))
+# --- commands that are no happenings ---
 
 
-def _recover(cluster: Cluster, words: Words) -> None:
-    words, torn = _untorn(words)
-    cluster.recover(_only_id(words), torn)
+def _suspect(cluster: Cluster, words: Words) -> None:
+    """A view without the nodes that are named, or without the present leader."""
+    left, torn = _untorn(words)
+    fields = Saw.read(left, cluster.setting.timing)
+    node, suspects = fields["node"], fields["alive"]
+    here = cluster.node(node)
+    if not suspects:
+        leader = here.local.standing.leader if here.local else None
+        if leader is None or leader == node:
+            raise IllegalStep(f"{node} follows nobody that it could suspect")
+        suspects = {leader}
+    cluster.view(node, here.view - suspects, torn)
 
 
-def _pause(cluster: Cluster, words: Words) -> None:
-    cluster.pause(_only_id(words))
-
-
-def _resume(cluster: Cluster, words: Words) -> None:
-    cluster.resume(_only_id(words))
-
-
-def _cut(cluster: Cluster, words: Words) -> None:
-    (sender, to), *back = _links(words)
-    cluster.cut(sender, to, both=bool(back))
-
-
-def _heal(cluster: Cluster, words: Words) -> None:
-    (sender, to), *back = _links(words)
-    cluster.heal(sender, to, both=bool(back))
-
-
-def _tick(cluster: Cluster, words: Words) -> None:
-    _end(words[1:])
-    cluster.tick(_span(cluster, words[0]) if words else 1)
-
-
-def _phase(cluster: Cluster, words: Words) -> None:
-    _end(words[3:])
-    cluster.phase(_id(words[0]), words[1], _span(cluster, words[2]))
-
-
-def _place_node(cluster: Cluster, words: Words) -> None:
-    node, state, json, *rest = words
-    if state not in ("up", "down"):
-        raise _Misused
-    alive: frozenset[NodeId] = frozenset()
-    timers: list[tuple[str, int, int]] = []
-    sent: list[tuple[NodeId, int, str]] = []
-    for word in rest:
-        name, _, text = word.partition("=")
-        if name.startswith("->"):
-            to, _, age = name.removeprefix("->").partition("@")
-            sent.append((_id(to), _id(age or "0"), text))
-        elif state == "down":
-            raise _Misused
-        elif name == "view":
-            alive = frozenset(_id(each) for each in text.split(",") if each)
-        else:
-            soonest, _, latest = text.partition("..")
-            timers.append((name, _id(soonest), _id(latest)))
-    cluster.place(Placed(_id(node), json, state == "up", alive, tuple(timers), tuple(sent)))
-
-
-def _span(cluster: Cluster, word: str) -> int:
-    return Span.parse(word).of(cluster.setting.timing)
+def _end(words: Words) -> None:
+    if words:
+        raise Misread
 
 
 def _run(cluster: Cluster, words: Words) -> None:
     _end(words[1:])
-    run_until(cluster, cluster.now + _span(cluster, words[0]))
+    time = Span.parse(words[0]).of(cluster.setting.timing)
+    run_until(cluster, cluster.now + time)
 
 
 def _settle(cluster: Cluster, words: Words) -> None:
@@ -303,27 +186,10 @@ def _claims(cluster: Cluster, words: Words) -> Iterator[str]:
 
 
 COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]] = {
-    "crash": (_crash, "crash NODE"),
-    "recover": (_recover, "recover NODE [torn …]"),
-    "view": (_view, "view NODE ALIVE… [torn …]"),
     "suspect": (_suspect, "suspect NODE [SUSPECT…] [torn …]"),
-    "ask": (_ask, "ask NODE REQUEST [torn …]"),
-    "deliver": (_deliver, "deliver FROM->TO [#PLACE] [torn …]"),
-    "lose": (_lose, "lose FROM->TO [#PLACE]"),
-    "double": (_double, "double FROM->TO [#PLACE] [torn …]"),
-    "fire": (_fire, "fire NODE TIMER [torn …]"),
-    "tick": (_tick, "tick [TIME]"),
-    "pause": (_pause, "pause NODE"),
-    "resume": (_resume, "resume NODE"),
-    "cut": (_cut, "cut FROM->TO, or cut NODE NODE for both ways"),
-    "heal": (_heal, "heal FROM->TO, or heal NODE NODE for both ways"),
-    "phase": (_phase, "phase NODE TIMER LEFT"),
-    "place": (
-        _place_node,
-        "place NODE up|down JSON [view=NODES] [TIMER=SOONEST..LATEST …] [->TO[@AGE]=JSON …]",
-    ),
     "run": (_run, "run TIME"),
     "settle": (_settle, "settle"),
     "standings": (_standings, "standings"),
     "claims": (_claims, "claims [NAME…]"),
 }
+"""The commands besides those of everything that can happen."""

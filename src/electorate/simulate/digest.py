@@ -6,21 +6,8 @@ from typing import Any
 
 from electorate.core import Machine, Timing
 from electorate.simulate.command import standing_text
-from electorate.trace import (
-    Crashed,
-    Cut,
-    Healed,
-    Lost,
-    Paused,
-    Recovered,
-    Resumed,
-    Step,
-    Trace,
-    lines_of,
-)
+from electorate.trace import KINDS, Crashed, Step, Trace, lines_of
 from electorate.trace.word import counted
-
-FAULTS = (Crashed, Recovered, Paused, Resumed, Cut, Healed)
 
 
 def in_T(time: int, timing: Timing) -> float:
@@ -37,10 +24,8 @@ def digest_of(trace: Trace, machine: Machine[Any]) -> Iterator[str]:
 
 
 def _news(step: Step, machine: Machine[Any], timing: Timing) -> Iterator[str]:
-    happening = step.happening
-    fact = next(lines_of(step, timing))
-    if isinstance(happening, FAULTS) or (isinstance(happening, Lost) and happening.why == "lost"):
-        yield fact
+    if step.happening.fault and not step.happening.cause:
+        yield next(lines_of(step, timing))
     for turn in step.turns:
         if turn.sent is not None:
             left, nodes = sum(count for _, count in turn.sent), counted(len(turn.sent), "nodes")
@@ -56,10 +41,9 @@ def fault_counts(trace: Trace) -> dict[str, int]:
     """How many faults of each kind really happened."""
     counts: Counter[str] = Counter()
     for step in trace.steps:
-        counts["crashes"] += isinstance(step.happening, Crashed)
-        counts["crashes"] += any(turn.sent is not None for turn in step.turns)
-        counts["recoveries"] += isinstance(step.happening, Recovered)
-        counts["pauses"] += isinstance(step.happening, Paused)
-        counts["cuts"] += isinstance(step.happening, Cut)
-        counts["losses"] += isinstance(step.happening, Lost) and step.happening.why == "lost"
-    return {kind: count for kind, count in counts.items() if count}
+        what = step.happening
+        if what.fault and not what.cause:
+            counts[what.budget[1]] += 1
+        counts[Crashed.budget[1]] += len(step.torn)
+    known = [kind.budget[1] for kind in KINDS.values()]
+    return {kind: counts[kind] for kind in known if kind and counts[kind]}

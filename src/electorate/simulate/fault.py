@@ -55,6 +55,16 @@ class Cut(Fault):
         return frozenset({self.sender, self.to})
 
 
+class Reset(Fault):
+    """The connection of two nodes breaks: all that is on its way between them is lost at once."""
+
+    sender: NodeId
+    to: NodeId
+
+    def nodes(self) -> frozenset[NodeId]:
+        return frozenset({self.sender, self.to})
+
+
 class Partition(Fault):
     """For a while nothing gets through between one side and the rest."""
 
@@ -83,6 +93,6 @@ class Ask(Fault):
     """What decides which of the open requests it is."""
 
 
-AnyFault = Crash | Tear | Recover | Pause | Cut | Partition | Lie | Ask
+AnyFault = Crash | Tear | Recover | Pause | Cut | Reset | Partition | Lie | Ask
 Plan = tuple[AnyFault, ...]
 """The faults of one run, in the order of their times."""

@@ -18,6 +18,7 @@ from electorate.simulate.fault import (
     Pause,
     Plan,
     Recover,
+    Reset,
     Tear,
 )
 from electorate.simulate.scenario import Scenario
@@ -111,6 +112,10 @@ def _cuts(lots: _Lots) -> list[AnyFault]:
     return faults
 
 
+def _resets(lots: _Lots) -> list[AnyFault]:
+    return [Reset(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.resets)]
+
+
 def _partitions(lots: _Lots) -> list[AnyFault]:
     faults: list[AnyFault] = []
     ids = lots.scenario.ids
@@ -131,6 +136,7 @@ _KINDS: dict[str, Callable[[_Lots], list[AnyFault]]] = {
     "crashes": _crashes,
     "pauses": _pauses,
     "cuts": _cuts,
+    "resets": _resets,
     "partitions": _partitions,
     "lies": _lies,
     "asks": _asks,

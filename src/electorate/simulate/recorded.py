@@ -25,7 +25,7 @@ from electorate.core import (
 from electorate.simulate.named import claims_of
 from electorate.simulate.replay import Breach, Watcher
 from electorate.trace import Trace
-from electorate.trace.step import Crashed, Fired, Placed, Recovered, Step
+from electorate.trace.happening import Fired, Placed, Step
 
 Armed = tuple[NodeId, str, int]
 """A node, its timer, and the number of the step in which it set it."""
@@ -132,4 +132,5 @@ def _lapses(trace: Trace) -> dict[Armed, int]:
 
 def _fallen(step: Step) -> tuple[NodeId, ...]:
     """Who begins anew, or is down from here on."""
-    return (step.happening.node,) if isinstance(step.happening, Crashed | Recovered) else ()
+    what = step.happening
+    return () if isinstance(what, Placed) else (*what.change.down, *what.change.up)

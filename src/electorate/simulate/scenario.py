@@ -11,7 +11,7 @@ from electorate.core import NodeId, Strongest, Timing, Value
 from electorate.simulate.delay import Delay, Uniform, parse_delay, parse_time
 from electorate.simulate.fault import AnyFault, Plan
 from electorate.trace import Clock, Connections, Order, Setting, Start
-from electorate.trace.graph import Links, graph_of
+from electorate.trace.setting import Links, graph_of
 
 T = 1000
 """The usual length of T: fine enough for time to pass for continuous."""
@@ -32,6 +32,8 @@ class Faults(Value):
     pauses: int = 0
     cuts: int = 0
     """Links that are cut for a while, half of them one way only."""
+    resets: int = 0
+    """Connections that break while something is on its way."""
     partitions: int = 0
     lies: int = 0
     asks: int = 0
@@ -193,9 +195,9 @@ def verify(scenario: Scenario) -> None:
     for name in Faults.__struct_fields__:
         if getattr(scenario.faults, name) < 0:
             raise ValueError(f"{name} cannot be negative")
-    links = scenario.faults.cuts + scenario.faults.partitions + scenario.faults.lies
-    if links and len(scenario.ids) < 2:
-        raise ValueError("cuts, partitions and lies need two nodes")
+    pairs = ("cuts", "resets", "partitions", "lies")
+    if any(getattr(scenario.faults, kind) for kind in pairs) and len(scenario.ids) < 2:
+        raise ValueError("cuts, resets, partitions and lies need two nodes")
     for fault in scenario.listed:
         strangers = sorted(fault.nodes() - set(scenario.ids))
         if strangers:

@@ -10,7 +10,7 @@ from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
 from electorate.core import Machine, Topic
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Tear
+from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Reset, Tear
 from electorate.simulate.judge import ACHIEVED
 from electorate.simulate.scenario import Scenario
 
@@ -22,6 +22,7 @@ LISTED = {
     "recoveries": (Recover,),
     "pauses": (Pause,),
     "cuts": (Cut,),
+    "resets": (Reset,),
     "partitions": (Partition,),
     "lies": (Lie,),
     "asks": (Ask,),

@@ -58,6 +58,8 @@ class Turmoil:
                     self._cut(sender, to)
                     self.happened["cuts" if isinstance(what, fault.Cut) else "partitions"] += 1
                 self._agenda.push(until, FAULT, Ended(until, what))
+            case fault.Reset(_, sender, to):
+                self._reset(sender, to)
             case fault.Lie(_, node, about):
                 self._lie(node, about)
             case fault.Ask(_, node, draw):
@@ -92,6 +94,13 @@ class Turmoil:
             ways = [(one, other) for one in what.side for other in rest]
             ways += [(other, one) for one, other in ways]
         return [way for way in ways if self._cluster.setting.linked(*way)]
+
+    def _reset(self, sender: NodeId, to: NodeId) -> None:
+        ways = [self._cluster.channels.get(way) for way in ((sender, to), (to, sender))]
+        if any(channel is not None and channel.waiting for channel in ways):
+            self._cluster.reset(sender, to, both=True)
+            self.last = self._cluster.now
+            self.happened["resets"] += 1
 
     def note_crash(self, node: Node) -> None:
         """A node has gone down, in the middle of a turn or not."""

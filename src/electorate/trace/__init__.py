@@ -3,9 +3,8 @@
 Sentences and pictures are imported from where they are: a node that writes down its run needs none.
 """
 
-from electorate.trace.jsonl import to_json_lines
-from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Storage, Ties
-from electorate.trace.step import (
+from electorate.trace.happening import (
+    KINDS,
     Crashed,
     Cut,
     Delivered,
@@ -17,8 +16,10 @@ from electorate.trace.step import (
     Paused,
     Phased,
     Placed,
+    Presence,
     Pressed,
     Recovered,
+    Reset,
     Resumed,
     Saw,
     Step,
@@ -26,9 +27,11 @@ from electorate.trace.step import (
     Trace,
     TurnRecord,
 )
-from electorate.trace.text import command_of, is_consequence, lines_of, script_of
+from electorate.trace.setting import Clock, Connections, Order, Setting, Start, Storage, Ties
+from electorate.trace.text import command_of, is_consequence, lines_of, script_of, to_json_lines
 
 __all__ = [
+    "KINDS",
     "Clock",
     "Connections",
     "Crashed",
@@ -43,8 +46,10 @@ __all__ = [
     "Paused",
     "Phased",
     "Placed",
+    "Presence",
     "Pressed",
     "Recovered",
+    "Reset",
     "Resumed",
     "Saw",
     "Setting",

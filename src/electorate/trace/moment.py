@@ -24,7 +24,6 @@ from electorate.core import (
     NodeId,
     Request,
     Rules,
-    Send,
     SetTimer,
     Span,
     Stable,
@@ -32,20 +31,18 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.ensemble import sweep_of
-from electorate.trace.setting import Setting
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
+from electorate.trace.happening import (
     Fired,
+    Heard,
     Lost,
     Placed,
     Pressed,
-    Recovered,
     Saw,
     Step,
     Trace,
     TurnRecord,
 )
+from electorate.trace.setting import Setting
 from electorate.trace.text import json_word
 
 
@@ -93,34 +90,37 @@ class Moment:
         return sorted([*waiting, *untaken], key=lambda letter: letter.at)
 
     def _take(self, step: Step) -> None:
-        match step.happening:
-            case Recovered(node):
-                self._views[node] = frozenset(self._setting.ids)
-                self.asked[node].clear()
+        what = step.happening
+        for node in what.change.up:
+            self._views[node] = frozenset(self._setting.ids)
+            self.asked[node].clear()
+        for node in set(what.change.down) & self.up.keys():
+            self._stop(node, self.up[node].stable)
+        for way in what.loses(self._setting):
+            self._waiting[way].clear()
+        match what:
             case Pressed(node, request):
                 self.asked[node][type(request)] = request
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
             case Saw(node, alive):
                 self._views[node] = alive
-            case Delivered(sender, to, _, place):
+            case Heard(sender, to, _, place):
                 taken = self._waiting[sender, to].pop(place)
                 later = [each for each in self._untaken[sender, to] if each.at > taken.at]
                 self._untaken[sender, to] = later
             case Lost(sender, to, _, _, place):
                 lost = self._waiting[sender, to].pop(place)
                 self._untaken[sender, to].append(lost)
-            case Crashed(node):
-                self._stop(node, self.up[node].stable)
-            case Placed(node, json, False):
+            case Placed(node, _, True, alive):
+                self._views[node] = alive
+            case Placed(node, json):
                 self.saved[node] = json
-            case _:
-                pass
         for turn in step.turns:
             self._carry_out(step.at, turn)
 
     def _carry_out(self, at: float, turn: TurnRecord) -> None:
-        node, left = turn.node, None if turn.sent is None else dict(turn.sent)
+        node = turn.node
         self.up[node] = turn.after
         self.saved.pop(node, None)
         for effect in turn.effects:
@@ -130,12 +130,11 @@ class Moment:
                     self._timers[node][str(timer)] = (at + soonest, at + latest)
                 case CancelTimer(timer):
                     self._timers[node].pop(str(timer), None)
-                case Send(to, message) if to != node:
-                    if left is not None:
-                        left[to] -= 1
-                    if left is None or left[to] >= 0:
-                        self._waiting[node, to].append(Letter(node, to, message, at))
-        if left is not None:
+        for send, left in turn.mail():
+            if left:
+                letter = Letter(node, send.to, send.message, at)
+                self._waiting[node, send.to].append(letter)
+        if turn.sent is not None:
             self._stop(node, turn.after.stable)
 
     def begin(self, node: NodeId, machine: Machine[Any], alike: "Moment") -> None:

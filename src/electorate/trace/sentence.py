@@ -9,41 +9,24 @@ that very setting runs out later in the run.
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from electorate.core import (
-    CancelTimer,
-    Message,
-    NodeId,
-    Request,
-    Send,
-    SetTimer,
-    text_of,
-)
+from electorate.core import CancelTimer, Message, NodeId, Send, SetTimer, text_of
 from electorate.trace.belief import change_of, first_belief
 from electorate.trace.diagram.life import Ending, View, lives_of
-from electorate.trace.setting import Clock, Start
-from electorate.trace.step import (
-    Crashed,
-    Cut,
-    Delivered,
-    Doubled,
+from electorate.trace.happening import (
     Fired,
     Happening,
-    Healed,
-    Lost,
-    Paused,
-    Phased,
-    Placed,
-    Pressed,
+    Heard,
+    Presence,
     Recovered,
-    Resumed,
     Saw,
     Step,
     Ticked,
     Trace,
     TurnRecord,
 )
+from electorate.trace.setting import Clock
 from electorate.trace.text import changes_of
-from electorate.trace.word import listed, named, nodes_text
+from electorate.trace.word import listed, named, nodes_text, said
 
 
 class Sentence(NamedTuple):
@@ -69,7 +52,7 @@ def sentences_of(
     """
     narrator = _Narrator(trace, view, uses_views)
     if down is not None:
-        narrator.down = set(down)
+        narrator.there.down = set(down)
     told: list[Sentence] = []
     ticks = 0
     for number, step in enumerate(trace.steps):
@@ -80,7 +63,7 @@ def sentences_of(
             else:
                 ticks = 0
             ticks += step.happening.by
-            text = "1 tick passes." if ticks == 1 else f"{ticks} ticks pass."
+            text = f"{' '.join(Ticked(ticks).told(narrator.there))}."
         else:
             ticks = 0
             text = narrator.sentence(number, step)
@@ -95,8 +78,7 @@ class _Narrator:
         self._setting = trace.setting
         self._view = view
         self._uses_views = uses_views
-        self.down = set(trace.setting.ids) if trace.setting.start is Start.DOWN else set()
-        self._cut: set[tuple[NodeId, NodeId]] = set()
+        self.there = Presence(trace.setting)
         waits = [(n, w) for n, life in lives_of(trace, view).items() for w in life.waits]
         self._fires = {(n, w.begin, w.timer) for n, w in waits if w.ending is Ending.FIRED}
         """The settings that run out: at which node, in which step, of which timer."""
@@ -114,92 +96,14 @@ class _Narrator:
 
     def sentence(self, number: int, step: Step) -> str:
         """What to say of this step, which is any but a tick."""
-        subject, opening = self._opening(step.happening)
-        self._follow(step)
+        subject, opening = step.happening.told(self.there)
+        self.there.follow(step.happening, step.torn)
         first, *rest = self._clauses(number, step, opening)
         if not rest and _changes_nothing(step):
             return f"{subject} {first}, which changes nothing."
         if rest and isinstance(step.happening, Fired):
             return f"{subject} {first}: it {listed(rest)}."
         return f"{subject} {listed([first, *rest])}."
-
-    def _opening(self, happening: Happening) -> tuple[str, str]:
-        """Who or what the sentence is about, and the first that is said of it."""
-        match happening:
-            case Delivered(sender, to, message, place):
-                older = f" ahead of {_messages(place)}" if place else ""
-                return f"Node {to}", f"hears {said(message)} from node {sender}{older}"
-            case Doubled(sender, to, message, place):
-                older = f" ahead of {_messages(place)}" if place else ""
-                copy = "(a copy is still on its way)"
-                return f"Node {to}", f"hears {said(message)} from node {sender}{older} {copy}"
-            case Lost(sender, _, message):
-                return f"{said(message)} from node {sender}", self._loss(happening)
-            case Fired(node, timer):
-                return f"Node {node}'s timer {timer}", "runs out"
-            case Saw(node):
-                return f"Node {node}", self._opinion(happening)
-            case Pressed(node, request):
-                return f"Node {node}", f"is asked for {said(request)}"
-            case Crashed(node):
-                return f"Node {node}", "crashes"
-            case Recovered(node, first):
-                return f"Node {node}", "starts" if first else "recovers"
-            case Paused(node):
-                return f"Node {node}", "is paused"
-            case Resumed(node):
-                return f"Node {node}", "is resumed"
-            case Cut(sender, to, both):
-                return _link(sender, to, both), "is cut"
-            case Healed(sender, to, both):
-                return _link(sender, to, both), "is healed"
-            case Phased(node, timer, left):
-                text = self._setting.timing.text(left)
-                return f"Node {node}'s timer {timer}", f"has {text} left at the start"
-            case Placed(node, json, is_up, sent=sent):
-                how = "is up, in the state" if is_up else "is down, and has saved"
-                mail = "".join(f" and has sent {text} to node {to}" for to, _, text in sent)
-                return f"At the start node {node}", f"{how} {json}{mail}"
-            case other:
-                raise TypeError(f"no sentence for {other!r}")
-
-    def _loss(self, lost: Lost) -> str:
-        to, why = lost.to, "" if lost.why == "lost" else f": {lost.why}"
-        if (lost.sender, to) in self._cut or lost.why.endswith("is cut"):
-            why = ": that link is cut"
-        elif to in self.down:
-            why = f": node {to} is down"
-        return f"to node {to} is lost{why}"
-
-    def _opinion(self, saw: Saw) -> str:
-        suspected, trusted = sorted(saw.before - saw.alive), sorted(saw.alive - saw.before)
-        there = {node for node in (*suspected, *trusted) if self._is_there(node, saw.node)}
-        opinions = [
-            ("suspects {}", [node for node in suspected if node not in there]),
-            ("wrongly suspects {}", [node for node in suspected if node in there]),
-            ("trusts {} again", [node for node in trusted if node in there]),
-            ("wrongly trusts {} again", [node for node in trusted if node not in there]),
-        ]
-        said = [text.format(nodes_text(who)) for text, who in opinions if who]
-        return listed(said) if said else f"still sees {nodes_text(sorted(saw.alive))}"
-
-    def _is_there(self, node: NodeId, watcher: NodeId) -> bool:
-        cut = {(node, watcher), (watcher, node)} & self._cut
-        return node not in self.down and not cut and self._setting.linked(node, watcher)
-
-    def _follow(self, step: Step) -> None:
-        match step.happening:
-            case Crashed(node):
-                self.down.add(node)
-            case Recovered(node):
-                self.down.discard(node)
-            case Placed(node, _, is_up):
-                (self.down.discard if is_up else self.down.add)(node)
-            case Cut() as happening:
-                self._cut.update(happening.ways)
-            case Healed() as happening:
-                self._cut.difference_update(happening.ways)
-        self.down |= {turn.node for turn in step.turns if turn.sent is not None}
 
     # --- what comes of it ---
 
@@ -224,7 +128,7 @@ class _Narrator:
 
     def _turn(self, turn: TurnRecord, happening: Happening | None) -> Iterator[str]:
         """What others can see of a turn."""
-        asker = happening.sender if isinstance(happening, Delivered | Doubled) else None
+        asker = happening.sender if isinstance(happening, Heard) else None
         after = self._view(turn.after)
         sends = _sends(turn)
         answers = [message for message, to in sends if to == [asker]]
@@ -271,12 +175,6 @@ class _Narrator:
         return f" to {timing.text(effect.after)}{extra}"
 
 
-def _link(one: NodeId, other: NodeId, both: bool) -> str:
-    if both:
-        return f"The link between {nodes_text((one, other))}"
-    return f"The link from node {one} to node {other}"
-
-
 def _sends(turn: TurnRecord) -> list[tuple[str, list[NodeId]]]:
     """The messages in the order of sending, each with all who get it in a row."""
     found: list[tuple[str, list[NodeId]]] = []
@@ -299,14 +197,10 @@ def _receivers(to: list[NodeId], turn: TurnRecord) -> str:
 
 def _torn(turn: TurnRecord) -> str:
     """How far a turn got in whose middle the node crashed."""
-    left = dict(turn.sent or ())
     done: dict[str, list[NodeId]] = {}
     missed: dict[str, list[NodeId]] = {}
-    for effect in turn.effects:
-        if isinstance(effect, Send) and effect.to != turn.node:
-            reached = left.get(effect.to, 0) > 0
-            left[effect.to] = left.get(effect.to, 0) - 1
-            (done if reached else missed).setdefault(said(effect.message), []).append(effect.to)
+    for send, left in turn.mail():
+        (done if left else missed).setdefault(said(send.message), []).append(send.to)
     saved = turn.before is not None and turn.before.stable != turn.after.stable
     after = ["saving what it must not forget"] if saved else []
     if done:
@@ -334,25 +228,10 @@ def _notes(turn: TurnRecord, happening: Happening) -> str:
 
 def _suspect(happening: Happening | None) -> NodeId | None:
     """The one node that is suspected, if the sentence has just named it."""
-    if isinstance(happening, Saw):
-        changed = happening.before ^ happening.alive
-        if len(changed) == 1:
-            return next(iter(changed))
-    return None
+    changed = happening.notices if happening is not None else frozenset()
+    return next(iter(changed)) if len(changed) == 1 else None
 
 
 def _changes_nothing(step: Step) -> bool:
     whole = all(turn.before == turn.after and not turn.effects for turn in step.turns)
     return bool(step.turns) and whole and not isinstance(step.happening, Saw)
-
-
-def said(value: Message | Request) -> str:
-    """What is said or asked; of a machine inside another with that one's name before it."""
-    inside = getattr(value, "message", None) or getattr(value, "request", None)
-    if isinstance(inside, Message | Request):
-        return f"{type(value).__name__.rpartition('.')[0]}.{said(inside)}"
-    return text_of(value)
-
-
-def _messages(count: int) -> str:
-    return "an older message" if count == 1 else f"{count} older messages"

@@ -6,6 +6,7 @@ It is the first line of a script: `cluster bully 1 2 3 T=2 min=1 rule:guard=T`.
 import shlex
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -269,6 +270,11 @@ class Setting(Value):
 
 OPEN = "ids=open"
 """In place of ids: any node may take part."""
+NODES_MAX = 64
+"""So many nodes a command can work with."""
+SHAPES = ("path", "cycle", "star", "complete")
+"""The networks that have a name."""
+Links = tuple[tuple[NodeId, NodeId], ...]
 WORDS = ("strongest", "clock", "ties", "order", "connections", "start", "storage")
 """The fields of a setting whose value is one word."""
 
@@ -277,6 +283,35 @@ def links_of(text: str) -> list[tuple[NodeId, NodeId]]:
     """Read a list of links, `1-2,2-3`; no text means no links."""
     pairs = [each.partition("-") for each in text.split(",") if each]
     return [(_number(a, "a node id"), _number(b, "a node id")) for a, _, b in pairs]
+
+
+def graph_of(text: str) -> tuple[int | None, Links | None]:
+    """Read `path:4`, or a list of links: `1-2,2-3`; raises ValueError.
+
+    Returns how many nodes there are, None if the text does not say; and the links between them,
+    None if everybody is linked to everybody.
+    """
+    shape, colon, size = text.partition(":")
+    if not colon:
+        return None, tuple(links_of(text))
+    if shape not in SHAPES:
+        raise ValueError(f"no graph {shape!r}: it is {', '.join(SHAPES)}, or a list of links")
+    if not size.isdecimal() or not 1 <= int(size) <= NODES_MAX:
+        raise ValueError(f"must be a whole number from 1 to {NODES_MAX}, not {size}")
+    return int(size), _shaped(shape, int(size))
+
+
+def _shaped(shape: str, count: int) -> Links | None:
+    ids = range(1, count + 1)
+    match shape:
+        case "path":
+            return tuple(pairwise(ids))
+        case "cycle":
+            return (*pairwise(ids), (1, count)) if count > 2 else tuple(pairwise(ids))
+        case "star":
+            return tuple((1, other) for other in ids[1:])
+        case _:
+            return None
 
 
 def drift_of(text: str) -> float:

@@ -4,88 +4,27 @@ Commands and outcomes together are a golden script: what a checker or a simulato
 pasted as a regression test. Texts name states and effects, never log lines.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from electorate.core import CancelTimer, NodeId, Send, SetTimer, Timing, text_of
 from electorate.core.codec import json_of
-from electorate.trace.step import (
-    Crashed,
-    Cut,
-    Delivered,
-    Doubled,
-    Fired,
-    Healed,
-    Lost,
-    Paused,
-    Phased,
-    Placed,
-    Pressed,
-    Recovered,
-    Resumed,
-    Saw,
-    Step,
-    Ticked,
-    Trace,
-    TurnRecord,
-)
+from electorate.trace.happening import Step, Trace, TurnRecord, placed
+from electorate.trace.word import kind_of
 
 
 def command_of(step: Step) -> str:
     """The command that makes this step happen again."""
     torn = (_torn(n, turn.sent) for n, turn in enumerate(step.turns) if turn.sent is not None)
-    return _cause(step) + next(torn, "")
+    return step.happening.command() + next(torn, "")
 
 
 def _torn(number: int, sent: Iterable[tuple[NodeId, int]]) -> str:
     """Which turn of the step the crash fell into, unless the first, and what had left by then."""
-    return f" torn{_placed(number)}" + "".join(f" {to}:{count}" for to, count in sent)
-
-
-def _cause(step: Step) -> str:
-    match step.happening:
-        case Ticked(by):
-            return "tick" if by == 1 else f"tick {by}"
-        case Delivered(sender, to, _, place):
-            return f"deliver {sender}->{to}" + _placed(place)
-        case Doubled(sender, to, _, place):
-            return f"double {sender}->{to}" + _placed(place)
-        case Lost(sender, to, _, _, place):
-            return f"lose {sender}->{to}" + _placed(place)
-        case Fired(node, timer):
-            return f"fire {node} {timer}"
-        case Saw(node, alive):
-            return f"view {node} " + " ".join(map(str, sorted(alive)))
-        case Pressed(node, request):
-            return f"ask {node} {text_of(request)}"
-        case Crashed(node):
-            return f"crash {node}"
-        case Recovered(node):
-            return f"recover {node}"
-        case Paused(node):
-            return f"pause {node}"
-        case Resumed(node):
-            return f"resume {node}"
-        case Cut(sender, to, both):
-            return f"cut {sender} {to}" if both else f"cut {sender}->{to}"
-        case Healed(sender, to, both):
-            return f"heal {sender} {to}" if both else f"heal {sender}->{to}"
-        case Phased(node, timer, left):
-            return f"phase {node} {timer} {left}"
-        case Placed(node, json, True, alive, timers, sent):
-            view = ",".join(map(str, sorted(alive)))
-            armed = "".join(f" {timer}={soonest}..{latest}" for timer, soonest, latest in timers)
-            return f"place {node} up {json} view={view}{armed}{_on_its_way(sent)}"
-        case Placed(node, json, sent=sent):
-            return f"place {node} down {json}{_on_its_way(sent)}"
-        case other:
-            raise TypeError(f"no command for {other!r}")
-
-
-def _on_its_way(sent: Iterable[tuple[NodeId, int, str]]) -> str:
-    return "".join(f" ->{to}{f'@{age}' if age else ''}={json}" for to, age, json in sent)
+    return f" torn{placed(number)}" + "".join(f" {to}:{count}" for to, count in sent)
 
 
 def json_word(value: object) -> str:
@@ -93,66 +32,11 @@ def json_word(value: object) -> str:
     return json_of(value).decode().replace(" ", "\\u0020")
 
 
-def _placed(place: int) -> str:
-    return f" #{place}" if place else ""
-
-
 def lines_of(step: Step, timing: Timing) -> Iterator[str]:
     """What happened, and indented below it what it changed."""
-    yield _fact(step, timing)
+    yield step.happening.fact(step.at, timing)
     for turn in step.turns:
         yield from _turn_lines(turn, timing)
-
-
-def _fact(step: Step, timing: Timing) -> str:
-    match step.happening:
-        case Ticked():
-            return f"time {timing.text(step.at)}"
-        case Delivered(sender, to, message):
-            return f"{sender}->{to} {text_of(message)}"
-        case Doubled(sender, to, message):
-            return f"{sender}->{to} {text_of(message)}, and a copy stays on its way"
-        case Lost(sender, to, message, why):
-            return f"{sender}->{to} {text_of(message)} lost" + ("" if why == "lost" else f": {why}")
-        case Fired(node, timer):
-            return f"{node} {timer} fires"
-        case Saw(node, alive, before):
-            return f"{node} {_opinion(alive, before)}"
-        case Pressed(node, request):
-            return f"{node} is asked to {text_of(request)}"
-        case Crashed(node):
-            return f"{node} crashes"
-        case Recovered(node, first):
-            return f"{node} {'boots' if first else 'recovers'}"
-        case Paused(node):
-            return f"{node} is paused"
-        case Resumed(node):
-            return f"{node} is resumed"
-        case Cut(sender, to, True):
-            return f"{sender}<->{to} is cut"
-        case Cut(sender, to):
-            return f"{sender}->{to} is cut"
-        case Healed(sender, to, True):
-            return f"{sender}<->{to} is healed"
-        case Healed(sender, to):
-            return f"{sender}->{to} is healed"
-        case Phased(node, timer, left):
-            return f"{node} {timer} has {timing.text(left)} left"
-        case Placed(node, json, is_up, sent=sent):
-            return f"{node} is {'up' if is_up else 'down'} with {json}{_has_sent(sent)}"
-        case other:
-            raise TypeError(f"no text for {other!r}")
-
-
-def _has_sent(sent: Iterable[tuple[NodeId, int, str]]) -> str:
-    told = " and ".join(f"{json} to {to}" for to, _, json in sent)
-    return f", and has sent {told}" if told else ""
-
-
-def _opinion(alive: frozenset[NodeId], before: frozenset[NodeId]) -> str:
-    changes = [("suspects", before - alive), ("trusts", alive - before)]
-    texts = [f"{verb} {' '.join(map(str, sorted(who)))}" for verb, who in changes if who]
-    return " and ".join(texts) or f"sees {' '.join(map(str, sorted(alive)))}"
 
 
 def changes_of(turn: TurnRecord) -> Iterator[tuple[str, object, object]]:
@@ -176,28 +60,24 @@ def _turn_lines(turn: TurnRecord, timing: Timing) -> Iterator[str]:
     for name, old, new in changes_of(turn):
         change = text_of(new) if turn.before is None else f"{text_of(old)} => {text_of(new)}"
         yield f"  {turn.node} {name}: {change}"
-    left = None if turn.sent is None else dict(turn.sent)
+    mail = turn.mail()
     for effect in turn.effects:
         match effect:
-            case Send(to, message) if left is not None and to != turn.node:
-                reached = left.get(to, 0) > 0
-                left[to] = left.get(to, 0) - 1
-                verb = "sends" if reached else "does not get to send"
-                yield f"  {turn.node} {verb} {text_of(message)} to {to}"
             case Send(to, message):
-                yield f"  {turn.node} sends {text_of(message)} to {to}"
-            case SetTimer(timer, after, jitter) if left is None:
+                verb = "sends" if to == turn.node or next(mail)[1] else "does not get to send"
+                yield f"  {turn.node} {verb} {text_of(message)} to {to}"
+            case SetTimer(timer, after, jitter) if turn.sent is None:
                 extra = f" or up to {timing.text(jitter)} more" if jitter else ""
                 yield f"  {turn.node} sets {timer} to {timing.text(after)}{extra}"
-            case CancelTimer(timer) if left is None:
+            case CancelTimer(timer) if turn.sent is None:
                 yield f"  {turn.node} cancels {timer}"
-    if left is not None:
+    if turn.sent is not None:
         yield f"  {turn.node} crashes in the middle of this turn"
 
 
 def is_consequence(step: Step) -> bool:
     """Whether the step needs no command: a message that nobody was there to take."""
-    return isinstance(step.happening, Lost) and step.happening.why != "lost"
+    return bool(step.happening.cause)
 
 
 def script_of(trace: Trace, head: Iterable[str] = ()) -> str:
@@ -210,3 +90,44 @@ def script_of(trace: Trace, head: Iterable[str] = ()) -> str:
         else:
             blocks.append(f"{command_of(step)}\n----\n{outcome}")
     return "\n\n".join(blocks) + "\n"
+
+
+# --- as JSON lines ---
+
+
+def step_object(step: Step, trace: Trace) -> dict[str, Any]:
+    """One step as plain data: when, the command for it, what happened, what it changed."""
+    return {
+        "at": step.at,
+        "command": None if is_consequence(step) else command_of(step),
+        "text": list(lines_of(step, trace.setting.timing)),
+        "turns": [_turn_object(turn) for turn in step.turns],
+    }
+
+
+def _turn_object(turn: TurnRecord) -> dict[str, Any]:
+    return {
+        "node": turn.node,
+        "changes": {
+            name: [None if turn.before is None else text_of(old), text_of(new)]
+            for name, old, new in changes_of(turn)
+        },
+        "effects": [text_of(effect) for effect in turn.effects],
+        "sent": None if turn.sent is None else {str(to): count for to, count in turn.sent},
+    }
+
+
+def to_json_lines(trace: Trace) -> Iterator[str]:
+    """The run, line by line; `electorate replay` reads it back."""
+    yield json.encode({"cluster": trace.setting.text()}).decode()
+    for step in trace.steps:
+        yield json.encode(step_object(step, trace)).decode()
+
+
+# --- counted ---
+
+
+def messages_of(steps: Iterable[Step]) -> Counter[str]:
+    """The messages that left for other nodes, by kind; also those to nodes that were down."""
+    turns = (turn for step in steps for turn in step.turns)
+    return Counter(kind_of(send.message) for turn in turns for send, left in turn.mail() if left)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from electorate.core import NodeId
+from electorate.core import Message, NodeId, Request, text_of
 
 
 def listed(parts: Iterable[str]) -> str:
@@ -30,6 +30,30 @@ def named(noun: str, names: Iterable[str]) -> str:
     """`timer probe`, or `timers probe and settle`."""
     names = list(names)
     return f"{noun}{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def said(value: Message | Request) -> str:
+    """What is said or asked; of a machine inside another with that one's name before it."""
+    inside = getattr(value, "message", None) or getattr(value, "request", None)
+    if isinstance(inside, Message | Request):
+        return f"{type(value).__name__.rpartition('.')[0]}.{said(inside)}"
+    return text_of(value)
+
+
+def kind_of(message: Message) -> str:
+    """What a message is called; one that carries an inner machine's is called like that."""
+    return type(_inner(message)).__name__
+
+
+def short_text(message: Message) -> str:
+    """What fits beside an arrow."""
+    text = text_of(_inner(message))
+    return text if len(text) <= 22 else kind_of(message)
+
+
+def _inner(message: Message) -> Message:
+    inside = getattr(message, "message", None)
+    return _inner(inside) if isinstance(inside, Message) else message
 
 
 _NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")

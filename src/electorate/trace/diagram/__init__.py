@@ -1,27 +1,48 @@
 """A run as what a space-time diagram shows: flights of messages, lives of nodes, a time axis.
 
-Nothing here knows how it is drawn. Places in a run are numbers of steps; BEFORE stands for
-whatever was there when the record began, and the number of all steps for what never ended.
+`layout_of` puts all of it on a sheet, as data: every text, line and sign with its place. Nothing
+here knows how it is drawn. Places in a run are numbers of steps; BEFORE stands for whatever was
+there when the record began, and the number of all steps for what never ended.
 """
 
-from electorate.trace.diagram.axis import Axis, Instant
-from electorate.trace.diagram.flight import BEFORE, Fate, Flight, flights_of
-from electorate.trace.diagram.life import Belief, Ending, Life, Period, Wait, lives_of
-from electorate.trace.diagram.link import Severance, severances_of
+from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "BEFORE",
-    "Axis",
-    "Belief",
-    "Ending",
-    "Fate",
-    "Flight",
-    "Instant",
-    "Life",
-    "Period",
-    "Severance",
-    "Wait",
-    "flights_of",
-    "lives_of",
-    "severances_of",
-]
+from electorate.core import NodeId, Standing
+from electorate.trace.diagram.arrow import lay_arrows, put_arrows, put_labels
+from electorate.trace.diagram.frame import put_frame, put_legend, put_marks
+from electorate.trace.diagram.lane import put_beliefs, put_lanes, put_turns
+from electorate.trace.diagram.layout import Layout
+from electorate.trace.diagram.life import View
+from electorate.trace.diagram.sheet import MARGIN, Mark, Sheet
+from electorate.trace.happening import Trace
+
+
+def layout_of(
+    trace: Trace,
+    view: View,
+    title: str = "",
+    marks: Sequence[Mark] = (),
+    start: Mapping[NodeId, Standing] | None = None,
+    names: Mapping[NodeId, str] | None = None,
+    *,
+    recorded: bool = False,
+) -> Layout:
+    """Where everything goes in the picture of a run.
+
+    `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
+    is broken after that step. `start` says how nodes stood before the first step; without it that
+    is known only of nodes whose first turn the trace has. `names` is what people call the nodes.
+    A `recorded` run has times in milliseconds.
+    """
+    sheet = Sheet(trace, view, title, marks, start, names or {}, recorded=recorded)
+    arrows = lay_arrows(sheet)
+    put_frame(sheet)
+    put_lanes(sheet)
+    put_arrows(sheet, arrows)
+    put_turns(sheet)
+    put_marks(sheet)
+    put_beliefs(sheet)
+    sheet.parts += sheet.timer_names
+    put_labels(sheet, arrows)
+    height = put_legend(sheet, sheet.legend_y) + MARGIN / 2
+    return Layout(title or trace.setting.text(), sheet.width, height, tuple(sheet.parts))

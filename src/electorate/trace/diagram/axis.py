@@ -13,23 +13,9 @@ from typing import NamedTuple
 
 from electorate.core import NodeId
 from electorate.trace.diagram.flight import BEFORE, Fate, Flight
-from electorate.trace.diagram.life import node_of
+from electorate.trace.diagram.link import goes_on
+from electorate.trace.happening import Step, Ticked, Trace
 from electorate.trace.setting import Clock
-from electorate.trace.step import (
-    Crashed,
-    Cut,
-    Delivered,
-    Doubled,
-    Fired,
-    Healed,
-    Lost,
-    Recovered,
-    Resumed,
-    Saw,
-    Step,
-    Ticked,
-    Trace,
-)
 
 T_WIDTH, T_WIDTH_NODE = 110.0, 18.0
 """The usual width of T, and how much wider it is for each node: messages should not be steep."""
@@ -50,6 +36,7 @@ NEAR = 10.0
 """The distance of two turns at one node at different instants, at least."""
 NEAR_SIGN = 20.0
 """The same where one of the two is shown by a larger sign than a dot."""
+SMALL = {"", "turn"}
 
 
 class Instant(NamedTuple):
@@ -181,40 +168,17 @@ class Axis:
         for sent in self._sent.get(number, ()):
             lean = self._slot if steps[sent].at == step.at else LEAN
             x = max(x, self.steps[sent] + lean)
-        held = _nodes_of(step)
-        for node in held & self._last.keys():
-            last, there = self._last[node]
-            near = NEAR if _is_dot(last) and _is_dot(step) else NEAR_SIGN
+        what = step.happening
+        if what.lane in self._last:
+            last, there = self._last[what.lane]
+            near = NEAR if {last.happening.sign, what.sign} <= SMALL else NEAR_SIGN
             x = max(x, there + (self._slot if last.at == step.at else near))
-        if isinstance(step.happening, Saw):
-            noticed = (step.happening.alive ^ step.happening.before) & self._fault.keys()
-            x = max([x, *(self._fault[node] + self._slot for node in noticed)])
-        if _is_of_one_cut(steps, number):
+        noticed = what.notices & self._fault.keys()
+        x = max([x, *(self._fault[node] + self._slot for node in noticed)])
+        if goes_on(steps, number):
             x = max(start, self.steps[number - 1])
-        for node in held:
-            self._last[node] = (step, x)
-            if isinstance(step.happening, Crashed | Recovered | Cut | Healed):
-                self._fault[node] = x
+        if what.lane is not None:
+            self._last[what.lane] = (step, x)
+            if what.change.up or what.change.down or what.ways:
+                self._fault[what.lane] = x
         return x
-
-
-def _is_of_one_cut(steps: tuple[Step, ...], number: int) -> bool:
-    """Whether the step only goes on with the one before: a partition cuts many links at once."""
-    step, before = steps[number], steps[number - 1]
-    kinds = isinstance(step.happening, Cut | Healed) and isinstance(before.happening, Cut | Healed)
-    return number > 0 and kinds and step.at == before.at
-
-
-def _is_dot(step: Step) -> bool:
-    return isinstance(step.happening, Delivered | Doubled | Fired | Lost | Resumed)
-
-
-def _nodes_of(step: Step) -> set[NodeId]:
-    """The nodes on whose lanes a step is shown."""
-    match step.happening:
-        case Lost(to=node, why=why):
-            return set() if why.endswith("is cut") else {node}
-        case Cut(sender) | Healed(sender):
-            return {sender}
-    node_or_none = node_of(step)
-    return set() if node_or_none is None else {node_or_none}

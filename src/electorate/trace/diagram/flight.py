@@ -6,25 +6,24 @@ their way when the record began are not in it; a channel is taken to have begun 
 them as explain its receipts.
 """
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 from electorate.core import Message, NodeId, Send
-from electorate.trace.setting import Connections
-from electorate.trace.step import (
+from electorate.trace.happening import (
     Crashed,
-    Cut,
-    Delivered,
-    Doubled,
-    Healed,
+    Happening,
+    Heard,
+    Link,
     Lost,
-    Recovered,
+    Presence,
     Step,
     Trace,
     TurnRecord,
 )
+from electorate.trace.setting import Connections
 
 BEFORE = -1
 """The place of whatever happened before the first step."""
@@ -57,28 +56,10 @@ class Flight(NamedTuple):
     """Whether it never got out into the network."""
 
 
-class _Posted(NamedTuple):
-    """A message enters its channel."""
-
-    step: int
-    message: Message
-
-
-class _Taken(NamedTuple):
-    """A message leaves its channel, unless it is only a copy that does."""
-
-    step: int
-    what: Delivered | Doubled | Lost
-
-
-class _Cleared(NamedTuple):
-    """A connection dies with all that is on it."""
-
-    step: int
-
-
-_Channel = tuple[NodeId, NodeId]
-_Entry = _Posted | _Taken | _Cleared
+_What = Message | Heard | Lost | None
+_Entry = tuple[int, _What]
+"""A step that puts a message on a channel, that takes one away, or at which all on it dies."""
+_Sent = tuple[int, Message]
 
 
 def flights_of(trace: Trace) -> tuple[Flight, ...]:
@@ -95,11 +76,9 @@ class _Clerk:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.logs: dict[_Channel, list[_Entry]] = {}
+        self.logs: dict[Link, list[_Entry]] = {}
         self._dies = trace.setting.connections is Connections.DIE
-        self._down: set[NodeId] = set()
-        ids, linked = trace.setting.ids, trace.setting.linked
-        self._cut: set[_Channel] = {(a, b) for a in ids for b in ids if not linked(a, b)}
+        self._there = Presence(trace.setting)
         self._severed: deque[Flight] = deque()
         self._found: list[Flight] = []
 
@@ -113,66 +92,47 @@ class _Clerk:
         return self._found
 
     def _take(self, number: int, step: Step) -> None:
-        match step.happening:
-            case Lost(sender, to, message) if self._is_severed(sender, to, message):
+        what = step.happening
+        if isinstance(what, Heard | Lost):
+            if self._severed and self._severed[0][:3] == (what.sender, what.to, what.message):
                 self._found.append(self._severed.popleft()._replace(ended=number))
                 return
-            case Delivered(sender, to) | Doubled(sender, to) | Lost(sender, to) as what:
-                self._log(sender, to, _Taken(number, what))
-            case Crashed(node):
-                self._stop(number, node)
-            case Recovered(node):
-                self._down.discard(node)
-                self._clear(number, ((node, other) for other in self.trace.setting.ids))
-            case Cut() as happening:
-                self._cut.update(happening.ways)
-                self._clear(number, happening.ways)
-            case Healed() as happening:
-                self._cut.difference_update(happening.ways)
+            self._log(what.sender, what.to, number, what)
+        self._follow(number, what)
         # A loss on a cut link is recorded right after the step that sent the message.
         self._found += self._severed
         self._severed.clear()
 
-    def _is_severed(self, sender: NodeId, to: NodeId, message: Message) -> bool:
-        return bool(self._severed) and self._severed[0][:3] == (sender, to, message)
-
     def _post(self, number: int, turn: TurnRecord) -> None:
-        me, left = turn.node, None if turn.sent is None else Counter(dict(turn.sent))
+        me = turn.node
         for effect in turn.effects:
-            if not isinstance(effect, Send):
-                continue
-            flight = Flight(me, effect.to, effect.message, number, number, Fate.LOST)
-            if effect.to == me:
-                self._found.append(flight._replace(fate=Fate.REMEMBERED))
-            elif left is not None and not left[effect.to]:
-                self._found.append(flight._replace(fate=Fate.TORN, unsent=True))
-            elif (me, effect.to) in self._cut:
-                why = f"{me}->{effect.to} is cut"
-                self._severed.append(flight._replace(why=why, unsent=True))
-            elif self._dies and effect.to in self._down:
-                self._found.append(flight._replace(why=f"{effect.to} is down", unsent=True))
+            if isinstance(effect, Send) and effect.to == me:
+                own = Flight(me, me, effect.message, number, number, Fate.REMEMBERED)
+                self._found.append(own)
+        for send, left in turn.mail():
+            flight = Flight(me, send.to, send.message, number, number, Fate.LOST, unsent=True)
+            if not left:
+                self._found.append(flight._replace(fate=Fate.TORN))
+            elif not self._there.reaches(me, send.to):
+                self._severed.append(flight._replace(why=f"{me}->{send.to} is cut"))
+            elif self._dies and send.to in self._there.down:
+                self._found.append(flight._replace(why=f"{send.to} is down"))
             else:
-                self._log(me, effect.to, _Posted(number, effect.message))
-            if left is not None:
-                left[effect.to] -= effect.to != me and left[effect.to] > 0
+                self._log(me, send.to, number, send.message)
         if turn.sent is not None:
-            self._stop(number, me)
+            self._follow(number, Crashed(me))
 
-    def _stop(self, number: int, node: NodeId) -> None:
-        self._down.add(node)
-        self._clear(number, ((other, node) for other in self.trace.setting.ids))
+    def _follow(self, number: int, what: Happening) -> None:
+        self._there.follow(what)
+        for sender, to in what.loses(self.trace.setting):
+            self._log(sender, to, number, None)
 
-    def _clear(self, number: int, channels: Iterable[_Channel]) -> None:
-        if self._dies:
-            for sender, to in channels:
-                self._log(sender, to, _Cleared(number))
-
-    def _log(self, sender: NodeId, to: NodeId, entry: _Entry) -> None:
-        self.logs.setdefault((sender, to), []).append(entry)
+    def _log(self, sender: NodeId, to: NodeId, number: int, what: _What) -> None:
+        self.logs.setdefault((sender, to), []).append((number, what))
 
 
-def _joined(channel: _Channel, log: list[_Entry], end: int) -> list[Flight]:
-    taken = sum(isinstance(entry, _Taken) for entry in log)
+def _joined(channel: Link, log: list[_Entry], end: int) -> list[Flight]:
+    taken = sum(isinstance(what, Heard | Lost) for _, what in log)
     for unknown in range(taken + 1):
         queue = _Queue(channel, unknown, end)
         if all(queue.accepts(entry) for entry in log):
@@ -187,32 +147,31 @@ def _joined(channel: _Channel, log: list[_Entry], end: int) -> list[Flight]:
 class _Queue:
     """What is on one channel; None for a message that was there before the record began."""
 
-    def __init__(self, channel: _Channel, unknown: int, end: int) -> None:
+    def __init__(self, channel: Link, unknown: int, end: int) -> None:
         self.channel = channel
         self.end = end
-        self.waiting: list[_Posted | None] = [None] * unknown
+        self.waiting: list[_Sent | None] = [None] * unknown
         self.flights: list[Flight] = []
 
     def accepts(self, entry: _Entry, *, strictly: bool = True) -> bool:
         """Whether this can come next; if so, it has."""
-        match entry:
-            case _Posted():
-                self.waiting.append(entry)
-            case _Cleared(step):
-                self._end(self._known(), step, Fate.LOST, "its connection died")
-                self.waiting.clear()
-            case _Taken(step, what):
-                place = what.place if strictly else self._resembling(what.message)
-                if place >= len(self.waiting):
-                    return False
-                posted = self.waiting[place] or _Posted(BEFORE, what.message)
-                if posted.message != what.message:
-                    return False
-                if not isinstance(what, Doubled):
-                    del self.waiting[place]
-                is_lost = isinstance(what, Lost)
-                why = what.why if isinstance(what, Lost) and what.why != "lost" else ""
-                self._end([posted], step, Fate.LOST if is_lost else Fate.ARRIVED, why)
+        step, what = entry
+        if what is None:
+            self._end(self._known(), step, Fate.LOST, "its connection died")
+            self.waiting.clear()
+        elif isinstance(what, Message):
+            self.waiting.append((step, what))
+        else:
+            place = what.place if strictly else self._resembling(what.message)
+            if place >= len(self.waiting):
+                return False
+            sent = self.waiting[place] or (BEFORE, what.message)
+            if sent[1] != what.message:
+                return False
+            if not what.stays:
+                del self.waiting[place]
+            fate = Fate.LOST if isinstance(what, Lost) else Fate.ARRIVED
+            self._end([sent], step, fate, what.cause)
         return True
 
     def finished(self) -> list[Flight]:
@@ -220,16 +179,16 @@ class _Queue:
         self._end(self._known(), self.end, Fate.FLYING)
         return self.flights
 
-    def _known(self) -> Iterator[_Posted]:
-        return (posted for posted in self.waiting if posted is not None)
+    def _known(self) -> list[_Sent]:
+        return [sent for sent in self.waiting if sent is not None]
 
     def _resembling(self, message: Message) -> int:
         """The place of the oldest message that says the same, or of an unknown one."""
-        for place, posted in enumerate(self.waiting):
-            if posted is not None and posted.message == message:
+        for place, sent in enumerate(self.waiting):
+            if sent is not None and sent[1] == message:
                 return place
         return self.waiting.index(None) if None in self.waiting else len(self.waiting)
 
-    def _end(self, all_posted: Iterable[_Posted], step: int, fate: Fate, why: str = "") -> None:
-        for posted in all_posted:
-            self.flights.append(Flight(*self.channel, posted.message, posted.step, step, fate, why))
+    def _end(self, all_sent: Iterable[_Sent], step: int, fate: Fate, why: str = "") -> None:
+        for began, message in all_sent:
+            self.flights.append(Flight(*self.channel, message, began, step, fate, why))

@@ -8,22 +8,7 @@ from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Decision, NodeId, SetTimer, Standing, State, Wants
 from electorate.trace.diagram.flight import BEFORE
-from electorate.trace.step import (
-    Crashed,
-    Delivered,
-    Doubled,
-    Fired,
-    Paused,
-    Phased,
-    Placed,
-    Pressed,
-    Recovered,
-    Resumed,
-    Saw,
-    Step,
-    Trace,
-    TurnRecord,
-)
+from electorate.trace.happening import Fired, Phased, Placed, Step, Trace, TurnRecord
 
 View = Callable[[State], Standing]
 
@@ -92,22 +77,22 @@ class Life:
 
     def take(self, number: int, step: Step, view: View) -> None:
         """Live through one step at this node."""
-        match step.happening:
+        what = step.happening
+        match what:
             case Fired(_, timer):
                 self._disarm(number, timer, Ending.FIRED)
             case Phased(_, timer, left):
                 begin = self._armed[timer].begin if timer in self._armed else BEFORE
                 latest = step.at + left
                 self._armed[timer] = Wait(timer, begin, self._end, Ending.PENDING, None, latest)
-            case Crashed():
-                self._stop(number)
-            case Recovered() if self._down is not None:
-                self.downs.append(Period(self._down, number))
-                self._down = None
-            case Paused():
-                self._paused = number
-            case Resumed():
-                self._resume(number)
+        if what.change.down:
+            self._stop(number)
+        if what.change.up and self._down is not None:
+            self.downs.append(Period(self._down, number))
+            self._down = None
+        if what.reacts is not None:
+            self._resume(number)
+            self._paused = None if what.reacts else number
         for turn in step.turns:
             if turn.sent is None:
                 self._obey(number, step.at, turn)
@@ -184,18 +169,6 @@ def _drawn(standing: Standing) -> Standing:
     return standing
 
 
-def node_of(step: Step) -> NodeId | None:
-    """The node that a step happens to, if it happens to one."""
-    match step.happening:
-        case Delivered(to=node) | Doubled(to=node):
-            return node
-        case Fired(node) | Saw(node) | Pressed(node) | Phased(node):
-            return node
-        case Crashed(node) | Recovered(node) | Paused(node) | Resumed(node):
-            return node
-    return None
-
-
 def lives_of(
     trace: Trace, view: View, start: Mapping[NodeId, Standing] | None = None
 ) -> dict[NodeId, Life]:
@@ -210,16 +183,16 @@ def lives_of(
     for step in trace.steps:
         if isinstance(step.happening, Placed) and step.happening.is_up:
             placed.add(step.happening.node)
-        node = node_of(step)
+        node = step.happening.where
         if node is None or node in told:
             continue
         # The state before its first turn is the one that a node began with.
         before = step.turns[0].before if step.turns else None
         if before is not None:
             known.setdefault(node, view(before))
-        if step.turns or isinstance(step.happening, Crashed):
+        if step.turns or step.happening.change.down:
             told.add(node)
-        if isinstance(step.happening, Recovered):
+        if step.happening.change.up:
             lives[node].begin(None, up=False)
             known.pop(node, None)
     for node, life in lives.items():
@@ -228,7 +201,7 @@ def lives_of(
         elif start is not None and node not in placed:
             life.begin(None, up=False)
     for number, step in enumerate(trace.steps):
-        node = node_of(step)
+        node = step.happening.where
         if node is not None:
             lives[node].take(number, step, view)
     for life in lives.values():

@@ -1,66 +1,71 @@
 """The links that were cut, grouped as people speak of them: `{1, 2} | {3}` for a partition."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from electorate.core import NodeId
 from electorate.trace.diagram.life import Period
-from electorate.trace.step import Cut, Healed, Trace
+from electorate.trace.happening import Link, Step, Trace
 
 LINKS_MAX = 6
 """How many links are named one by one."""
 
-Link = tuple[NodeId, NodeId]
-
 
 class Severance(NamedTuple):
-    """Links that were cut at one instant and healed at one instant."""
+    """Links to which the same was done at one instant, and that were healed at one instant."""
 
     period: Period
+    done: str
     text: str
 
 
 def severances_of(trace: Trace) -> list[Severance]:
-    """All cuts of a run, in order."""
-    cut: dict[Link, int] = {}
-    found: list[tuple[Period, Link]] = []
+    """All cuts of a run, and whatever else was done to links, in order."""
+    cut: dict[Link, tuple[int, str]] = {}
+    found: list[tuple[Period, str, Link]] = []
     for number, step in enumerate(trace.steps):
-        match step.happening:
-            case Cut() as happening:
-                cut.update(dict.fromkeys(happening.ways, _first_of_instant(trace, number)))
-            case Healed() as happening:
-                end = _first_of_instant(trace, number)
-                found += [(Period(cut.pop(way, -1), end), way) for way in happening.ways]
-    found += [(Period(begin, len(trace.steps)), link) for link, begin in cut.items()]
+        what, first = step.happening, _first_of_instant(trace, number)
+        done = what.becomes.removeprefix("is ") if what.ways else ""
+        cut.update(dict.fromkeys(what.change.cut, (first, done)))
+        for way in what.change.healed:
+            begin, how = cut.pop(way, (-1, "cut"))
+            found.append((Period(begin, first), how, way))
+        brief = {*what.ways} - {*what.change.cut} - {*what.change.healed}
+        found += [(Period(first, first), done, way) for way in brief]
+    end = len(trace.steps)
+    found += [(Period(begin, end), done, link) for link, (begin, done) in cut.items()]
     return [
-        Severance(period, _text({link for _, link in group}, trace.setting.ids))
-        for period, group in groupby(sorted(found), key=lambda pair: pair[0])
+        Severance(period, done, _text({link for *_, link in links}, trace.setting.ids, done))
+        for (period, done), links in groupby(sorted(found), key=lambda each: (each[0], each[1]))
     ]
+
+
+def goes_on(steps: Sequence[Step], number: int) -> bool:
+    """Whether a step only goes on with the one before: a partition cuts many links at once."""
+    step, before = steps[number], steps[number - 1]
+    links = step.happening.ways and before.happening.ways
+    return number > 0 and bool(links) and step.at == before.at
 
 
 def _first_of_instant(trace: Trace, number: int) -> int:
     """The first of the cuts and healings in a row that this one belongs to."""
-    steps = trace.steps
-    while (
-        number > 0
-        and steps[number - 1].at == steps[number].at
-        and isinstance(steps[number - 1].happening, Cut | Healed)
-    ):
+    while goes_on(trace.steps, number):
         number -= 1
     return number
 
 
-def _text(links: set[Link], ids: tuple[NodeId, ...]) -> str:
+def _text(links: set[Link], ids: tuple[NodeId, ...], done: str) -> str:
     for side in _sides(links, ids):
         others = [node for node in ids if node not in side]
         across = {(one, other) for one in side for other in others}
         if links == across | {(to, sender) for sender, to in across}:
-            return f"{_group(side)} | {_group(others)}"
+            return f"{_group(side)} | {_group(others)}" + ("" if done == "cut" else f" {done}")
     both = {tuple(sorted(link)) for link in links if link[::-1] in links}
     texts = [f"{one}↔{other}" for one, other in sorted(both)]
     texts += [f"{a}→{b}" for a, b in sorted(links) if (b, a) not in links]
     more = len(texts) - LINKS_MAX
-    return ", ".join(texts[:LINKS_MAX]) + (f" and {more} more" if more > 0 else "") + " cut"
+    return ", ".join(texts[:LINKS_MAX]) + (f" and {more} more" if more > 0 else "") + f" {done}"
 
 
 def _sides(links: set[Link], ids: tuple[NodeId, ...]) -> list[list[NodeId]]:

@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from xml.sax.saxutils import escape, quoteattr
 
+from electorate.trace.diagram.ink import FONT_SIZE
+
 Attribute = str | float
 Style = dict[str, Attribute]
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
-FONT_SIZE = 11
 HALO: Style = {"stroke": "#ffffff", "stroke_width": 3, "paint_order": "stroke"}
 """A white edge, for texts that stand on other things."""
 
-NARROW = frozenset("iljtfrI.,:;'|()[]{}! ")
-WIDE = frozenset("mMW@→↔")
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -22,14 +21,6 @@ def number(value: float) -> str:
     """A number with one decimal at most."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
-
-
-def width_of(text: str, size: float = FONT_SIZE) -> float:
-    """About how wide a text is; rather too much than too little."""
-    widths = (
-        0.3 if c in NARROW else 0.9 if c in WIDE else 0.7 if c.isupper() else 0.57 for c in text
-    )
-    return size * sum(widths)
 
 
 def clean(text: str) -> str:

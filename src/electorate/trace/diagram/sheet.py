@@ -1,27 +1,21 @@
-"""The sheet of paper: where lanes, timers, strips and edges are, before anything is drawn."""
+"""The sheet of paper: where lanes, timers, strips and edges are, and what has been put there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from textwrap import wrap
 from typing import NamedTuple
+from zlib import crc32
 
-from electorate.core import Message, NodeId, Standing, text_of
-from electorate.trace.diagram import (
-    BEFORE,
-    Axis,
-    Flight,
-    Life,
-    Wait,
-    flights_of,
-    lives_of,
-    severances_of,
-)
-from electorate.trace.diagram.life import View, node_of
-from electorate.trace.step import Trace
-from electorate.trace.svg.ink import Ink
-from electorate.trace.svg.palette import leader_colours, message_colours
-from electorate.trace.svg.pen import Pen, width_of
+from electorate.core import NodeId, Standing
+from electorate.trace.diagram.axis import Axis
+from electorate.trace.diagram.flight import BEFORE, flights_of
+from electorate.trace.diagram.ink import Ink, width_of
+from electorate.trace.diagram.layout import Part
+from electorate.trace.diagram.life import Life, View, Wait, lives_of
+from electorate.trace.diagram.link import severances_of
+from electorate.trace.happening import Trace
 from electorate.trace.text import lines_of
-from electorate.trace.word import with_names
+from electorate.trace.word import kind_of, with_names
 
 MARGIN = 24.0
 HEAD = 44.0
@@ -48,10 +42,13 @@ NOTE_MAX = 60
 NOTE = 17.0
 """The height of such a line."""
 
+LEADER_COLOURS, MESSAGE_COLOURS = 12, 8
+"""How many can be told apart."""
+
 Mark = tuple[int, str]
 
 
-class Bar(NamedTuple):
+class Row(NamedTuple):
     """A wait, with its place below its lane."""
 
     wait: Wait
@@ -87,25 +84,29 @@ class Sheet:
         self.trace = trace
         self.names = names
         self.title = title
-        self.pen = Pen()
-        self.flights: tuple[Flight, ...] = flights_of(trace)
+        self.parts: list[Part] = []
+        """What has been put on the sheet, the undermost first."""
+        self.flights = flights_of(trace)
         self.lives: dict[NodeId, Life] = lives_of(trace, view, start)
         self.severances = severances_of(trace)
         self.axis = Axis(trace, self.flights, (step for step, _ in marks), recorded=recorded)
-        self.leader_colours = leader_colours(trace.setting.ids)
-        self.message_colours = message_colours(kind_of(f.message) for f in self.flights)
+        self.leader_colours = {
+            node: f"leader {number % LEADER_COLOURS}"
+            for number, node in enumerate(sorted(trace.setting.ids))
+        }
+        self.message_colours = _message_colours(kind_of(f.message) for f in self.flights)
         widest = max((width_of(name, 14) + 18 for name in names.values()), default=0.0)
         self.begin = MARGIN + max(HEAD, widest)
         self.zero = self.begin + LEAD
         self.right = max(self.zero + self.axis.end + TAIL, WIDTH_MIN - MARGIN)
         self.width = self.right + MARGIN
         self.ink = Ink(self.begin, self.right)
-        self.timer_labels: list[tuple[float, float, str]] = []
-        """Where the name of each timer begins, on its baseline."""
+        self.timer_names: list[Part] = []
+        """The names of the timers, which stand over whatever passes there."""
         self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
         """Where something stands on each lane."""
         for number, step in enumerate(trace.steps):
-            node = node_of(step)
+            node = step.happening.where
             if node is not None:
                 self.stops[node].append(self.x(number))
         self._lay_rows(marks)
@@ -134,6 +135,20 @@ class Sheet:
         what = self.trace.steps[step]
         return self.named("\n".join([f"at {self.axis.length(what.at)}", *lines_of(what, timing)]))
 
+    def put(self, role: str, *at: float, text: str = "", colour: str = "") -> None:
+        """Put something on the sheet."""
+        self.parts.append(Part(role, at, text, colour))
+
+    @contextmanager
+    def group(
+        self, role: str, text: str = "", at: tuple[float, ...] = (), **facts: str
+    ) -> Iterator[None]:
+        """What is put on the sheet in here belongs together."""
+        outer, self.parts = self.parts, []
+        yield
+        outer.append(Part(role, at, text, parts=tuple(self.parts), facts=facts))
+        self.parts = outer
+
     def _lay_rows(self, marks: Sequence[Mark]) -> None:
         y = MARGIN + (28 if self.title else 0) + 18
         self.title_y, self.setting_y = MARGIN + 16, y - 4
@@ -142,9 +157,10 @@ class Sheet:
         y += 24
         self.grid_top = y
         self.links_y = y + STRIP / 2 + 2
-        self.links_rows, rows = self._lay_links()
+        spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
+        self.links_rows, rows = _rows(spans)
         y += STRIP * rows
-        self.bars: dict[NodeId, list[Bar]] = {}
+        self.bars: dict[NodeId, list[Row]] = {}
         self._ys: dict[NodeId, float] = {}
         for node, life in self.lives.items():
             self.bars[node], rows = self._lay_bars(life)
@@ -173,18 +189,14 @@ class Sheet:
             notes.append(Note(x, lines, row, anchor))
         return notes, len(ends)
 
-    def _lay_links(self) -> tuple[list[int], int]:
-        spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
-        return _rows(spans)
-
-    def _lay_bars(self, life: Life) -> tuple[list[Bar], int]:
+    def _lay_bars(self, life: Life) -> tuple[list[Row], int]:
         spans = []
         for wait in life.waits:
             after = "" if wait.after is None else f" {self.axis.length(wait.after)}"
             spans.append((self.x(wait.begin), self.x(wait.end), wait.timer + after))
         rows, count = _rows(spans)
         bars = [
-            Bar(wait, row, *span) for wait, row, span in zip(life.waits, rows, spans, strict=True)
+            Row(wait, row, *span) for wait, row, span in zip(life.waits, rows, spans, strict=True)
         ]
         return bars, count
 
@@ -207,17 +219,12 @@ def label_left(left: float, right: float, label: str) -> float:
     return left + 8 if right - left > width_of(label) + 20 else right + 8
 
 
-def kind_of(message: Message) -> str:
-    """What a message is called; one that carries an inner machine's is called like that."""
-    return type(_inner(message)).__name__
-
-
-def short_text(message: Message) -> str:
-    """What fits beside an arrow."""
-    text = text_of(_inner(message))
-    return text if len(text) <= 22 else kind_of(message)
-
-
-def _inner(message: Message) -> Message:
-    inside = getattr(message, "message", None)
-    return _inner(inside) if isinstance(inside, Message) else message
+def _message_colours(kinds: Iterable[str]) -> dict[str, str]:
+    """One colour for each kind of message, the same in most diagrams that have it."""
+    colours: dict[str, str] = {}
+    for kind in sorted(set(kinds)):
+        first = crc32(kind.encode())
+        wanted = [f"message {(first + n) % MESSAGE_COLOURS}" for n in range(MESSAGE_COLOURS)]
+        free = (colour for colour in wanted if colour not in colours.values())
+        colours[kind] = next(free, wanted[0])
+    return colours

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from math import ceil, cos, pi, sin
 
 from electorate.core import NodeId
+from electorate.trace.diagram.ink import width_of
 from electorate.trace.svg.palette import INK, LEADERS, SOFT
-from electorate.trace.svg.pen import Pen, document, width_of
+from electorate.trace.svg.pen import Pen, document
 
 Groups = Sequence[Sequence[NodeId]]
 Points = dict[NodeId, tuple[float, float]]
