@@ -1,7 +1,6 @@
 """Beginning where a script has led: the same place, the same search, whatever led there."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from electorate.runs import run_file
 from electorate.trace import Setting, Trace, is_consequence, script_of
 
 ENGINES = ("python", "numba")
-PLACES = Path(__file__).parent / "places"
 USUAL = Bounds()
 
 
@@ -157,32 +155,3 @@ def test_a_place_that_a_search_cannot_begin_in_is_refused_with_what_to_change(
 ) -> None:
     with pytest.raises(ModelError, match=problem):
         judged(model_at(script, Budget(), Bounds(capacity=1)), "A1")
-
-
-# --- files in place of models ---
-
-
-def told(file: str, *changes: str) -> str:
-    """The script of a file, with some words of its first line changed."""
-    text = (PLACES / file).read_text()
-    for change in changes:
-        word, _, other = change.partition(" ")
-        assert word in text
-        text = text.replace(word, other)
-    return text
-
-
-@pytest.mark.parametrize(
-    ("script", "claim", "moves"),
-    [
-        (told("three_at_once.txt"), "M1", 5),
-        (told("three_at_once.txt", "unbounded clocks", "order=bag order=fifo"), "M3", 15),
-        pytest.param(told("two_against_each_other.txt"), "M1", 7, marks=pytest.mark.slow),
-    ],
-)
-def test_a_file_leads_to_where_a_mutant_is_killed_as_soon_as_from_a_model_of_that_place(
-    script: str, claim: str, moves: int
-) -> None:
-    """The models are those of tests/mutants/test_members.py."""
-    verdict = judged(model_at(script, Budget(), Bounds(counter=3)), claim)
-    assert [violation.length for violation in verdict.violations] == [moves]
