@@ -60,6 +60,14 @@ def test_what_a_connection_loses_is_on_its_way_no_more() -> None:
     assert held["both"] == held["whole"] - {(1, 2), (2, 1)}
 
 
+def test_a_node_is_heard_of_from_when_something_is_sent_to_it() -> None:
+    """Before that a record of all that runs need not have it: it is no part of what is explored."""
+    trace = as_recorded(played("cluster chang-roberts 1 2 3 start=boot\n\n", "boots").trace())
+    boots = tuple(replace(step, at=10 * step.turns[0].node) for step in trace.steps)
+    heard_of = [Moment(Trace(trace.setting, boots), at, {}).heard_of for at in (9, 10, 20, 30)]
+    assert heard_of == [set(), {2}, {2, 3}, {1, 2, 3}]
+
+
 def test_a_setting_in_ticks_keeps_its_lengths_in_proportion() -> None:
     line = "cluster mandate 1 2 3 T=50 P=20 rule:grace=5000 rule:lease=8T+6P-1 rule:base=2"
     setting = Setting.parse(line)

@@ -71,10 +71,6 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
         raise UsageError(f"{name}: this came out otherwise: {records.differences[0]}")
     if merged is None:
         raise UsageError(f"{name}: there are several instances: name one with --instance")
-    everybody = merged.trace.setting.ids
-    missing = [records.called(node) for node in everybody if node not in records.nodes]
-    if missing:
-        raise UsageError(f"{name}: there is no record of {listed(missing)}")
     if merged.doubts:
         raise UsageError(
             f"{name}: where {merged.instance} stood is not known: {listed(merged.doubts)}"
@@ -84,6 +80,10 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
     if until > records.end:
         raise UsageError(f"--at {options.at}: {name} ends at {records.end / 1000:.3f}s")
     moment = Moment(merged.trace, until, merged.first_views)
+    missing = moment.heard_of.difference(records.nodes)
+    if missing:
+        called = listed(map(records.called, sorted(missing)))
+        raise UsageError(f"{name}: there is no record of {called}, and others had heard of them")
     return Stood(merged.instance, moment, _setting(records, merged, moment), records.names)
 
 
@@ -135,7 +135,9 @@ def _setting(records: Records, merged: Merged, moment: Moment) -> Setting:
                 f"machine of {merged.instance} (members, priorities or rules were not the same): "
                 "choose another --at"
             )
-    setting = Setting.parse(texts[first]).closed(merged.trace.setting.ids)
+    setting = Setting.parse(texts[first]).closed(
+        node for node in merged.trace.setting.ids if node in records.nodes
+    )
     return replace(setting, clock=Clock.UNBOUNDED, start=Start.ANY)
 
 

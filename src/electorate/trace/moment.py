@@ -74,12 +74,14 @@ class Moment:
         self._waiting: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
         self._untaken: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
         """Those that nobody took; what was sent before one that was taken can come no more."""
+        self.heard_of: set[NodeId] = set()
+        """All that some node had seen, or had sent something to."""
         for number, step in enumerate(trace.steps):
             if step.at > until:
                 break
             self._take(step)
             if number in first_views:
-                self._views[_node_of(step)] = first_views[number]
+                self._see(_node_of(step), first_views[number])
 
     @property
     def mail(self) -> list[Letter]:
@@ -104,7 +106,7 @@ class Moment:
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
             case Saw(node, alive):
-                self._views[node] = alive
+                self._see(node, alive)
             case Heard(sender, to, _, place):
                 taken = self._waiting[sender, to].pop(place)
                 later = [each for each in self._untaken[sender, to] if each.at > taken.at]
@@ -113,11 +115,15 @@ class Moment:
                 lost = self._waiting[sender, to].pop(place)
                 self._untaken[sender, to].append(lost)
             case Placed(node, _, True, alive):
-                self._views[node] = alive
+                self._see(node, alive)
             case Placed(node, json):
                 self.saved[node] = json
         for turn in step.turns:
             self._carry_out(step.at, turn)
+
+    def _see(self, node: NodeId, alive: frozenset[NodeId]) -> None:
+        self._views[node] = alive
+        self.heard_of |= alive
 
     def _carry_out(self, at: float, turn: TurnRecord) -> None:
         node = turn.node
@@ -131,6 +137,7 @@ class Moment:
                 case CancelTimer(timer):
                     self._timers[node].pop(str(timer), None)
         for send, left in turn.mail():
+            self.heard_of.add(send.to)
             if left:
                 letter = Letter(node, send.to, send.message, at)
                 self._waiting[node, send.to].append(letter)
@@ -176,7 +183,8 @@ class Moment:
                 for timer, (a, b) in sorted(self._timers[node].items())
             )
             state = json_word(self.up[node])
-            placed.append(Placed(node, state, True, self._views[node], timers, mail))
+            alive = self._views[node].intersection(members)
+            placed.append(Placed(node, state, True, alive, timers, mail))
         return tuple(placed)
 
 
