@@ -4,6 +4,7 @@ import re
 
 from electorate.core import Machine
 from electorate.simulate.command import COMMANDS
+from electorate.trace import KINDS
 from electorate.trace.setting import WORDS
 from tests.docs.page import ROOT
 
@@ -29,7 +30,7 @@ def test_the_page_on_the_contract_says_when_to_declare_what() -> None:
 
 
 def test_the_page_on_scripts_has_every_command() -> None:
-    assert table("scripts.md", "command") == COMMANDS.keys()
+    assert table("scripts.md", "command") == COMMANDS.keys() | KINDS.keys()
 
 
 def test_the_page_on_scripts_has_every_key_of_a_cluster() -> None:
