@@ -15,12 +15,14 @@ third. The first and the third have nobody in common.
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.check import Bounds, Budget, Result, Verdict
 from electorate.claims import Claim, Kind, Row, Witness
 from electorate.claims.mandate import holders
 from electorate.core import NodeId
-from electorate.protocols.mandate.state import Roster
+from electorate.protocols.mandate import change
+from electorate.protocols.mandate.state import AnyState, Promise, Roster
 from electorate.trace import Clock
 from tests.check.begun import begun, cluster_at
 from tests.check.leading import PATH, Case, judged
@@ -130,6 +132,28 @@ def test_the_search_comes_to_where_tokens_could_meet(
 def test_without_clocks_two_may_be_in_office_as_with_members_that_never_change() -> None:
     verdict = told(claims="M3", clock=Clock.UNBOUNDED, bounds=Bounds(4, 1, 0))
     assert [violation.length for violation in verdict.violations] == [9]
+
+
+@pytest.mark.parametrize(
+    ("others", "sound", "states"),
+    [(BACK, 51_264, 50_372), ({"asked": ("3:members.request(Change(1",)}, 66_500, 64_072)],
+    ids=["2 comes back", "1 is removed"],
+)
+def test_a_member_that_forgets_its_promises_when_it_is_removed_breaks_nothing(
+    others: dict[str, Any], sound: int, states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leases of its time have run out when it is asked again; those of now bind others, too."""
+    expect_held(told(**others), sound)
+    adopt = change.adopt
+
+    def adopt_and_forget(s: AnyState, roster: Roster) -> AnyState:
+        after = adopt(s, roster)
+        if after is s or s.me in roster.everybody:
+            return after
+        return replace(after, bound=None, stable=replace(after.stable, promise=Promise()))
+
+    monkeypatch.setattr(change, "adopt", adopt_and_forget)
+    expect_held(told(**others), states)
 
 
 HEIR = Case(
