@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,19 +72,22 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
     if merged is None:
         raise UsageError(f"{name}: there are several instances: name one with --instance")
     if merged.doubts:
-        raise UsageError(
-            f"{name}: where {merged.instance} stood is not known: {listed(merged.doubts)}"
-        )
+        why = [*_missing(records, merged.trace.setting.ids), *merged.doubts]
+        raise UsageError(f"{name}: where {merged.instance} stood is not known: {listed(why)}")
     last = merged.trace.steps[-1].at if merged.trace.steps else 0
     until = last if options.at is None else _milliseconds(options.at)
     if until > records.end:
         raise UsageError(f"--at {options.at}: {name} ends at {records.end / 1000:.3f}s")
     moment = Moment(merged.trace, until, merged.first_views)
-    missing = moment.heard_of.difference(records.nodes)
-    if missing:
-        called = listed(map(records.called, sorted(missing)))
-        raise UsageError(f"{name}: there is no record of {called}, and others had heard of them")
+    for missing in _missing(records, moment.heard_of):
+        raise UsageError(f"{name}: {missing}, and others had heard of them")
     return Stood(merged.instance, moment, _setting(records, merged, moment), records.names)
+
+
+def _missing(records: Records, nodes: Collection[NodeId]) -> list[str]:
+    """Say of which of these nodes there is no record, if there are such nodes."""
+    missing = sorted({*nodes}.difference(records.nodes))
+    return [f"there is no record of {listed(map(records.called, missing))}"] if missing else []
 
 
 def _joined(options: argparse.Namespace, file: Path, whole: Protocol) -> Stood:
