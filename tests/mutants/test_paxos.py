@@ -1,7 +1,7 @@
 """Paxos broken on purpose: each rule switched off alone.
 
 A mutant is killed by the shortest run that breaks K1, though messages take as long as they like
-and a second leader is named; the same rows hold with the sound rules (tests/verdicts/paxos.toml).
+and a second leader is named; the same rows hold with the sound rules (tests/verdicts/table.txt).
 """
 
 import pytest

@@ -11,6 +11,7 @@ import pytest
 
 from electorate.claims import CLAIMS, Kind
 from electorate.core import Assumption, Machine
+from electorate.dossier import row
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import page, plan, table
 from tests.verdicts.ask import UNSHOWN, answer, is_broken, is_kept
@@ -75,7 +76,7 @@ def test_every_protocol_is_put_in_every_situation() -> None:
         detectors = plan.uses_views(protocol)
         tried = [name for name in suite.situations if detectors or name != "a wrong suspicion"]
         sizes = sum(len(suite.sizes(timing, name)) for timing in suite.nodes for name in tried)
-        unfinished = len(plan.UNFINISHED.get(protocol, ()))
+        unfinished = len(plan.pages()[plan.page_of(protocol)].unfinished.get(protocol, ()))
         assert len(faults) == sizes - unfinished, protocol
 
 
@@ -121,7 +122,7 @@ def test_what_falls_with_an_assumption_is_kept_with_it(name: str) -> None:
     asked = plan.pages()[name]
     for dropped in asked.assumptions:
         for protocol in dropped.of or (asked.sound,):
-            kept, without = (TABLE[row].claims for row in dropped.rows(protocol))
+            kept, without = (TABLE[row].claims for row in plan.rows_of(dropped, protocol))
             if dropped.breaks:
                 assert is_kept(kept[dropped.breaks]), dropped
                 assert is_broken(without[dropped.breaks]), dropped
@@ -132,7 +133,7 @@ def test_what_falls_with_an_assumption_is_kept_with_it(name: str) -> None:
 def test_every_finding_is_about_something_that_breaks() -> None:
     for asked in plan.pages().values():
         for finding in asked.findings:
-            fates = TABLE[plan.row(finding.row)].claims
+            fates = TABLE[row(finding.row)].claims
             assert any(is_broken(fates[claim]) for claim in finding.claims), finding
 
 
@@ -147,9 +148,10 @@ def test_the_command_of_a_finding_judges_all_its_claims() -> None:
 
 
 def test_forms_that_are_never_normal_begin_at_boot() -> None:
-    for row in ASKED:
-        begins = "--from boot" in row or "--from any" in row
-        assert row.split()[0] not in plan.NEVER_NORMAL or begins, row
+    never = {form for page in plan.pages().values() for form in page.never_normal}
+    for asked in ASKED:
+        begins = "--from boot" in asked or "--from any" in asked
+        assert asked.split()[0] not in never or begins, asked
 
 
 @pytest.mark.parametrize("protocol", [n for n in REGISTRY if plan.page_of(n) in plan.pages()])
