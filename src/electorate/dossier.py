@@ -30,6 +30,7 @@ class Repair(Value):
     """What is put in its place: `accept=anyone`; several, if only together they are missed."""
     under: str
     breaks: str
+    """The claim, how it breaks, and in how many moves: `A1 broken in 15`, `A2 stuck in 5`."""
     of: str = ""
     """The protocol, if it is not the sound form."""
     run: str = ""
@@ -39,6 +40,16 @@ class Repair(Value):
         """With it, and without it."""
         protocol = self.of or sound
         return row(protocol, self.under), row(protocol, _rules(self.without), self.under)
+
+
+class Told(Value):
+    """A rule that is missed in a run that the checker would take too long to find."""
+
+    without: str
+    breaks: str
+    """The claim."""
+    run: str
+    """The golden script that has the run."""
 
 
 class Choice(Value):
@@ -57,8 +68,9 @@ class Dropped(Value):
     assumption: str
     by: str
     """The options that drop it."""
-    breaks: str = ""
-    """Empty if no promise falls: the form takes for granted what it would not need."""
+    breaks: str | tuple[str, ...] = ""
+    """As of a repair; for each of the protocols, if it is not the same for all. Empty if no promise
+    falls: the form takes for granted what it would not need."""
     under: str = ""
     of: tuple[str, ...] = ()
     """The protocols, if it is not only the sound form."""
@@ -84,8 +96,8 @@ class Dossier(Value):
     costs_over: Cases = []
     """The same over another election than the one that the cases of `costs` are played over."""
     sound: str = ""
-    """The protocol that repairs and choices are about."""
-    claims: tuple[str, ...] = ("A1", "A2", "S1", "S2")
+    """The protocol that repairs and choices are about, if it is not this one under its path."""
+    claims: tuple[str, ...] = ()
     """What is judged in every row."""
     claims_over: tuple[str, ...] = ()
     """What is judged over a real election instead, for a protocol that goes over others."""
@@ -104,6 +116,22 @@ class Dossier(Value):
     choices: tuple[Choice, ...] = ()
     assumptions: tuple[Dropped, ...] = ()
     findings: tuple[Finding, ...] = ()
+    verdicts: tuple[str, ...] = ()
+    """What else was found: `ROW => A1 broken in 15 | A2 live, 8T | 60,555 states`, or some of that.
+    A row that begins with an option is about the sound form."""
+    told: tuple[Told, ...] = ()
+    untried: Mapping[str, str] = {}
+    """Rules that nothing here is about, each with the reason why."""
+
+    def tries(self, rule: str) -> bool:
+        """Whether anything here is about a rule."""
+        rows = [*self.more, *self.verdicts]
+        rows += [finding.row for finding in self.findings]
+        rows += [" ".join((*dropped.of, dropped.under)) for dropped in self.assumptions]
+        rows += [_rules(repair.without) for repair in self.repairs]
+        rows += [_rules(told.without) for told in self.told]
+        rows += [_rules(choice.rule) for choice in self.choices]
+        return any(f"--rule {rule}=" in text for text in rows)
 
 
 EMPTY = Dossier()

@@ -7,10 +7,10 @@ from itertools import groupby
 from pathlib import Path
 
 from electorate.claims import CLAIMS, Kind
+from electorate.cli.dossier import UNSHOWN, WITHIN, Answer, fates_of, is_broken, rows_of
 from electorate.dossier import Dossier, Dropped, Finding, row
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
-from tests.verdicts.ask import UNSHOWN, WITHIN, Answer, is_broken
 from tests.verdicts.plan import ROOT
 from tests.verdicts.robust import Answer as Moved
 from tests.verdicts.robust import situations
@@ -97,7 +97,8 @@ def _repairs(name: str, page: Dossier, table: Table) -> Iterable[str]:
     for repair in page.repairs:
         _, without = repair.rows(page.sound)
         rules = ", ".join(f"`{rule}`" for rule in repair.without.split())
-        fate = f"{repair.breaks} {_cell(repair.breaks, table[without])}"
+        claim = repair.breaks.split()[0]
+        fate = f"{claim} {_cell(claim, table[without])}"
         lines.append([rules, fate, _options(repair.under, repair.of), _run(name, repair.run)])
     yield (
         f"**Each repair is needed.** This in its place breaks what `{page.sound}` keeps:\n\n"
@@ -133,7 +134,7 @@ def _assumptions(name: str, page: Dossier, table: Table) -> Iterable[str]:
         protocols = dropped.of or (page.sound,)
         of = ", ".join(f"`{protocol}`" for protocol in protocols)
         options = (_options(dropped.under), f"`{dropped.by}`")
-        fate = _fallen(dropped, [table[plan.rows_of(dropped, each)[1]] for each in protocols])
+        fate = _fallen(dropped, page, [table[rows_of(dropped, each)[1]] for each in protocols])
         lines.append([f"`{dropped.assumption}`", of, fate, *options, _run(name, dropped.run)])
     yield (
         "**What falls without an assumption**, and is kept with it:\n\n"
@@ -141,8 +142,8 @@ def _assumptions(name: str, page: Dossier, table: Table) -> Iterable[str]:
     )
 
 
-def _fallen(dropped: Dropped, found: Sequence[Answer]) -> str:
-    claim = dropped.breaks
+def _fallen(dropped: Dropped, page: Dossier, found: Sequence[Answer]) -> str:
+    [claim] = {breaks.partition(" ")[0] for breaks in fates_of(dropped, page.sound).values()}
     return f"{claim} {_joined(_cell(claim, each) for each in found)}" if claim else "nothing"
 
 

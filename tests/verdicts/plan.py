@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from electorate.check.model import BUDGETS
-from electorate.claims import CLAIMS, Kind
-from electorate.dossier import Dossier, Dropped, dossier_of, row
+from electorate.cli.dossier import judged, rows_of
+from electorate.dossier import Dossier, dossier_of, row
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 
@@ -46,13 +45,6 @@ class Suite(NamedTuple):
     def sizes(self, timing: str, faults: str) -> tuple[int, ...]:
         """With how many nodes a situation is tried; none where it is not."""
         return self.special.get(faults, self.nodes).get(timing, ())
-
-
-def judged(options: str, claims: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the claims that can be judged: from any state only goals, for all may be broken."""
-    if "--from any" not in options:
-        return claims
-    return tuple(claim for claim in claims if CLAIMS[claim].kind is Kind.GOAL)
 
 
 ELECTIONS = Suite(
@@ -96,25 +88,11 @@ COMMITS = Suite(
     {**dict.fromkeys(FAULTS, ("C6",)), "two lead": ("C4", "C5")},
 )
 
-PERIODIC = frozenset(
-    name
-    for name, entry in REGISTRY.items()
-    if any(timer.periodic for timer in entry.machine.timers)
-)
-"""Protocols whose nodes have something to do though nothing fails."""
-
 
 def claims_of(page: Dossier, row: str) -> tuple[str, ...]:
     """What is judged in a row."""
     is_over = "-over-" in row.split()[0]
     return judged(row, page.claims_over if is_over and page.claims_over else page.claims)
-
-
-def rows_of(dropped: Dropped, protocol: str) -> tuple[str, str]:
-    """With an assumption, and without it. Where nothing would happen with it, all boot first."""
-    stirs = any(f"--{kind}" in dropped.under for kind in ("from", *BUDGETS))
-    boot = "" if stirs or PERIODIC & {protocol.split()[0]} else "--from boot"
-    return row(protocol, dropped.under, boot), row(protocol, dropped.under, dropped.by)
 
 
 def special_rows(page: Dossier) -> Iterator[str]:
