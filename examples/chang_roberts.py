@@ -8,6 +8,8 @@ a vote never comes home, and the ring waits for ever.
 This file is not part of the registry. Any command takes it by its path:
 
     electorate check examples/chang_roberts.py:ChangRoberts --from boot
+
+What breaks without each of its needs, and what an election costs, is in chang_roberts.toml.
 """
 
 from msgspec.structs import replace
@@ -95,23 +97,3 @@ class ChangRoberts(Machine[ChangRobertsState]):
     def _announce(self, s: ChangRobertsState, winner: NodeId) -> Result[ChangRobertsState]:
         """Tell the next node of the ring who leads."""
         return s, [Send(self.members.after(s.me), Elected(winner))]
-
-
-# What `electorate costs examples/chang_roberts.py:ChangRoberts` measures, and should find.
-COSTS = (
-    {
-        "name": "all vote at boot, ranks rise along the ring",
-        "start": "boot",
-        "script": "settle",
-        "leader": "N",
-        "formulas": {"Election": "2N-1", "Elected": "N", "messages": "3N-1", "time": "2N·T"},
-    },
-    {
-        "name": "all vote at boot, ranks fall",
-        "start": "boot",
-        "ranks": "falling",
-        "script": "settle",
-        "leader": "N",
-        "formulas": {"Election": "N(N+1)/2", "Elected": "N", "messages": "N(N+1)/2+N"},
-    },
-)

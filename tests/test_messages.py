@@ -33,6 +33,7 @@ NOT_FROM_NODES = {
     "core.codec.Codec.__init__: machine.stable_type": "a node's own store",
     "core.codec.Codec.__init__: machine.state_type": "a state is never sent",
     "core.rule.Rules._read: kind": "a rule on the command line",
+    "dossier._read: Dossier": "a file that people write",
     "leadership.directory.Directory._saved: Record": "a node's own store",
     "leadership.offices.Offices.begin: int": "a node's own store",
     "leadership.register.Register._saved: MandateStable[Stable]": "a node's own store",

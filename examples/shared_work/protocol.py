@@ -183,7 +183,7 @@ class SharedWork(Over[Local]):
         if group[0] != s.me:
             state, begun = self._next(moved)
         elif s.inner.followers:
-            state, begun = moved, [self._set(Wait.REPORTS)]
+            state, begun = moved, [self.set_timer(Wait.REPORTS)]
         else:
             state, begun = self._begin(moved)
         return state, [*effects, *dropped, *begun]
@@ -201,7 +201,7 @@ class SharedWork(Over[Local]):
         assert s.group is not None
         if s.group[0] == s.me:
             return self._hand_out(s, s.me)
-        return s, [Send(s.group[0], Report(s.group, s.stable.parts)), self._set(Wait.AGAIN)]
+        return s, [Send(s.group[0], Report(s.group, s.stable.parts)), self.set_timer(Wait.AGAIN)]
 
     def _hand_out(self, s: Local, j: NodeId) -> Result[Local]:
         """Give a node an item that nobody has done and nobody is doing."""
@@ -226,9 +226,9 @@ class SharedWork(Over[Local]):
         if s.item is not None:
             return s, []
         if item is not None:
-            return replace(s, item=item), [CancelTimer(Wait.AGAIN), self._set(Wait.EFFORT)]
+            return replace(s, item=item), [CancelTimer(Wait.AGAIN), self.set_timer(Wait.EFFORT)]
         is_over = len(s.stable.parts) == self.rules.items
-        return s, [CancelTimer(Wait.AGAIN) if is_over else self._set(Wait.AGAIN)]
+        return s, [CancelTimer(Wait.AGAIN) if is_over else self.set_timer(Wait.AGAIN)]
 
     def _makes_sense(self, j: NodeId, message: Message) -> bool:
         """Whether a message can be from a node that keeps the rules."""
@@ -239,9 +239,6 @@ class SharedWork(Over[Local]):
             case Report(_, parts):
                 items = {part.item for part in parts}
         return j in self.members.ids and items <= set(range(1, self.rules.items + 1))
-
-    def _set(self, wait: Wait) -> SetTimer:
-        return SetTimer(wait, getattr(self.rules, wait).of(self.timing))
 
 
 def _knowing(s: Local, parts: Parts) -> Local:

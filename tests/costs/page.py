@@ -4,9 +4,9 @@ import re
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from electorate.costs import Case
+from electorate.costs import Case, cases_of
 from electorate.costs.case import MESSAGES, TIME
-from electorate.costs.registry import CASES
+from electorate.protocols.registry import REGISTRY
 
 HEAD = ["| what happens | by kind | messages | last delivery |", "|---|---|---|---|"]
 PAGES = Path(__file__).parents[2] / "docs" / "protocols"
@@ -17,9 +17,9 @@ TABLE = re.compile(r"(## Costs\n(?:(?!## |\|).*\n)*)((?:\|.*\n)+)")
 def pages() -> dict[Path, str]:
     """Every page that has such a table, and what the table should be."""
     tables: dict[Path, list[Case]] = {}
-    for kind, cases in CASES.items():
+    for kind in dict.fromkeys(entry.machine for entry in REGISTRY.values()):
         protocol = kind.__module__.removesuffix(".machine").rpartition(".")[2]
-        tables.setdefault(PAGES / f"{protocol}.md", []).extend(cases)
+        tables.setdefault(PAGES / f"{protocol}.md", []).extend(cases_of(kind))
     return {
         page: "".join(f"{line}\n" for line in table_of(cases)) for page, cases in tables.items()
     }

@@ -8,8 +8,8 @@ from electorate.trace import KINDS
 from electorate.trace.setting import WORDS
 from tests.docs.page import ROOT
 
-CONTRACT = {"boot", "step", "view", "cautions"}
-"""What the page tells in paragraphs of their own."""
+CONTRACT = {"boot", "step", "view", "cautions", "set_timer"}
+"""What the page tells elsewhere."""
 ASKED = {"form", "promised", "assumed"}
 """What others ask a machine, and no machine overrides."""
 

@@ -2,13 +2,13 @@
 
 P. F. Souto, "Elections", 2021, slides "The Invitation Algorithm"; the Carnegie Mellon lecture notes
 "Coordinator Election", section "The Invitation Algorithm" ("the notes" below). What it costs to
-merge groups: src/electorate/costs/invitation.py.
+merge groups: src/electorate/protocols/invitation/machine.toml.
 """
 
 import pytest
 
 from electorate.core import NodeId
-from electorate.costs.invitation import EXAMPLE
+from electorate.costs import cases_of
 from electorate.costs.play import Play
 from electorate.costs.variant import Variant
 from electorate.protocols.invitation import Group, Invitation, InvitationState
@@ -22,7 +22,12 @@ def example(*rules: str) -> Cluster:
     """Slide "The Invitation Algorithm: Example": 3 leads 2, 4 leads 5 and 6; 3 will check next."""
     setting = Setting("invitation", (1, 2, 3, 4, 5, 6), ("check=60T", *rules), start=Start.DOWN)
     cluster = Cluster(setting, setting.machine(Invitation, "printed"))
-    Play(cluster, (), Variant({"N": 6}, {})).run(EXAMPLE.rpartition("fire")[0])
+    [script] = [
+        case.script
+        for case in cases_of(Invitation)
+        if case.name.startswith("the example") and case.fits("printed", 6)
+    ]
+    Play(cluster, (), Variant({"N": 6}, {})).run(script.rpartition("fire")[0])
     assert led(cluster) == {2: 3, 3: 3, 4: 4, 5: 4, 6: 4}
     return cluster
 

@@ -1,7 +1,7 @@
 """What the paper says of its algorithm, held against all three forms of it.
 
 S. Park, "A Safe Election Protocol based on an Unreliable Failure Detector in Distributed Systems".
-What a view of m nodes costs: src/electorate/costs/park.py.
+What a view of m nodes costs: src/electorate/protocols/park.toml.
 """
 
 from collections import Counter
@@ -60,7 +60,7 @@ def leaders(cluster: Cluster, nodes: Iterable[NodeId]) -> set[NodeId | None]:
 @pytest.mark.parametrize("name", THAT_ELECT)
 @pytest.mark.parametrize("n", SIZES)
 def test_where_the_highest_rank_wins_an_election_costs_the_same(name: str, n: int) -> None:
-    """A view of m costs three messages for every other node: src/electorate/costs/park.py."""
+    """A view of m costs three messages for every other node: src/electorate/protocols/park.toml."""
     lowest, highest = (
         Play(cluster_of(name, n, strongest), (), Variant({"N": n}, {}))
         for strongest in get_args(Strongest)

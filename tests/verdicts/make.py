@@ -20,9 +20,9 @@ from itertools import starmap
 from multiprocessing import Pool
 from pathlib import Path
 
+from electorate.cli.dossier import Answer, answer
 from tests.verdicts import page, table
-from tests.verdicts.ask import Answer, answer
-from tests.verdicts.plan import FOLDER, ROOT, rows
+from tests.verdicts.plan import ROOT, rows
 
 Question = tuple[str, tuple[str, ...]]
 
@@ -87,7 +87,7 @@ def _answers(wanted: dict[str, tuple[str, ...]], jobs: int) -> table.Table:
 
 def _kept() -> Path:
     """The file that keeps what was found until all is; of this code and no other."""
-    code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests/check").glob("*.py"), FOLDER / "ask.py"]
+    code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests/check").glob("*.py")]
     digest = sha256(b"".join(file.read_bytes() for file in sorted(code))).hexdigest()[:16]
     folder = ROOT / ".verdicts_cache"
     folder.mkdir(exist_ok=True)
@@ -115,7 +115,7 @@ def _asked(questions: list[Question], jobs: int) -> Iterator[tuple[str, Answer]]
 
 def _ask(question: Question) -> tuple[str, Answer]:
     row, claims = question
-    return row, answer(row, claims)
+    return row, answer(row, claims, table.STATES_MAX)
 
 
 def _show(before: table.Table, found: table.Table) -> None:

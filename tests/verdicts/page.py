@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from electorate.claims import CLAIMS, Kind
+from electorate.cli.dossier import UNSHOWN, WITHIN, Answer, fates_of, is_broken, rows_of
+from electorate.dossier import Dossier, Dropped, Finding, row
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
-from tests.verdicts.ask import UNSHOWN, WITHIN, Answer, is_broken
-from tests.verdicts.plan import ROOT, Page
+from tests.verdicts.plan import ROOT
 from tests.verdicts.robust import Answer as Moved
 from tests.verdicts.robust import situations
 from tests.verdicts.table import Table
 
 DOCS = ROOT / "docs"
 
-BEGIN = "<!-- Made by `make verdicts`: change tests/verdicts, not what is between these marks. -->"
+BEGIN = "<!-- Made by `make verdicts`: change the dossier, not what is between these marks. -->"
 END = "<!-- So far `make verdicts`. -->"
 
 ROBUST_BEGIN = BEGIN.replace("make verdicts", "make robust")
@@ -57,7 +59,7 @@ def _page(name: str, table: Table) -> str:
     return "\n\n".join([how, *parts])
 
 
-def _situations(protocol: str, page: Page, table: Table) -> str:
+def _situations(protocol: str, page: Dossier, table: Table) -> str:
     """All that one protocol was put through: a line for every timing and fault."""
     lines = []
     suite = plan.suite_of(protocol)
@@ -88,14 +90,15 @@ def _answers(protocol: str, timing: str, faults: str, table: Table) -> list[Answ
     ]
 
 
-def _repairs(name: str, page: Page, table: Table) -> Iterable[str]:
+def _repairs(name: str, page: Dossier, table: Table) -> Iterable[str]:
     if not page.repairs:
         return
     lines = []
     for repair in page.repairs:
         _, without = repair.rows(page.sound)
         rules = ", ".join(f"`{rule}`" for rule in repair.without.split())
-        fate = f"{repair.breaks} {_cell(repair.breaks, table[without])}"
+        claim = repair.breaks.split()[0]
+        fate = f"{claim} {_cell(claim, table[without])}"
         lines.append([rules, fate, _options(repair.under, repair.of), _run(name, repair.run)])
     yield (
         f"**Each repair is needed.** This in its place breaks what `{page.sound}` keeps:\n\n"
@@ -103,7 +106,7 @@ def _repairs(name: str, page: Page, table: Table) -> Iterable[str]:
     )
 
 
-def _choices(page: Page, table: Table) -> Iterable[str]:
+def _choices(page: Dossier, table: Table) -> Iterable[str]:
     if not page.choices:
         return
     lines = []
@@ -117,13 +120,13 @@ def _choices(page: Page, table: Table) -> Iterable[str]:
     )
 
 
-def promised(page: Page) -> list[str]:
+def promised(page: Dossier) -> list[str]:
     """What the sound form of a page promises, in the order of the page's claims."""
     machine, form = REGISTRY[page.sound]
     return [claim for claim in page.claims if claim in machine.promised(form)]
 
 
-def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
+def _assumptions(name: str, page: Dossier, table: Table) -> Iterable[str]:
     if not page.assumptions:
         return
     lines = []
@@ -131,7 +134,7 @@ def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
         protocols = dropped.of or (page.sound,)
         of = ", ".join(f"`{protocol}`" for protocol in protocols)
         options = (_options(dropped.under), f"`{dropped.by}`")
-        fate = _fallen(dropped, [table[dropped.rows(each)[1]] for each in protocols])
+        fate = _fallen(dropped, page, [table[rows_of(dropped, each)[1]] for each in protocols])
         lines.append([f"`{dropped.assumption}`", of, fate, *options, _run(name, dropped.run)])
     yield (
         "**What falls without an assumption**, and is kept with it:\n\n"
@@ -139,18 +142,18 @@ def _assumptions(name: str, page: Page, table: Table) -> Iterable[str]:
     )
 
 
-def _fallen(dropped: plan.Dropped, found: Sequence[Answer]) -> str:
-    claim = dropped.breaks
+def _fallen(dropped: Dropped, page: Dossier, found: Sequence[Answer]) -> str:
+    [claim] = {breaks.partition(" ")[0] for breaks in fates_of(dropped, page.sound).values()}
     return f"{claim} {_joined(_cell(claim, each) for each in found)}" if claim else "nothing"
 
 
-def _further(page: Page, table: Table) -> Iterable[str]:
+def _further(page: Dossier, table: Table) -> Iterable[str]:
     """A table for every set of claims: a protocol over others may promise more there."""
     title = "**Further checks**, with three nodes unless they say otherwise:"
-    for claims, rows in groupby(page.more, key=page.claims_of):
+    for claims, rows in groupby(page.more, key=partial(plan.claims_of, page)):
         lines = []
         for more in rows:
-            found = table[plan.row(more)]
+            found = table[row(more)]
             cells = [_cell(claim, found) for claim in claims]
             lines.append([f"`{_short(more)}`", *cells, _extent(found)])
         head = _table(["`electorate check …`", *claims, "states"], lines)
@@ -193,13 +196,13 @@ def _findings(table: Table) -> str:
     lines = []
     for page in plan.pages().values():
         for finding in page.findings:
-            found = table[plan.row(finding.row)]
+            found = table[row(finding.row)]
             fates = ", ".join(f"{claim} {_cell(claim, found)}" for claim in finding.claims)
             lines.append([finding.says, f"`{command(finding)}`", fates])
     return _table(["finding", "`electorate check …`", "says"], lines)
 
 
-def command(finding: plan.Finding) -> str:
+def command(finding: Finding) -> str:
     """What to type to see a finding, and nothing else that the form may also promise or break."""
     words = [_short(finding.row), *(f"--claim {claim}" for claim in finding.claims)]
     if len(finding.claims) > 1 and any(CLAIMS[c].kind is Kind.GOAL for c in finding.claims):

@@ -1,21 +1,16 @@
 """What is asked: every protocol in the same situations, and what is special to each.
 
-What is special is in the .toml files beside this one, named like the pages under docs/protocols.
-A protocol is asked about if its page has such a file.
+What is special is in the dossiers of the protocols. A protocol is asked about if its dossier says
+which form is sound.
 """
 
-import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from electorate.check.model import BUDGETS
-from electorate.claims import CLAIMS, Kind
-from electorate.core import Value
+from electorate.cli.dossier import judged, rows_of
+from electorate.dossier import Dossier, dossier_of, row
 from electorate.protocols.registry import REGISTRY
 from electorate.trace import Setting
 
@@ -50,13 +45,6 @@ class Suite(NamedTuple):
     def sizes(self, timing: str, faults: str) -> tuple[int, ...]:
         """With how many nodes a situation is tried; none where it is not."""
         return self.special.get(faults, self.nodes).get(timing, ())
-
-
-def judged(options: str, claims: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the claims that can be judged: from any state only goals, for all may be broken."""
-    if "--from any" not in options:
-        return claims
-    return tuple(claim for claim in claims if CLAIMS[claim].kind is Kind.GOAL)
 
 
 ELECTIONS = Suite(
@@ -100,137 +88,23 @@ COMMITS = Suite(
     {**dict.fromkeys(FAULTS, ("C6",)), "two lead": ("C4", "C5")},
 )
 
-UNFINISHED: dict[str, tuple[str, ...]] = {
-    "bully": ("a crash and a recovery", "a wrong suspicion"),
-    "bully-as-printed": ("a crash and a recovery", "a wrong suspicion", "any state"),
-    "bully-rpc": ("no fault", "a crash and a recovery", "a loss"),
-    "bully-textbook": ("a crash and a recovery", "a wrong suspicion", "a loss"),
-    "bully-textbook-as-printed": (
-        "a crash",
-        "a crash and a recovery",
-        "a wrong suspicion",
-        "any state",
-    ),
-    "bully-textbook-to-the-letter": ("a crash and a recovery", "any state"),
-    **dict.fromkeys(("chang-roberts", "ring-attribute", "ring-list", "park"), ("any state",)),
-    **dict.fromkeys(
-        ("invitation", "invitation-as-printed"),
-        ("no fault", "a crash", "a crash and a recovery", "a loss", "any state"),
-    ),
-    "park-literal": ("a crash and a recovery",),
-    "two-phase": ("two cuts and a heal", "two lead"),
-    **dict.fromkeys(
-        ("three-phase", "three-phase-as-printed", "three-phase-ballots"),
-        ("a crash and a recovery", "two cuts and a heal", "a pause", "two lead"),
-    ),
-}
-"""Where the most nodes have more states than a search may see in bounded timing: left out."""
 
-FIRST = ("--form", "--rule", "--nodes", "--timing", "--capacity", "--counter", "--from")
-"""The options that a row begins with; the others follow by name."""
-
-NEVER_NORMAL = ("bully-textbook-as-printed", "bully-textbook-to-the-letter", "park-literal")
-"""Forms whose fault-free runs miss their goals: from boot one sees how. Where these runs end, there
-is nothing left to break."""
-UNMOVED = {"park": "a wrong suspicion"}
-"""Where nobody would be elected anew, which shows nothing: this is tried from boot too."""
+def claims_of(page: Dossier, row: str) -> tuple[str, ...]:
+    """What is judged in a row."""
+    is_over = "-over-" in row.split()[0]
+    return judged(row, page.claims_over if is_over and page.claims_over else page.claims)
 
 
-PERIODIC = frozenset(
-    name
-    for name, entry in REGISTRY.items()
-    if any(timer.periodic for timer in entry.machine.timers)
-)
-"""Protocols whose nodes have something to do though nothing fails."""
-
-
-class Repair(Value):
-    """A rule or timer of the sound form, and where it is missed."""
-
-    without: str
-    """What is put in its place: `accept=anyone`; several, if only together they are missed."""
-    under: str
-    breaks: str
-    of: str = ""
-    """The protocol, if it is not that of the page."""
-    run: str = ""
-    """The golden script that tells such a run."""
-
-    def rows(self, sound: str) -> tuple[str, str]:
-        """With it, and without it."""
-        protocol = self.of or sound
-        return row(protocol, self.under), row(protocol, _rules(self.without), self.under)
-
-
-class Choice(Value):
-    """A rule that could as well be another, as far as the promises go."""
-
-    rule: str
-    under: str
-
-    def row(self, sound: str) -> str:
-        return row(sound, _rules(self.rule), self.under)
-
-
-class Dropped(Value):
-    """An assumption, and what falls without it."""
-
-    assumption: str
-    by: str
-    """The options that drop it."""
-    breaks: str = ""
-    """Empty if no promise falls: the form takes for granted what it would not need."""
-    under: str = ""
-    of: tuple[str, ...] = ()
-    """The protocols, if it is not only the sound form."""
-    run: str = ""
-
-    def rows(self, protocol: str) -> tuple[str, str]:
-        """With it, and without it. Where nothing would happen with it, all boot first."""
-        stirs = any(f"--{kind}" in self.under for kind in ("from", *BUDGETS))
-        boot = "" if stirs or PERIODIC & {protocol.split()[0]} else "--from boot"
-        return row(protocol, self.under, boot), row(protocol, self.under, self.by)
-
-
-class Finding(Value):
-    """Something worth showing to people, and the row that shows it."""
-
-    says: str
-    row: str
-    claims: tuple[str, ...]
-
-
-class Page(Value):
+def special_rows(page: Dossier) -> Iterator[str]:
     """What is asked for one page besides the situations that every protocol is put in."""
-
-    sound: str
-    """The protocol that repairs and choices are about."""
-    claims: tuple[str, ...] = ("A1", "A2", "S1", "S2")
-    claims_over: tuple[str, ...] = ()
-    """What is judged over a real election instead, for a protocol that goes over others."""
-    situations: bool = True
-    """Whether its protocols are put in the situations that every election is put in."""
-    more: tuple[str, ...] = ()
-    """Rows that only this page has."""
-    repairs: tuple[Repair, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    assumptions: tuple[Dropped, ...] = ()
-    findings: tuple[Finding, ...] = ()
-
-    def claims_of(self, row: str) -> tuple[str, ...]:
-        """What is judged in a row."""
-        is_over = "-over-" in row.split()[0]
-        return judged(row, self.claims_over if is_over and self.claims_over else self.claims)
-
-    def rows(self) -> Iterator[str]:
-        yield from (row(finding.row) for finding in self.findings)
-        yield from (row(more) for more in self.more)
-        yield from (choice.row(self.sound) for choice in self.choices)
-        for repair in self.repairs:
-            yield from repair.rows(self.sound)
-        for dropped in self.assumptions:
-            for protocol in dropped.of or (self.sound,):
-                yield from dropped.rows(protocol)
+    yield from (row(finding.row) for finding in page.findings)
+    yield from (row(more) for more in page.more)
+    yield from (choice.row(page.sound) for choice in page.choices)
+    for repair in page.repairs:
+        yield from repair.rows(page.sound)
+    for dropped in page.assumptions:
+        for protocol in dropped.of or (page.sound,):
+            yield from rows_of(dropped, protocol)
 
 
 class Situation(NamedTuple):
@@ -256,7 +130,8 @@ class Situation(NamedTuple):
     @property
     def is_moved_to_boot(self) -> bool:
         """Whether it begins at boot though the others do not."""
-        moved = self.protocol in NEVER_NORMAL or UNMOVED.get(self.protocol) == self.faults
+        page = pages()[page_of(self.protocol)]
+        moved = self.protocol in page.never_normal or page.unmoved.get(self.protocol) == self.faults
         return moved and "--from" not in self.suite.situations[self.faults]
 
     @property
@@ -269,29 +144,11 @@ class Situation(NamedTuple):
         return row(self.protocol, f"--nodes {self.nodes}", timing, start, faults)
 
 
-def row(*words: str) -> str:
-    """A row in its one spelling: options in one order, and three nodes go without saying."""
-    protocol, *options = re.split(r" (?=--)", " ".join(word for word in words if word))
-    said = [option for option in options if option != "--nodes 3"]
-    return " ".join((protocol, *sorted(said, key=_place)))
-
-
-def _place(option: str) -> tuple[int, str]:
-    name, _, _ = option.partition(" ")
-    return FIRST.index(name) if name in FIRST else len(FIRST), option
-
-
-def _rules(text: str) -> str:
-    return " ".join(f"--rule {rule}" for rule in text.split())
-
-
 @cache
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, Dossier]:
     """The questions of every page."""
-    return {
-        file.stem: msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Page)
-        for file in sorted(FOLDER.glob("*.toml"))
-    }
+    dossiers = {page_of(name): dossier_of(entry.machine) for name, entry in REGISTRY.items()}
+    return {page: each for page, each in sorted(dossiers.items()) if each.sound}
 
 
 def page_of(protocol: str) -> str:
@@ -317,14 +174,14 @@ def uses_views(protocol: str) -> bool:
 
 def situations(protocol: str) -> Iterator[Situation]:
     """Everything that a protocol is put through."""
-    suite = suite_of(protocol)
+    suite, page = suite_of(protocol), pages()[page_of(protocol)]
     for timing in suite.nodes:
         for faults in suite.situations:
             if faults == "a wrong suspicion" and not uses_views(protocol):
                 continue
             for nodes in suite.sizes(timing, faults):
                 each = Situation(protocol, timing, faults, nodes)
-                if not (each.is_largest and faults in UNFINISHED.get(protocol, ())):
+                if not (each.is_largest and faults in page.unfinished.get(protocol, ())):
                     yield each
 
 
@@ -332,7 +189,7 @@ def rows() -> dict[str, tuple[str, ...]]:
     """Everything that is asked, in order and once, with the claims that are judged."""
     asked: dict[str, tuple[str, ...]] = {}
     for name, page in pages().items():
-        asked |= {row: page.claims_of(row) for row in page.rows()}
+        asked |= {row: claims_of(page, row) for row in special_rows(page)}
         for protocol in protocols(name):
             for each in situations(protocol):
                 asked[each.row] = each.suite.claims(each.faults, page.claims)

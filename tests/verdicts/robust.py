@@ -7,12 +7,12 @@ from typing import NamedTuple, Self
 from electorate.check import Result, Verdict, check
 from electorate.check.robust import Recheck, changes, rechecks
 from electorate.claims import CLAIMS
+from electorate.cli.dossier import is_kept
 from electorate.cli.main import parser
 from electorate.cli.model import model_of
 from electorate.cli.protocol import find
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
-from tests.verdicts.ask import is_kept
 from tests.verdicts.plan import FOLDER, Situation
 
 FILE = FOLDER / "robust.txt"

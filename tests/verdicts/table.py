@@ -1,9 +1,11 @@
 """The reviewed table: a line for every row that is asked about, with its answer."""
 
-from tests.verdicts.ask import STATES_MAX, Answer
+from electorate.cli.dossier import ARROW, Answer
 from tests.verdicts.plan import FOLDER
 
 FILE = FOLDER / "table.txt"
+STATES_MAX = 1_000_000
+"""Where a search ends unless its row says otherwise, so that no answer depends on the machine."""
 HEAD = f"""\
 # What the checker finds. Before the arrow are a protocol and its options, after it every claim and
 # how many states there are. A line is repeated by
@@ -12,7 +14,6 @@ HEAD = f"""\
 # the shortest run. The most nodes are left out where they have more than {STATES_MAX:,} states.
 # `make verdicts` writes this file anew and shows what has changed; whoever commits that says why.
 """
-ARROW = " => "
 
 Table = dict[str, Answer]
 

@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.claims import CLAIMS, Kind
+from electorate.cli.dossier import answer, broken, is_broken, kept
 from electorate.core import Assumption, Machine
+from electorate.dossier import row
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import page, plan, table
-from tests.verdicts.ask import UNSHOWN, answer, is_broken, is_kept
 
 STATES_QUICK = 200
 """Rows with no more states than this are checked again: some seconds in all."""
@@ -50,7 +52,7 @@ def test_the_table_answers_what_is_asked_and_nothing_else() -> None:
 @pytest.mark.parametrize("row", QUICK)
 def test_the_reference_explorer_says_the_same(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(plan.ROOT)
-    assert str(answer(row, ASKED[row], engine="python")) == str(TABLE[row])
+    assert str(answer(row, ASKED[row], table.STATES_MAX, "python")) == str(TABLE[row])
 
 
 def test_every_small_situation_is_among_those() -> None:
@@ -75,7 +77,7 @@ def test_every_protocol_is_put_in_every_situation() -> None:
         detectors = plan.uses_views(protocol)
         tried = [name for name in suite.situations if detectors or name != "a wrong suspicion"]
         sizes = sum(len(suite.sizes(timing, name)) for timing in suite.nodes for name in tried)
-        unfinished = len(plan.UNFINISHED.get(protocol, ()))
+        unfinished = len(plan.pages()[plan.page_of(protocol)].unfinished.get(protocol, ()))
         assert len(faults) == sizes - unfinished, protocol
 
 
@@ -99,40 +101,27 @@ def test_protocols_keep_their_promises_inside_their_assumptions() -> None:
 
 
 @pytest.mark.parametrize("name", plan.pages())
-def test_every_repair_is_missed_where_it_is_left_out(name: str) -> None:
-    asked = plan.pages()[name]
-    for repair in asked.repairs:
-        kept, broken = (TABLE[row].claims[repair.breaks] for row in repair.rows(asked.sound))
-        assert is_kept(kept), repair
-        assert is_broken(broken), repair
+def test_each_repair_and_each_assumption_is_needed_as_the_dossier_says(name: str) -> None:
+    asked = replace(plan.pages()[name], verdicts=())
+    for without in broken(asked, asked.sound):
+        assert without.agrees(TABLE[without.row]), without
+        assert all(map(is_broken, without.claims.values())), without
+    for with_it in kept(asked, asked.sound, page.promised(asked)):
+        assert with_it.agrees(TABLE[with_it.row]), with_it
 
 
 @pytest.mark.parametrize("name", plan.pages())
-def test_no_promise_notices_a_choice(name: str) -> None:
+def test_no_line_of_a_dossier_contradicts_the_table(name: str) -> None:
     asked = plan.pages()[name]
-    for choice in asked.choices:
-        found = TABLE[choice.row(asked.sound)]
-        fates = [found.claims[claim] for claim in page.promised(asked)]
-        assert all(is_kept(fate) or fate == UNSHOWN for fate in fates), choice
-
-
-@pytest.mark.parametrize("name", plan.pages())
-def test_what_falls_with_an_assumption_is_kept_with_it(name: str) -> None:
-    asked = plan.pages()[name]
-    for dropped in asked.assumptions:
-        for protocol in dropped.of or (asked.sound,):
-            kept, without = (TABLE[row].claims for row in dropped.rows(protocol))
-            if dropped.breaks:
-                assert is_kept(kept[dropped.breaks]), dropped
-                assert is_broken(without[dropped.breaks]), dropped
-            else:
-                assert all(is_kept(without[claim]) for claim in page.promised(asked)), dropped
+    for line in broken(asked, asked.sound):
+        found = TABLE.get(line.row)
+        assert found is None or not {*line.claims} <= {*found.claims} or line.agrees(found), line
 
 
 def test_every_finding_is_about_something_that_breaks() -> None:
     for asked in plan.pages().values():
         for finding in asked.findings:
-            fates = TABLE[plan.row(finding.row)].claims
+            fates = TABLE[row(finding.row)].claims
             assert any(is_broken(fates[claim]) for claim in finding.claims), finding
 
 
@@ -147,9 +136,10 @@ def test_the_command_of_a_finding_judges_all_its_claims() -> None:
 
 
 def test_forms_that_are_never_normal_begin_at_boot() -> None:
-    for row in ASKED:
-        begins = "--from boot" in row or "--from any" in row
-        assert row.split()[0] not in plan.NEVER_NORMAL or begins, row
+    never = {form for page in plan.pages().values() for form in page.never_normal}
+    for asked in ASKED:
+        begins = "--from boot" in asked or "--from any" in asked
+        assert asked.split()[0] not in never or begins, asked
 
 
 @pytest.mark.parametrize("protocol", [n for n in REGISTRY if plan.page_of(n) in plan.pages()])

@@ -19,6 +19,7 @@ COMMANDS = (
     "check",
     "simulate",
     "costs",
+    "dossier",
     "timeouts",
     "replay",
     "lecture",

@@ -14,12 +14,12 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from electorate.core.effect import Effect
+from electorate.core.effect import Effect, SetTimer
 from electorate.core.event import Event
 from electorate.core.member import Members, Strongest
 from electorate.core.rule import Rules
 from electorate.core.standing import Standing
-from electorate.core.timing import Timing
+from electorate.core.timing import Span, Timing
 from electorate.core.value import Message, NodeId, Request, Stable, State, Value
 
 S = TypeVar("S", bound=State)
@@ -124,6 +124,11 @@ class Machine(ABC, Generic[S]):
     @abstractmethod
     def view(self, state: S) -> Standing:
         """What the application may see."""
+
+    def set_timer(self, timer: str, span: Span | None = None) -> SetTimer:
+        """The order to set a timer for this span, or for as long as the rule of its name says."""
+        usual: Span = getattr(self.rules, timer) if span is None else span
+        return SetTimer(timer, usual.of(self.timing))
 
     def task(self, state: S) -> Hashable:
         """How far this node knows the work to be that its leader coordinates.

@@ -23,7 +23,6 @@ from electorate.core import (
     Result,
     Rules,
     Send,
-    SetTimer,
     Span,
     Stable,
     Standing,
@@ -147,10 +146,10 @@ class Bully(Machine[BullyState]):
     def boot(self, me: NodeId, stable: Stable | None) -> Result[BullyState]:
         booted = BullyState(me, Stable(), Phase.NORMAL, alive=frozenset(self.members.ids))
         trusts = stable is None and self.rules.newcomers == "trust"
-        if trusts or not self._for(self.rules.guard):
+        if trusts or not self.rules.guard.of(self.timing):
             return self._start(booted)
         state, effects = self._start(replace(booted, fresh=True))
-        return state, [self._set(Wait.GUARD, self.rules.guard), *effects]
+        return state, [self.set_timer(Wait.GUARD), *effects]
 
     def step(self, s: BullyState, event: Event) -> Result[BullyState]:
         state, effects = self._react(s, event)
@@ -184,7 +183,7 @@ class Bully(Machine[BullyState]):
 
             case Received(j, Halt()), _ if self._yields_to(s, j):
                 halted = replace(s, phase=Phase.HALTED, leader=None, halter=j, again=False)
-                return halted, [*_ended(s), self._set(Wait.HALTED, self.rules.halted)]
+                return halted, [*_ended(s), self.set_timer(Wait.HALTED)]
             case TimedOut(Wait.HALTED), Phase.HALTED:
                 return self._start(s)
             case TimedOut(Wait.SETTLE), Phase.HALTING:
@@ -211,8 +210,8 @@ class Bully(Machine[BullyState]):
         # Both timers count from the probe: how soon an answer came says nothing about when the
         # one that answered will be done.
         timers = [
-            self._set(Wait.PROBE, self.rules.probe),
-            self._set(Wait.ANSWERED, self.rules.answered),
+            self.set_timer(Wait.PROBE),
+            self.set_timer(Wait.ANSWERED),
         ]
         return probing, [*_ended(s), *probes, *timers]
 
@@ -229,7 +228,7 @@ class Bully(Machine[BullyState]):
         """Nobody stronger is up: make everybody weaker give up what it believes."""
         halting = replace(s, phase=Phase.HALTING, leader=None, halter=None)
         halts = [Send(j, Halt()) for j in self.members.weaker_than(s.me)]
-        return halting, [*ended, *halts, self._set(Wait.SETTLE, self.rules.settle)]
+        return halting, [*ended, *halts, self.set_timer(Wait.SETTLE)]
 
     def _announce(self, s: BullyState) -> Result[BullyState]:
         """Everybody weaker that is up has been halted: lead."""
@@ -273,11 +272,11 @@ class Bully(Machine[BullyState]):
         if rival is None:
             return [CancelTimer(Wait.DOUBT)] if doubted else []
         asks: list[Effect] = [Send(rival, AreYouThere())] if fired else []
-        return asks if doubted else [*asks, self._set(Wait.DOUBT, self.rules.doubt)]
+        return asks if doubted else [*asks, self.set_timer(Wait.DOUBT)]
 
     def _rival(self, s: BullyState) -> NodeId | None:
         """The strongest node in view, if it is stronger than my leader."""
-        if s.phase is not Phase.NORMAL or s.leader is None or not self._for(self.rules.doubt):
+        if s.phase is not Phase.NORMAL or s.leader is None or not self.rules.doubt.of(self.timing):
             return None
         stronger = s.alive.intersection(self.members.stronger_than(s.leader))
         return max(stronger, key=self.members.rank, default=None)
@@ -293,12 +292,6 @@ class Bully(Machine[BullyState]):
         # Unlike the paper, an announcement counts only from the node that halted me, and not
         # while it may have been meant for my last life.
         return not s.fresh and (self.rules.accept == "anyone" or s.halter == j)
-
-    def _for(self, span: Span) -> int:
-        return span.of(self.timing)
-
-    def _set(self, wait: Wait, span: Span) -> SetTimer:
-        return SetTimer(wait, self._for(span))
 
 
 def _ended(s: BullyState) -> list[Effect]:

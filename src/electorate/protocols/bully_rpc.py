@@ -28,7 +28,6 @@ from electorate.core import (
     Result,
     Rules,
     Send,
-    SetTimer,
     Span,
     Stable,
     Standing,
@@ -286,7 +285,7 @@ class BullyRpc(Machine[BullyRpcState]):
         if not now:
             return self._finish(calling)
         request = Ready(s.task) if doing is Doing.HANDING else CALLS[doing][0]()
-        return calling, [*(Send(j, request) for j in now), self._set(Wait.CALL)]
+        return calling, [*(Send(j, request) for j in now), self.set_timer(Wait.CALL)]
 
     def _answered(self, s: BullyRpcState, j: NodeId, answer: Message) -> Result[BullyRpcState]:
         """Take an answer to a call."""
@@ -332,7 +331,7 @@ class BullyRpc(Machine[BullyRpcState]):
         up = s.up if _leads(s) and self.rules.missed == "follower" else frozenset[NodeId]()
         resting = replace(s, doing=Doing.NOTHING, waiting=frozenset(), queue=(), up=up)
         never = _leads(s) and not self.rules.check.of(self.timing)
-        return resting, [] if never else [self._set(_armed(resting))]
+        return resting, [] if never else [self.set_timer(_armed(resting))]
 
     def _serve(
         self, s: BullyRpcState, j: NodeId, answer: Message, after: BullyRpcState
@@ -352,7 +351,7 @@ class BullyRpc(Machine[BullyRpcState]):
     def _heard(self, s: BullyRpcState, j: NodeId) -> list[Effect]:
         """A sign of life from whoever leads me, or is about to."""
         near = j in (s.leader, s.halter)
-        return [self._set(Wait.SILENCE)] if near and _armed(s) is Wait.SILENCE else []
+        return [self.set_timer(Wait.SILENCE)] if near and _armed(s) is Wait.SILENCE else []
 
     def _yields_to(self, s: BullyRpcState, j: NodeId) -> bool:
         if self.rules.halt == "latest" or s.halter is None:
@@ -374,10 +373,6 @@ class BullyRpc(Machine[BullyRpcState]):
     def _ranked(self, nodes: Iterable[NodeId]) -> tuple[NodeId, ...]:
         """The strongest first."""
         return tuple(sorted(nodes, key=self.members.rank, reverse=True))
-
-    def _set(self, wait: Wait) -> SetTimer:
-        span: Span = getattr(self.rules, wait)
-        return SetTimer(wait, span.of(self.timing))
 
 
 def _leads(s: BullyRpcState) -> bool:

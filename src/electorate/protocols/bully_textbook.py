@@ -214,7 +214,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
             return self._start(BullyTextbookState(me, Stable(), Phase.NORMAL, alive=alive))
         booted = BullyTextbookState(me, Stable(), Phase.FETCHING, alive=alive)
         asks = [Send(j, WhatTask()) for j in self.members.others(me)]
-        return booted, [*asks, self._set(Phase.FETCHING)]
+        return booted, [*asks, self._deadline(Phase.FETCHING)]
 
     def step(self, s: BullyTextbookState, event: Event) -> Result[BullyTextbookState]:
         if isinstance(event, Received) and event.sender not in self.members.others(s.me):
@@ -226,7 +226,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
                 return state, [effect for effect in effects if effect != CancelTimer(timer)]
             case Received() if self.rules.hears == "anything" and s.phase is state.phase:
                 waits = s.phase in (Phase.ASKING, Phase.SILENCED)
-                return state, [*effects, self._set(s.phase)] if waits else effects
+                return state, [*effects, self._deadline(s.phase)] if waits else effects
         return state, effects
 
     def _react(self, s: BullyTextbookState, event: Event) -> Result[BullyTextbookState]:
@@ -363,7 +363,7 @@ class BullyTextbook(Machine[BullyTextbookState]):
         if rival is None:
             return [CancelTimer(DOUBT)] if doubted else []
         asks: list[Effect] = [Send(rival, Election())] if fired else []
-        return asks if doubted else [*asks, SetTimer(DOUBT, self.rules.doubt.of(self.timing))]
+        return asks if doubted else [*asks, self.set_timer(DOUBT)]
 
     def _rival(self, s: BullyTextbookState) -> NodeId | None:
         """The strongest node in view, if it is stronger than my leader."""
@@ -388,10 +388,9 @@ class BullyTextbook(Machine[BullyTextbookState]):
         """Go over to another phase: its timer runs, and that of the old one does not."""
         timed = s.phase not in (Phase.NORMAL, phase)
         ended: list[Effect] = [CancelTimer(s.phase)] if timed else []
-        begun = [] if phase is Phase.NORMAL else [self._set(phase)]
+        begun = [] if phase is Phase.NORMAL else [self._deadline(phase)]
         return replace(s, phase=phase), [*ended, *begun]
 
-    def _set(self, phase: Phase) -> SetTimer:
+    def _deadline(self, phase: Phase) -> SetTimer:
         delayed = self.rules.office == "delayed" and phase in (Phase.ANNOUNCING, Phase.FOLLOWING)
-        span: Span = self.rules.delay if delayed else getattr(self.rules, phase)
-        return SetTimer(phase, span.of(self.timing))
+        return self.set_timer(phase, self.rules.delay if delayed else None)

@@ -26,7 +26,6 @@ from electorate.core import (
     Result,
     Rules,
     Send,
-    SetTimer,
     Span,
     Stable,
     Standing,
@@ -171,7 +170,7 @@ class Park(Machine[ParkState]):
         kept = stable if stable is not None and self.rules.durable == "yes" else ParkStable()
         last = kept.promised.round if self.rules.number == "above" else 0
         alone = ParkState(me, kept, frozenset({me}), round=last)
-        return alone, [self._wait(self.rules.patience)]
+        return alone, [self.set_timer(Wait.PATIENCE)]
 
     def step(self, s: ParkState, event: Event) -> Result[ParkState]:
         match event:
@@ -198,7 +197,7 @@ class Park(Machine[ParkState]):
             case TimedOut(Wait.PATIENCE) if self._strongest(s) == s.me:
                 return self._start(s)
             case TimedOut(Wait.PATIENCE) if not self._is_settled(s):
-                return s, [*self._plea(s), self._wait(self.rules.patience)]
+                return s, [*self._plea(s), self.set_timer(Wait.PATIENCE)]
         return s, []
 
     def view(self, s: ParkState) -> Standing:
@@ -216,7 +215,7 @@ class Park(Machine[ParkState]):
             seen = replace(seen, leader=None)
         seen, effects = self._answer_waiting(seen)
         if self._is_settled(s) and not self._is_settled(seen):
-            effects = [self._wait(self.rules.patience), *effects]
+            effects = [self.set_timer(Wait.PATIENCE), *effects]
         if seen.leader is None and seen.attempt is None and self._strongest(seen) == s.me:
             seen, proposals = self._start(seen)
             effects += proposals
@@ -227,7 +226,7 @@ class Park(Machine[ParkState]):
         last = s.round if self.rules.number == "next" else max(s.round, s.stable.promised.round)
         trying = replace(s, round=last + 1, attempt=s.alive, accepted=frozenset())
         proposals = [Send(j, Propose(last + 1)) for j in sorted(s.alive)]
-        return trying, [*proposals, self._wait(self.rules.patience)]
+        return trying, [*proposals, self.set_timer(Wait.PATIENCE)]
 
     def _answer(self, s: ParkState, bid: Bid) -> Result[ParkState]:
         """Accept a proposal, reject it, or put it off until my view approves of it."""
@@ -246,7 +245,7 @@ class Park(Machine[ParkState]):
         if self.rules.release == "promise":
             promised = replace(promised, leader=None)
         is_waiting = bid.by == s.me or self._is_settled(promised)
-        waits = [] if is_waiting else [self._wait(self.rules.patience)]
+        waits = [] if is_waiting else [self.set_timer(Wait.PATIENCE)]
         return promised, [Send(bid.by, Accept(bid.round)), *waits]
 
     def _approves(self, s: ParkState, proposer: NodeId) -> bool:
@@ -279,7 +278,7 @@ class Park(Machine[ParkState]):
         closed = replace(s, round=last, attempt=None, accepted=frozenset())
         told = sorted(view - {s.me}) if self.rules.abort == "send" else []
         aborts = [Send(j, Abort(s.round)) for j in told]
-        return closed, [*aborts, self._wait(self.rules.retry)]
+        return closed, [*aborts, self.set_timer(Wait.PATIENCE, self.rules.retry)]
 
     def _believes(self, s: ParkState, bid: Bid, view: frozenset[NodeId]) -> bool:
         """Whether a commit makes me follow its sender."""
@@ -318,6 +317,3 @@ class Park(Machine[ParkState]):
 
     def _place(self, bid: Bid) -> tuple[int, ...]:
         return (bid.round,) if bid.by is None else (bid.round, *self.members.rank(bid.by))
-
-    def _wait(self, span: Span) -> SetTimer:
-        return SetTimer(Wait.PATIENCE, span.of(self.timing))

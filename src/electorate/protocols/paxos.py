@@ -189,7 +189,7 @@ class Paxos(Over[Any]):
         s: Any = PaxosState(me, log, inner)
         if log.decided is not None:
             return s, effects
-        return self._lead(s, False, [*effects, self._set(s)])
+        return self._lead(s, False, [*effects, self._again(s)])
 
     def _without(self, log: Any) -> Any:
         """What is left after a crash of what should have been kept."""
@@ -288,7 +288,7 @@ class Paxos(Over[Any]):
         if leads:
             return self._begin(s, effects)
         rests = replace(s, ballot=None, value=None, latest=None, heard=frozenset())
-        return rests, [*effects, self._set(rests)]
+        return rests, [*effects, self._again(rests)]
 
     def _begin(self, s: Any, effects: list[Effect]) -> Result[Any]:
         """Conduct a ballot after all that I know of, and be the first to promise."""
@@ -310,7 +310,7 @@ class Paxos(Over[Any]):
     def _prepared(self, s: Any, effects: list[Effect]) -> Result[Any]:
         """Once enough have promised: have the value kept that they know of, or else my own."""
         if len(s.heard) < self.enough:
-            return s, [*effects, self._set(s)]
+            return s, [*effects, self._again(s)]
         takes_over = s.latest is not None and self.rules.value != "own"
         value = s.latest.value if takes_over else proposal_of(s.me)
         asked = replace(s, value=value, latest=None, heard=frozenset())
@@ -321,7 +321,7 @@ class Paxos(Over[Any]):
     def _kept(self, s: Any, effects: list[Effect]) -> Result[Any]:
         """Once enough have kept the value it is decided: tell everybody."""
         if len(s.heard) < self.enough:
-            return s, [*effects, self._set(s)]
+            return s, [*effects, self._again(s)]
         return self._decide(s, s.value, [*effects, *self._to_others(s, Decided(s.value))])
 
     def _retry(self, s: Any) -> Result[Any]:
@@ -329,19 +329,19 @@ class Paxos(Over[Any]):
         if not self._leads(s):
             leader = self.lift.view(s).leader
             calls: list[Effect] = [Send(leader, Help())] if leader not in (None, s.me) else []
-            return s, [*calls, self._set(s)]
+            return s, [*calls, self._again(s)]
         if s.ballot is None or s.stable.promised.is_after(s.ballot):
             return self._begin(s, [])
         question = Prepare(s.ballot) if s.value is None else Accept(s.ballot, s.value)
         again = [each for each in self._to_others(s, question) if each.to not in s.heard]
-        return s, [*again, self._set(s)]
+        return s, [*again, self._again(s)]
 
     def _to_others(self, s: Any, message: Message) -> list[Send]:
         return [Send(j, message) for j in self.members.others(s.me)]
 
-    def _set(self, s: Any) -> SetTimer:
+    def _again(self, s: Any) -> SetTimer:
         span = self.rules.patience if s.ballot is None else self.rules.retry
-        return SetTimer(Wait.RETRY, span.of(self.timing))
+        return self.set_timer(Wait.RETRY, span)
 
 
 def proposal_of(node: NodeId) -> int:

@@ -28,7 +28,6 @@ from electorate.core import (
     Result,
     Rules,
     Send,
-    SetTimer,
     Span,
     Stable,
     Standing,
@@ -161,7 +160,7 @@ class TokenMutex(Machine[TokenMutexState]):
     def _enter(self, s: TokenMutexState) -> Result[TokenMutexState]:
         others = tuple(i for i in s.waiting if i != s.me)
         inside = replace(s, phase=Phase.INSIDE, waiting=others)
-        return inside, [SetTimer("work", self.rules.work.of(self.timing))]
+        return inside, [self.set_timer("work")]
 
     def _pass_on(self, s: TokenMutexState) -> Result[TokenMutexState]:
         """Send the token on for those that wait; it rests here if nobody does."""
@@ -174,7 +173,7 @@ class TokenMutex(Machine[TokenMutexState]):
     def _rest(self, s: TokenMutexState) -> Result[TokenMutexState]:
         if self.rules.wants == "asked":
             return s, []
-        return s, [SetTimer("rest", self.rules.rest.of(self.timing))]
+        return s, [self.set_timer("rest")]
 
     def _with(self, waiting: tuple[NodeId, ...], i: NodeId) -> tuple[NodeId, ...]:
         return tuple(sorted({*waiting, i}))

@@ -165,7 +165,7 @@ class ThreePhase(Transaction):
         elif self._may_turn(s, stage):
             trying = at(trying, stage, heard=frozenset({s.me}))
         after, effects = self._decided(trying)
-        return after, effects or [*words, self.set(Wait.RETRY)]
+        return after, effects or [*words, self.set_timer(Wait.RETRY)]
 
     def _may_turn(self, s: Any, stage: Stage) -> bool:
         """Whoever is ready for one decision must not get ready for the other."""
@@ -230,7 +230,7 @@ class ThreePhase(Transaction):
         attempt = self._plan(Counter(known.values()))
         if attempt is None:
             blocked = replace(s, finding=False, reports=frozenset())
-            return blocked, [self.set(Wait.RETRY)]
+            return blocked, [self.set_timer(Wait.RETRY)]
         return self._attempt(s, attempt)
 
     def _plan(self, count: Counter[Stage]) -> Stage | None:

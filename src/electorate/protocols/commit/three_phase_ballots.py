@@ -194,7 +194,7 @@ class ThreePhaseBallots(Transaction):
         elif s.vote == (s.ballot, s.me) or self.rules.own_state == "polling":
             trying = replace(self._ready(trying, s.ballot, s.me, stage), heard=frozenset({s.me}))
         after, effects = self._decided(trying)
-        return after, effects or [*words, self.set(Wait.RETRY)]
+        return after, effects or [*words, self.set_timer(Wait.RETRY)]
 
     def _get_ready(self, s: Any, j: NodeId, ballot: int, stage: Stage) -> Result[Any]:
         """Get ready, unless I have left that ballot."""
@@ -273,7 +273,7 @@ class ThreePhaseBallots(Transaction):
         if s.me != self.coordinator:
             known.setdefault(s.me, (s.stable.attempt, s.stage))
         if len(known) < self.majority and self.rules.attempts == "majority":
-            return replace(s, finding=False, reports=frozenset()), [self.set(Wait.RETRY)]
+            return replace(s, finding=False, reports=frozenset()), [self.set_timer(Wait.RETRY)]
         opinions = set(known.values())
         if self.rules.opinions == "latest":
             opinions = {max(opinions, key=lambda each: each[0], default=(0, Stage.UNCERTAIN))}

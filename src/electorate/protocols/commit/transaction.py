@@ -31,8 +31,6 @@ from electorate.core import (
     Request,
     Result,
     Send,
-    SetTimer,
-    Span,
     Stage,
     Standing,
     TimedOut,
@@ -118,7 +116,7 @@ class Transaction(Over[Any]):
                 return s, []
             case Asked(Begin()) if coordinates and s.stage is Stage.WORKING:
                 prepare: list[Effect] = [Send(j, Prepare()) for j in self.participants]
-                return at(s, Stage.UNCERTAIN), [*prepare, self.set(Wait.VOTES)]
+                return at(s, Stage.UNCERTAIN), [*prepare, self.set_timer(Wait.VOTES)]
             case Asked(Vote(yes)) if not coordinates and s.stage is Stage.WORKING:
                 return self._vote(s, yes)
             case Asked(Applied()) if self._wants(s) in (Wants.COMMIT, Wants.ABORT):
@@ -223,7 +221,7 @@ class Transaction(Over[Any]):
         if s.stage.is_final and s.me == self.coordinator:
             return s, self.tell(s)
         if s.stage.is_in_doubt:
-            return replace(s, waiting=True), [self.set(Wait.RETRY)]
+            return replace(s, waiting=True), [self.set_timer(Wait.RETRY)]
         return s, []
 
     # --- the coordinator ---
@@ -243,7 +241,8 @@ class Transaction(Over[Any]):
     def tell(self, s: Any) -> list[Effect]:
         """Tell the decision to everybody who has not acknowledged it."""
         told = [Send(j, word_of(s.stage)) for j in self.participants if j not in s.heard]
-        return [*told] if self.rules.acknowledge == "never" else [*told, self.set(Wait.RESEND)]
+        again = [] if self.rules.acknowledge == "never" else [self.set_timer(Wait.RESEND)]
+        return [*told, *again]
 
     def _note_done(self, s: Any, j: NodeId) -> Result[Any]:
         noted = replace(s, heard=s.heard | {j})
@@ -279,7 +278,7 @@ class Transaction(Over[Any]):
         if not s.asked:
             return s, []
         voted = at(s, Stage.UNCERTAIN, self.rules.unforced != "vote", asked=False)
-        return voted, [Send(self.coordinator, Yes()), self.set(Wait.PATIENCE)]
+        return voted, [Send(self.coordinator, Yes()), self.set_timer(Wait.PATIENCE)]
 
     def refused(self, s: Any) -> Any:
         """Who has not voted when the decision is being found out must not do so any more."""
@@ -326,7 +325,7 @@ class Transaction(Over[Any]):
             return self._lead(s)
         # The first time the elected node is as impatient as everybody, and needs no call.
         calls: list[Effect] = [Send(leader, Help())] if leader and s.waiting else []
-        return replace(s, waiting=True), [*calls, self.set(Wait.RETRY)]
+        return replace(s, waiting=True), [*calls, self.set_timer(Wait.RETRY)]
 
     def _lead(self, s: Any) -> Result[Any]:
         """Find out the decision, and try again until it is known."""
@@ -336,7 +335,7 @@ class Transaction(Over[Any]):
             return s, self.spread(s)
         finding = replace(s, waiting=True, finding=True, heard=frozenset())
         after, effects = self.find_out(finding)
-        return after, [CancelTimer(Wait.PATIENCE), *effects, self.set(Wait.RETRY)]
+        return after, [CancelTimer(Wait.PATIENCE), *effects, self.set_timer(Wait.RETRY)]
 
     def spread(self, s: Any) -> list[Effect]:
         """Tell all other participants what was found out."""
@@ -353,7 +352,7 @@ class Transaction(Over[Any]):
         """Somebody is finding out the decision: be patient for once more."""
         if s.finding or not s.stage.is_in_doubt:
             return []
-        return [CancelTimer(Wait.PATIENCE), self.set(Wait.RETRY, self.rules.patience)]
+        return [CancelTimer(Wait.PATIENCE), self.set_timer(Wait.RETRY, self.rules.patience)]
 
     def _help(self, s: Any, j: NodeId) -> Result[Any]:
         """Answer, or find out."""
@@ -373,11 +372,6 @@ class Transaction(Over[Any]):
             after, more = self._lead(after)
             effects = [*effects, *more]
         return after, effects
-
-    def set(self, wait: Wait, span: Span | None = None) -> SetTimer:
-        """The rule of the same name says how long a timer takes, unless it is said here."""
-        usual: Span = getattr(self.rules, wait)
-        return SetTimer(wait, (span or usual).of(self.timing))
 
 
 def at(s: Any, stage: Stage, forced: bool = True, **changes: Any) -> Any:

@@ -219,7 +219,7 @@ class Invitation(Machine[S], Generic[S]):
 
     def boot(self, me: NodeId, stable: InvitationStable | None) -> Result[S]:
         unborn = self._unborn(me, stable or InvitationStable())
-        return self._forming(unborn, Phase.NORMAL), [self._set(Wait.CHECK)]
+        return self._forming(unborn, Phase.NORMAL), [self.set_timer(Wait.CHECK)]
 
     def step(self, s: S, event: Event) -> Result[S]:
         match event, s.phase:
@@ -295,8 +295,8 @@ class Invitation(Machine[S], Generic[S]):
     def _check(self, s: S) -> Result[S]:
         """Look for other leaders, or after my own."""
         if s.phase in RESTING:
-            return s, [self._set(Wait.CHECK)]
-        timers = [self._set(Wait.CHECK), self._set(Wait.ANSWERS)]
+            return s, [self.set_timer(Wait.CHECK)]
+        timers = [self.set_timer(Wait.CHECK), self.set_timer(Wait.ANSWERS)]
         if not s.leads:
             return replace(s, phase=Phase.PROBING), [
                 Send(s.group[0], AreYouThere(s.group)),
@@ -345,7 +345,7 @@ class Invitation(Machine[S], Generic[S]):
         """Form a new group of the leaders that I have found and of my followers."""
         inviting = self._forming(s, Phase.INVITING)
         invites = [Send(j, Invite(inviting.group)) for j in sorted(s.found | s.followers)]
-        return inviting, [*self._stopped(s), *invites, self._set(Wait.ACCEPTS)]
+        return inviting, [*self._stopped(s), *invites, self.set_timer(Wait.ACCEPTS)]
 
     def _accept(self, s: S, group: Group) -> Result[S]:
         """Leave my group for a new one; if I lead, my followers are invited too."""
@@ -355,13 +355,13 @@ class Invitation(Machine[S], Generic[S]):
         accepted = self._entering(s, Phase.ACCEPTED, group)
         invites = [Send(j, Invite(group)) for j in sorted(s.followers - {candidate})]
         accept = Send(candidate, Accept(group, s.tasks))
-        return accepted, [*self._stopped(s), *invites, accept, self._set(Wait.READY)]
+        return accepted, [*self._stopped(s), *invites, accept, self.set_timer(Wait.READY)]
 
     def _lead(self, s: S) -> Result[S]:
         """The group is complete: to work."""
         ready = [Send(j, Ready(s.group, s.tasks)) for j in sorted(s.followers)]
         unheard = s.followers if self.rules.ack == "awaited" else frozenset()
-        acks = [self._set(Wait.ACKS)] if unheard else []
+        acks = [self.set_timer(Wait.ACKS)] if unheard else []
         return replace(s, phase=Phase.NORMAL, unheard=unheard), [*ready, *acks, *self._started()]
 
     def _follow(self, s: S, tasks: Tasks) -> Result[S]:
@@ -417,11 +417,7 @@ class Invitation(Machine[S], Generic[S]):
 
     def _started(self) -> list[Effect]:
         """My work goes on in another group."""
-        return [self._set(Wait.CHECK)] if self.rules.pace == "afresh" else []
-
-    def _set(self, wait: Wait) -> SetTimer:
-        length: Span = getattr(self.rules, wait)
-        return SetTimer(wait, length.of(self.timing))
+        return [self.set_timer(Wait.CHECK)] if self.rules.pace == "afresh" else []
 
 
 def _ended(s: S) -> list[Effect]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from electorate.core import Assumption, GroupStanding, Result, Span, Status, T, Timer, Topic
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.effect import CancelTimer, Effect, Send
 from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
 from electorate.core.standing import Standing
 from electorate.core.value import Message, NodeId, Request
@@ -158,7 +158,7 @@ class RankedInvitation(Invitation[RankedState]):
             priority=max(0, self.rules.first + self.members.attribute(me)),
         )
         alone, effects = self._alone(self._forming(unborn, Phase.NORMAL))
-        return alone, [self._set(Wait.CHECK), *effects]
+        return alone, [self.set_timer(Wait.CHECK), *effects]
 
     def step(self, s: RankedState, event: Event) -> Result[RankedState]:
         after, effects = self._mended(*self._taken(s, event))
@@ -298,14 +298,14 @@ class RankedInvitation(Invitation[RankedState]):
         return replace(s, looking=True, asked=False), self._look()
 
     def _look(self) -> list[Effect]:
-        return [SetTimer(ALONE, self.rules.alone.of(self.timing))]
+        return [self.set_timer(ALONE)]
 
     def _looked(self, s: RankedState) -> Result[RankedState]:
         """The time to look for others is over; but after a pause it is so all of a sudden."""
         if not s.asked:
             return s, self._look()
         if s.phase is Phase.ASKING:
-            return s, [SetTimer(ALONE, self.rules.answers.of(self.timing))]
+            return s, [self.set_timer(ALONE, self.rules.answers)]
         return replace(s, looking=False), []
 
     def _entering(self, s: RankedState, phase: Phase, group: Group) -> RankedState:

@@ -34,7 +34,6 @@ from electorate.core import (
     Result,
     Rules,
     Send,
-    SetTimer,
     Span,
     Stable,
     Standing,
@@ -351,7 +350,7 @@ class Admission(Machine[AdmissionState]):
         if not self.members.is_open:
             s = self._started(s, self._first(me))
         s = replace(s, speakers=self._spoken(s))
-        return s, [SetTimer(REMIND, self.rules.remind.of(self.timing))]
+        return s, [self.set_timer(REMIND)]
 
     def step(self, s: AdmissionState, event: Event) -> Result[AdmissionState]:
         match event:
@@ -368,7 +367,7 @@ class Admission(Machine[AdmissionState]):
             case Received(j, Edition(edition)):
                 taken = self._compared(s, j, edition)
             case TimedOut(timer) if timer == REMIND:
-                again = SetTimer(REMIND, self.rules.remind.of(self.timing))
+                again = self.set_timer(REMIND)
                 knocks = [knock for j in sorted(s.refusing) for knock in self._knock(s, j)]
                 taken = replace(s, refusing=frozenset()), [again, *knocks, *self._told(s)]
             case TimedOut(timer) if timer == PART:
@@ -708,7 +707,7 @@ class Admission(Machine[AdmissionState]):
         leaving = self._leavers(s)
         if leaving and not s.leaving:
             s = replace(s, leaving=leaving)
-            effects = [*effects, SetTimer(PART, self.rules.patience.of(self.timing))]
+            effects = [*effects, self.set_timer(PART, self.rules.patience)]
         elif s.leaving and not leaving:
             s = replace(s, leaving=leaving)
             effects = [*effects, CancelTimer(PART)]
