@@ -11,28 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Received,
-    Result,
-    Rules,
-    Send,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Viewed,
-)
+from electorate.core import *
 
 
 class AreYouThere(Message):

@@ -13,31 +13,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    P,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Topic,
-)
+from electorate.core import *
 
 
 class AreYouThere(Message):

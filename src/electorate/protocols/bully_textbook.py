@@ -13,35 +13,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Members,
-    Message,
-    NodeId,
-    P,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    SetTimer,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Timing,
-    Topic,
-    Viewed,
-)
+from electorate.core import *
 
 
 class Election(Message):

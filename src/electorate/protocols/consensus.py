@@ -11,23 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    Choice,
-    Event,
-    Members,
-    NodeId,
-    Over,
-    Received,
-    Request,
-    Result,
-    Stable,
-    Standing,
-    State,
-    Status,
-    Timing,
-    Topic,
-)
+from electorate.core import *
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)

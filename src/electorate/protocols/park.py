@@ -13,31 +13,7 @@ from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Ordinal,
-    Received,
-    Result,
-    Rules,
-    Send,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Topic,
-    Value,
-    Viewed,
-)
+from electorate.core import *
 
 Round = Annotated[int, Ordinal()]
 

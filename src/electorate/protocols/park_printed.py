@@ -11,25 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Ordinal,
-    Received,
-    Result,
-    Rules,
-    Send,
-    Stable,
-    Standing,
-    State,
-    Status,
-    Topic,
-    Viewed,
-)
+from electorate.core import *
 
 Round = Annotated[int, Ordinal()]
 

@@ -12,36 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    CancelTimer,
-    Choice,
-    Effect,
-    Event,
-    Members,
-    Message,
-    NodeId,
-    Ordinal,
-    Over,
-    OverRules,
-    P,
-    Received,
-    Request,
-    Result,
-    Send,
-    SetTimer,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Timing,
-    Topic,
-    Value,
-)
+from electorate.core import *
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)

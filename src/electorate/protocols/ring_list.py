@@ -10,34 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    P,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    Serial,
-    SetTimer,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Value,
-    Viewed,
-)
+from electorate.core import *
 
 
 class Round(Value):

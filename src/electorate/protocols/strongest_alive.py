@@ -7,17 +7,7 @@ in the very moment in which the old one is missed.
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Event,
-    Machine,
-    NodeId,
-    Result,
-    Stable,
-    Standing,
-    State,
-    Status,
-    Viewed,
-)
+from electorate.core import *
 
 
 class StrongestAliveState(State):

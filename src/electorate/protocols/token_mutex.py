@@ -15,28 +15,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    Effect,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-)
+from electorate.core import *
 
 
 class Wanted(Message):

@@ -9,21 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Event,
-    Machine,
-    Members,
-    NodeId,
-    Request,
-    Result,
-    Rules,
-    Stable,
-    Standing,
-    State,
-    Status,
-    Timing,
-)
+from electorate.core import *
 
 
 class Name(Request):

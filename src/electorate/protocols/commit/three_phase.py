@@ -14,18 +14,7 @@ from typing import Any, Generic, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Assumption,
-    Effect,
-    Event,
-    Message,
-    NodeId,
-    Received,
-    Result,
-    Send,
-    Stage,
-    TimedOut,
-)
+from electorate.core import *
 from electorate.protocols.commit.state import (
     Abort,
     Commit,

@@ -18,27 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    CancelTimer,
-    Decision,
-    Effect,
-    Event,
-    Members,
-    NodeId,
-    Over,
-    Received,
-    Request,
-    Result,
-    Send,
-    Stage,
-    Standing,
-    TimedOut,
-    Timer,
-    Timing,
-    Topic,
-    Wants,
-)
+from electorate.core import *
 from electorate.protocols.commit.state import (
     Abort,
     Again,

@@ -13,18 +13,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Effect,
-    Event,
-    Message,
-    NodeId,
-    Received,
-    Result,
-    Send,
-    Span,
-    Stage,
-    T,
-)
+from electorate.core import *
 from electorate.protocols.commit.state import (
     Abort,
     Commit,

@@ -19,34 +19,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    CancelTimer,
-    Effect,
-    Ensemble,
-    Event,
-    Machine,
-    Message,
-    NodeId,
-    Part,
-    Received,
-    Request,
-    Result,
-    Rules,
-    Send,
-    Span,
-    Stable,
-    Standing,
-    State,
-    Status,
-    T,
-    TimedOut,
-    Timer,
-    Topic,
-    Value,
-    Viewed,
-    Wire,
-)
+from electorate.core import *
 from electorate.protocols.mandate.message import Listed
 from electorate.protocols.mandate.state import Ids, Roster
 

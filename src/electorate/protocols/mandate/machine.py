@@ -11,28 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Members,
-    Message,
-    NodeId,
-    Over,
-    Received,
-    Request,
-    Result,
-    Send,
-    Standing,
-    Status,
-    TimedOut,
-    Timer,
-    Timing,
-    Topic,
-    Viewed,
-)
+from electorate.core import *
 from electorate.protocols.mandate import candidate, change, ranks, voter
 from electorate.protocols.mandate.message import (
     MESSAGES,

@@ -13,30 +13,7 @@ from typing import Any, Generic, Literal
 
 from msgspec.structs import replace
 
-from electorate.core import (
-    Asked,
-    Assumption,
-    CancelTimer,
-    Effect,
-    Event,
-    Members,
-    NodeId,
-    Over,
-    OverRules,
-    Received,
-    Request,
-    Result,
-    Send,
-    SetTimer,
-    Span,
-    Stable,
-    Standing,
-    State,
-    T,
-    TimedOut,
-    Timer,
-    Topic,
-)
+from electorate.core import *
 from electorate.protocols.mandate.message import Add, Ended, Listed, Remove, Stand
 from electorate.protocols.mandate.state import AnyState, Inner, Kept, Phase, Roster
 
