@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS
 from electorate.check.part import Local
 from electorate.check.search import Search
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
 from electorate.simulate.cluster import Cluster

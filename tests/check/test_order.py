@@ -8,6 +8,7 @@ import pytest
 
 from electorate.check import Bounds, Budget, Model, Violation, check
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.order import (
@@ -21,7 +22,7 @@ from electorate.check.order import (
 from electorate.check.progress import LimitReached
 from electorate.check.search import Search
 from electorate.check.start import StartError
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Witness
 from electorate.claims import Row as Views
 from electorate.core import Machine, ProtocolError

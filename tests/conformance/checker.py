@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from electorate.check import Budget, Model
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.search import Search
-from electorate.check.world import Move
 from electorate.claims import Claim, Kind
 from electorate.trace import Setting
 from tests.conformance.probe import find

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 
 from electorate.check.column import Row
+from electorate.check.compiler import TICKS, Move
 from electorate.check.graph import Graph
 from electorate.check.judge import Judge
 from electorate.check.limit import Limits
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import Kind
 
 Path = list[tuple[Row, Move]]
@@ -63,18 +64,20 @@ class Calm:
     def expand_frontier(self) -> None:
         """Add all successors of the states met last."""
         states, self.frontier = self.frontier, []
+        facts = 0
         for state in states:
             cuts = self.world.cuts.total()
             edges: list[tuple[int, bool]] = []
-            for move, row in self.world.successors(self.rows[state]):
-                self.judge.note(self.rows[state], move, row)
+            for effect, row in self.world.steps(self.rows[state]):
+                facts |= effect.facts
                 target = self._index.get(row)
                 if target is None:
                     target = self._add(row, state, self.depths[state] + 1)
-                edges.append((target, move.kind == "tick"))
+                edges.append((target, effect is TICKS))
             if self.world.cuts.total() > cuts:
                 self.cut.add(state)
             self.graph.add(edges)
+        self.judge.note(facts)
 
     def row(self, state: int) -> Row:
         """The row of a state."""

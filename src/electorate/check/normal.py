@@ -18,8 +18,9 @@ from random import Random
 from typing import NamedTuple
 
 from electorate.check.column import Row
+from electorate.check.compiler import TICK, Move
 from electorate.check.graph import Graph, anything
-from electorate.check.world import TICK, Move, World
+from electorate.check.world import World
 from electorate.trace import Ties
 
 STEPS_MAX = 100_000
@@ -121,7 +122,8 @@ def _after(world: World, row: Row, move: Move) -> Row | None:
     if move.kind == "deliver":
         rest = world.channels.cards[row[move.where]].without(move.what)
         changes.append((move.where, world.channels.code(rest)))
-    return world.sent(world.with_columns(row, *changes), place, coded.sends)
+    changed = list(world.with_columns(row, *changes))
+    return tuple(changed) if world.post(changed, world.mail_of(place, coded.sends)) else None
 
 
 # --- all runs ---

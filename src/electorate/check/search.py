@@ -10,6 +10,7 @@ from typing import Any
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import Calm, handed_over
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
@@ -20,7 +21,7 @@ from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.telling import Finding
 from electorate.check.verdict import Violation
-from electorate.check.world import Move, World, resumptions
+from electorate.check.world import World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
 
@@ -48,6 +49,8 @@ class Search:
         self.parents: list[tuple[int, Move] | None] = []
         self.depths: list[int] = []
         self.transitions = 0
+        self._facts = 0
+        """What moves have shown to be possible."""
         self.stable_states = 0
         self.broken: dict[str, tuple[int, Witness]] = {}
         self._index: dict[Row, int] = {}
@@ -74,6 +77,7 @@ class Search:
                 self._expect()
                 if self.rows[place][-1] != stable:
                     self._expand(place, level)
+            self.judge.note(self._facts)
             first, level = last, level + 1
         return True
 
@@ -101,15 +105,17 @@ class Search:
             self._memory.expect()
 
     def _expand(self, place: int, level: int) -> None:
-        row = self.rows[place]
-        successors = self.world.successors(row)
-        self.transitions += len(successors)
-        for move, after in successors:
-            self.judge.note(row, move, after)
-            if self.judge.steps:
-                self._step(place, row, move, after)
-            if after not in self._index:
-                self._meet(after, (place, move), level + 1)
+        row, index, facts = self.rows[place], self._index, self._facts
+        steps = self.world.steps(row)
+        self.transitions += len(steps)
+        for effect, after in steps:
+            facts |= effect.facts
+            if after not in index:
+                self._meet(after, (place, effect.move), level + 1)
+        self._facts = facts
+        if self.judge.steps:
+            for effect, after in steps:
+                self._step(place, row, effect.move, after)
 
     def _step(self, place: int, row: Row, move: Move, after: Row) -> None:
         """Judge the claims about two rows that follow one another."""

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.limit import Limits
 from electorate.check.model import Budget, Model
 from electorate.check.progress import LimitReached
 from electorate.check.search import Search
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.core import Machine, NodeId, Stage, Status, Topic, text_of
 from electorate.trace import Setting, Start
 

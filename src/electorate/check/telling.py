@@ -5,11 +5,12 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, SupportsIndex
 
 from electorate.check.column import Row
+from electorate.check.compiler import TICK, Move
 from electorate.check.explain import begins_after, raw_rows, trace_of
 from electorate.check.graph import anything, shortest_way
 from electorate.check.judge import Judge
 from electorate.check.verdict import Liveness, Result, Violation, Way
-from electorate.check.world import TICK, Move, World
+from electorate.check.world import World
 from electorate.claims import Claim, Witness
 from electorate.trace import KINDS, Trace
 

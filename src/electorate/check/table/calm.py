@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.judge import Judge
 from electorate.check.part import Pulse
 from electorate.check.progress import LimitReached
@@ -19,7 +20,7 @@ from electorate.check.table.kernel import fingerprints
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.stretch import Stretch, edges_of, mapped, sorted_edges
 from electorate.check.table.visited import HALF, Visited
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import Claim
 
 Path = list[tuple[Row, Move]]
@@ -85,7 +86,7 @@ class TableCalm:
         self.roots.append(range(before, len(self)))
 
     def _forget_lost(self, rows: Array) -> None:
-        """Drop what can never matter again, as `Board.without_lost` does."""
+        """Drop what can never matter again, as `Board.drop_lost` does."""
         world = self.world
         down = self._engine.book.tables().local_up[rows[:, : world.n]] == 0
         for column, to in world.channel_columns if world.drops_mail else ():

@@ -10,7 +10,8 @@ import numpy as np
 from electorate.check.anywhere import Met, anywhere, exploring, met_at
 from electorate.check.calm import handed_over
 from electorate.check.column import Row
-from electorate.check.judge import TORN, Judge, lack_of
+from electorate.check.compiler import Move
+from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.memory import Memory
 from electorate.check.model import Model
@@ -19,18 +20,12 @@ from electorate.check.progress import Effort, LimitReached, Progress, Report
 from electorate.check.start import Beginning, beginnings
 from electorate.check.table.calm import TableCalm
 from electorate.check.table.engine import Engine
-from electorate.check.table.listing import (
-    ACHIEVED_FACT,
-    REACTED_FACT,
-    SPENT_FACTS,
-    TORN_FACT,
-)
 from electorate.check.table.liveness import judge_goal
 from electorate.check.table.scenery import Scenery
 from electorate.check.table.visited import HALF, NUMBERS_MAX, Level, Visited
 from electorate.check.telling import Finding
 from electorate.check.verdict import Violation
-from electorate.check.world import Move, World, resumptions
+from electorate.check.world import World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
 
@@ -206,7 +201,7 @@ class TableSearch:
             report(self.progress("stable phase", self._depth, self._calm.frontier))
             self._advance(self._calm)
         self._calm.complete()
-        self._note(self._calm.facts)
+        self.judge.note(self._calm.facts)
         goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
         return [judge_goal(self._calm, goal) for goal in goals]
 
@@ -222,14 +217,7 @@ class TableSearch:
                 number = (share.first + place) * self._owners + owner
                 for claim, witness in judgement.broken:
                     self.broken.setdefault(claim.name, (number, witness))
-        self._note(self._engine.facts)
-
-    def _note(self, facts: int) -> None:
-        self.judge.sometimes[self.judge.achievement] |= bool(facts & ACHIEVED_FACT)
-        if facts & TORN_FACT:
-            self.judge.sometimes[TORN] = True
-        self.judge.reacted |= bool(facts & REACTED_FACT)
-        self.judge.spent.update(kind for kind, fact in SPENT_FACTS.items() if facts & fact)
+        self.judge.note(self._engine.facts)
 
     def _step(self, number: int, before: Row, after: Row) -> None:
         """Judge the claims about two rows that follow one another."""
