@@ -82,7 +82,10 @@ class Board(Columns):
         self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
         self.last_budget = self.budgets.code(model.last_budget())
         """What is left where nothing fails any more."""
-        self._pauses = bool(model.first_budget().pauses or model.given)
+        given = model.given.nodes if model.given else ()
+        paused = any(node.pulse is Pulse.PAUSED for node in given)
+        self.may_pause = paused or model.first_budget().pauses > 0
+        """Whether some node may be paused."""
         self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
         self._dies = setting.connections is Connections.DIE
         self._may_miss = self._dies or self.drops_mail
@@ -91,15 +94,15 @@ class Board(Columns):
         self.gone = self.locals.code(Local(None, None))
         """A node that has saved nothing: it was never born, or will never boot again."""
         self._has_numbers = bool(declared_families(self.machine))
-        given = [node for node in model.given.nodes if node.state] if model.given else []
-        self._begun = max(map(self._largest, given), default=0)
+        begun = [node for node in given if node.state]
+        self._begun = max(map(self._largest, begun), default=0)
         """The largest declared number at any node where runs begin."""
         self.may_stand_still = False
         """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[tuple[State, Standing], tuple[Request, ...]] = {}
-        grown = [self.machine.grown(node.state) for node in given]
+        grown = [self.machine.grown(node.state) for node in begun]
         self._grown = tuple(map(max, zip(*grown, strict=True)))
         """How far the numbers that the machine names have grown where runs begin."""
         self.renaming = self._renaming()
@@ -411,6 +414,11 @@ class Board(Columns):
         self.raw_rows.setdefault(renamed, row)
         return renamed
 
+    def shown(self, row: Row) -> tuple[int, ...]:
+        """The same for rows that are the same to every claim, whatever that remembers."""
+        scene = self.scenes.key(row)
+        return (*scene, row[self.memory_column]) if self.remembers else scene
+
     def remembered(self, row: Row) -> Row:
         """The row after a move, with what claims remember brought up to date."""
         assert self.recall is not None
@@ -429,7 +437,7 @@ class Board(Columns):
     def calmed(self, row: Row) -> Row:
         """The row from which nothing fails any more: no budget is left, everybody is resumed."""
         changed = list(row)
-        for place in range(self.n) if self._pauses else ():
+        for place in range(self.n) if self.may_pause else ():
             value = self.locals.cards[row[place]].value
             if value.pulse is Pulse.PAUSED:
                 changed[place] = self.resumed(value)

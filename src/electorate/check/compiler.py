@@ -91,18 +91,6 @@ class NodeEffects(NamedTuple):
     faults: tuple[Effect, ...] = ()
 
 
-class _Cause(NamedTuple):
-    """What is known of a move before its node has taken the event."""
-
-    move: Move
-    place: int
-    local: int
-    budget: int
-    spends: str | None = None
-    column: int = -1
-    code: int = -1
-
-
 def event_of(move: Move, channel: Sequence[Item] = ()) -> Event | None:
     """The event that a move brings to its node; None for a boot, and for no event at all."""
     match move.kind:
@@ -116,6 +104,15 @@ def event_of(move: Move, channel: Sequence[Item] = ()) -> Event | None:
         case "ask" | "answer":
             return Asked(move.what)
     return None
+
+
+def firing(node: LocalCard, *, waits: bool) -> list[str]:
+    """The timers of a node that may fire; `waits`: whether timers must wait for messages."""
+    if node.expired:
+        return [node.expired]
+    if waits and not node.woken:
+        return [timer for timer in node.ready if timer in node.offices]
+    return list(node.ready)
 
 
 class Compiler:
@@ -146,11 +143,10 @@ class Compiler:
                 effects.append(self._effect(lose, to, budget, column=column, code=rest))
             if not node.awake or node.expired:
                 continue
-            deliver, double = Move("deliver", column, place), Move("double", column, place)
-            taken = _Cause(deliver, to, local, budget, None, column, rest)
-            effects += self._taken(taken, card.value)
+            effects += self.handed_over(column, to, code, local, budget, place)
             if left.doubles and not card.lasting:
-                effects += self._taken(_Cause(double, to, local, budget, "doubles"), card.value)
+                double = Move("double", column, place)
+                effects += self.taken(double, to, local, budget, "doubles", channel=card.value)
         if self._reduction is not None and self._reduction.is_ample(column, code, local, left):
             flags |= AMPLE
         return Effects(flags, tuple(effects))
@@ -192,28 +188,20 @@ class Compiler:
         if not node.up:
             if not left.recoveries:
                 return NodeEffects()
-            recover = _Cause(Move("recover", place), place, local, budget, "recoveries")
-            return NodeEffects(faults=tuple(self._taken(recover)))
+            recovers = self.taken(Move("recover", place), place, local, budget, "recoveries")
+            return NodeEffects(faults=tuple(recovers))
         faults = self._faults(place, node, left, budget)
         if not node.awake:
             return NodeEffects(faults=faults)
         fires: list[Effect] = []
-        for timer in node.ready:
-            if node.expired:
-                if timer != node.expired:
-                    continue
-            elif waits and not node.woken and timer not in node.offices:
-                continue
-            fire = _Cause(Move("fire", place, timer), place, local, budget)
-            fires += self._taken(fire)
+        for timer in firing(node, waits=waits):
+            fires += self.taken(Move("fire", place, timer), place, local, budget)
         answers: list[Effect] = []
         for request in () if node.expired else node.owes:
-            answer = _Cause(Move("answer", place, request), place, local, budget)
-            answers += self._taken(answer)
+            answers += self.taken(Move("answer", place, request), place, local, budget)
         asks: list[Effect] = []
         for request in board.offers(node) if left.asks and not node.expired else ():
-            ask = _Cause(Move("ask", place, request), place, local, budget, "asks")
-            asks += self._taken(ask)
+            asks += self.taken(Move("ask", place, request), place, local, budget, "asks")
         flags = BLOCKS if node.due else 0
         return NodeEffects(flags, tuple(fires), tuple(answers), tuple(asks), faults)
 
@@ -240,26 +228,38 @@ class Compiler:
         if not node.awake or node.expired:
             return Effects(0, ())
         column = board.watch_column + place
-        opinions: list[tuple[str, str | None, int]] = [
-            ("view", None, code) for code in board.watching.corrections(watch)
-        ]
-        if left.lies:
-            opinions += [("lie", "lies", code) for code in board.watching.lies(watch, place)]
         effects: list[Effect] = []
-        for kind, spends, code in opinions:
-            alive = pool.cards[code].alive
-            cause = _Cause(Move(kind, place, alive), place, local, budget, spends, column, code)
-            effects += self._taken(cause)
+        for code in board.watching.corrections(watch):
+            move = Move("view", place, pool.cards[code].alive)
+            effects += self.taken(move, place, local, budget, column=column, code=code)
+        for code in board.watching.lies(watch, place) if left.lies else ():
+            move = Move("lie", place, pool.cards[code].alive)
+            effects += self.taken(move, place, local, budget, "lies", column=column, code=code)
         return Effects(BLOCKS if pool.cards[watch].overdue else 0, tuple(effects))
 
-    def _taken(self, cause: _Cause, channel: Channel = ()) -> list[Effect]:
+    def handed_over(
+        self, column: int, to: int, code: int, local: int, budget: int, place: int
+    ) -> list[Effect]:
+        """The message at a place of a channel is taken by a node that is awake."""
+        card = self._board.channels.cards[code]
+        rest = self._board.channels.code(card.without(place))
+        deliver = Move("deliver", column, place)
+        changes: dict[str, Any] = {"column": column, "code": rest, "channel": card.value}
+        return self.taken(deliver, to, local, budget, **changes)
+
+    def taken(
+        self,
+        move: Move,
+        place: int,
+        local: int,
+        budget: int,
+        *spends: str,
+        column: int = -1,
+        code: int = -1,
+        channel: Channel = (),
+    ) -> list[Effect]:
         """The effects of an event, or a boot: whole, and torn by a crash in every way."""
         board = self._board
-        move, place, local, budget, spends, column, code = cause
-        shows = REACTED_FACT
-        if spends is not None:
-            budget = self._spent(budget, spends)
-            shows |= SPENT_FACTS[spends]
         event = event_of(move, channel)
         coded: Coded = board.coded(local, place, event)
         if coded.cut is not None:
@@ -267,18 +267,14 @@ class Compiler:
         before, after = board.locals.cards[local], board.locals.cards[coded.local]
         achieves = after.achieves and not before.achieves
         given: dict[str, Any] = {"column": column, "code": code, "revives": event is None}
-        facts = shows | (ACHIEVED_FACT if achieves else 0)
-        effects = [
-            self._effect(
-                move, place, budget, local=coded.local, sends=coded.sends, facts=facts, **given
-            )
-        ]
+        given |= {"sends": coded.sends, "facts": REACTED_FACT | achieves * ACHIEVED_FACT}
+        effects = [self._effect(move, place, budget, *spends, local=coded.local, **given)]
         if board.budgets.cards[budget].crashes:
             for torn, down, sends in coded.torn:
                 hit = move._replace(torn=torn)
-                facts = shows | (TORN_FACT if torn.partial else 0)
-                given |= {"sends": sends, "facts": facts}
-                effects.append(self._effect(hit, place, budget, "crashes", down=down, **given))
+                given |= {"sends": sends, "facts": REACTED_FACT | torn.partial * TORN_FACT}
+                spent = (*spends, "crashes")
+                effects.append(self._effect(hit, place, budget, *spent, down=down, **given))
         return effects
 
     def _effect(
@@ -286,8 +282,7 @@ class Compiler:
         move: Move,
         place: int,
         budget: int,
-        spends: str | None = None,
-        *,
+        *spends: str,
         column: int = -1,
         code: int = -1,
         local: int = -1,
@@ -299,10 +294,12 @@ class Compiler:
     ) -> Effect:
         board = self._board
         changes: tuple[tuple[int, int], ...] = ()
-        if spends is not None:
-            budget = self._spent(budget, spends)
-            facts |= SPENT_FACTS[spends]
-        changes += ((board.width - 1, budget),)
+        left = budget
+        for kind in spends:
+            left = self._spent(left, kind)
+            facts |= SPENT_FACTS[kind]
+        if left != budget:
+            changes += ((board.width - 1, left),)
         if column >= 0:
             changes += ((column, code),)
         if local >= 0:
@@ -311,7 +308,7 @@ class Compiler:
         return Effect(
             move,
             place,
-            budget,
+            left,
             column,
             code,
             local,

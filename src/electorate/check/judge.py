@@ -73,12 +73,11 @@ class Judge:
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
-        scene = self._world.scenes.key(codes)
-        memory = self._world.memory(codes)
-        key = scene if memory is None else (*scene, memory)
+        key = self._world.shown(codes)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._judge(scene, memory)
+            scene = self._world.scenes.key(codes)
+            known = self._known[key] = self._judge(scene, self._world.memory(codes))
         return known
 
     def _judge(self, scene: tuple[int, ...], memory: int | None) -> Judgement:
