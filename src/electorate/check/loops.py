@@ -71,8 +71,11 @@ def sweep(
     """
     changes = 0
     still = 0
-    for k in range(len(lacks)):
-        place = order[k] if len(order) else len(lacks) - 1 - k
+    last = len(lacks) - 1
+    is_ordered = len(order) > 0
+    step = 0 if timed else 1
+    for k in range(last + 1):
+        place = order[k] if is_ordered else last - k
         state = first + place
         lacking = missing[lacks[place]] != 0
         unsettled = lacking
@@ -86,8 +89,7 @@ def sweep(
                 unsettled = True
             else:
                 far = 0
-            if passes or not timed:
-                far += 1
+            far += passes | step
             if far > ahead:
                 ahead = far
             if passes or moves[target]:
