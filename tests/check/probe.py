@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS
 from electorate.check.part import Local
-from electorate.check.search import Search
-from electorate.check.world import Move, World
+from electorate.check.plain import plain_search
+from electorate.check.world import World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
 from electorate.simulate.cluster import Cluster
@@ -57,10 +58,10 @@ class Probe:
         self.model = Model(setting, Budget(**budget), Bounds(**bounds), **model)
         self.machine = kind(setting.members(), timing, orders, **machine)
         self._kind, self._declared = kind, machine
-        self.search = Search(self.machine, self.model, [NOTHING], Limits(100_000))
+        self.search = plain_search(self.machine, self.model, [NOTHING], Limits(100_000))
         self.world: World = self.search.world
         self.search.run(lambda progress: None)
-        self.rows = self.search.rows
+        self.rows = self.search.engine.rows
 
     def retold(self, text: str, watch: Callable[[Cluster], None] | None = None) -> str:
         """A script of this machine as the simulator tells it; `watch` looks on."""

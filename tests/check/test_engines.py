@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from electorate.check import Bounds, Budget, Model, Verdict, Violation, check
 from electorate.check.limit import Limits
 from electorate.check.start import StartError
-from electorate.check.table.search import TableSearch
+from electorate.check.table.engine import table_search
 from electorate.claims import CLAIMS, Claim, Fold, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status, Timing
 from electorate.protocols.bully import Bully
@@ -192,7 +192,7 @@ def test_the_number_of_workers_changes_nothing() -> None:
     claims = [CLAIMS["A1"], CLAIMS["A2"]]
     reference = check(machine, model, claims)
     for workers in (1, 2, 3):
-        search = TableSearch(machine, model, claims, Limits(10**6, threads=workers))
+        search = table_search(machine, model, claims, Limits(10**6, threads=workers))
         complete = search.run(lambda progress: None)
         counts = (search.states, search.transitions, search.depth)
         assert counts == (reference.states, reference.transitions, reference.depth), workers

@@ -4,7 +4,7 @@ import pytest
 
 from electorate.check import Liveness
 from electorate.check.column import ModelError, Row
-from electorate.check.world import Move
+from electorate.check.compiler import Move
 from electorate.claims import Claim, Kind
 from electorate.claims import Row as Seen
 from electorate.trace import Clock, Order, script_of

@@ -9,8 +9,8 @@ from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS, UNLIMITED
 from electorate.check.need import Need, needs, spent_by
+from electorate.check.plain import plain_search
 from electorate.check.progress import LimitReached, Progress
-from electorate.check.search import Search
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.core import ProtocolError
@@ -34,14 +34,14 @@ def test_every_run_of_a_drawn_machine_spends_what_its_budget_lacks(part: int) ->
     seen: set[str] = set()
     for seed in range(part, SEEDS, PARTS):
         machine, model = drawn(seed)
-        search = Search(machine, model, [NOTHING], Limits(STATES_MAX))
+        search = plain_search(machine, model, [NOTHING], Limits(STATES_MAX))
         try:
             search.run(lambda progress: None)
         except LimitReached:
             pass
         except (ProtocolError, StartError):
             continue
-        for place, row in enumerate(search.rows):
+        for place, row in enumerate(search.engine.rows):
             path = search.path(place)
             spent = spent_by(trace_of(search.world, path), model, machine)
             left = search.world.budgets.cards[row[-1]]

@@ -73,7 +73,7 @@ def test_a_run_from_every_end_is_told_so_that_the_simulator_can_follow(clock: Cl
     beat = {"1 boot": "follow 1; send 3 me; set beat 2", "1 fired beat": "quietly; set beat 2"}
     probe = Probe({**FIRST_COME, **beat}, 3, clock=clock, start=NORMAL, periodic=("beat",), lies=1)
     starts = set()
-    for row, depth in zip(probe.rows, probe.search.depths, strict=True):
+    for row, depth in zip(probe.rows, probe.search.engine.depths, strict=True):
         if depth <= 1:
             trace = probe.expect_retold(row)
             starts.add(trace.setting.start)

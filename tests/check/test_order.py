@@ -8,6 +8,7 @@ import pytest
 
 from electorate.check import Bounds, Budget, Model, Violation, check
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.order import (
@@ -18,10 +19,10 @@ from electorate.check.order import (
     ordered_violation,
     switches_of,
 )
+from electorate.check.plain import plain_search
 from electorate.check.progress import LimitReached
-from electorate.check.search import Search
 from electorate.check.start import StartError
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Witness
 from electorate.claims import Row as Views
 from electorate.core import Machine, ProtocolError
@@ -66,15 +67,15 @@ class Broken:
         self, machine: Machine[Any], model: Model, claim: Claim, states_max: int = STATES_MAX
     ) -> None:
         self.claim = claim
-        self.search = Search(machine, model, [claim], Limits(states_max))
+        self.search = plain_search(machine, model, [claim], Limits(states_max))
         self.search.run(lambda progress: None)
         self.world = self.search.world
-        self.starts = list(self.search._origins.values())
+        self.starts = list(self.search.origins.values())
         if claim.name not in self.search.broken:
             raise Unbroken
         place, _ = self.search.broken[claim.name]
-        self.found = Run(self.search.path(place), self.search.rows[place])
-        self.depth = self.search.depths[place]
+        self.found = Run(self.search.path(place), self.search.engine.rows[place])
+        self.depth = self.search.engine.depths[place]
 
     def witness_of(self, before: Row | None, row: Row) -> Witness | None:
         broken = self.search.judge.of(row).broken

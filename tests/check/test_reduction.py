@@ -11,6 +11,7 @@ from electorate.check import Bounds, Budget, Model, Result, Verdict, check
 from electorate.check.board import Board
 from electorate.check.limit import Limits
 from electorate.check.part import Pulse
+from electorate.check.plain import Plain, plain_search
 from electorate.check.progress import LimitReached
 from electorate.check.reduction import Reduction, hearing, may_reduce, unhurried
 from electorate.check.search import Search
@@ -80,10 +81,12 @@ def drawn_ring(seed: int) -> tuple[Machine[Any], Model]:
     return Ring(setting.members(), Timing(), table, views=False), model
 
 
-def explored(machine: Machine[Any], model: Model, claim: Claim, reduced: bool) -> Search | None:
+def explored(
+    machine: Machine[Any], model: Model, claim: Claim, reduced: bool
+) -> Search[Plain] | None:
     """The finished search; None if it is too large, or the machine never stops."""
     fields = {name: getattr(model, name) for name in model.__struct_fields__}
-    search = Search(machine, Model(**{**fields, "reduced": reduced}), [claim], LIMITS)
+    search = plain_search(machine, Model(**{**fields, "reduced": reduced}), [claim], LIMITS)
     try:
         search.run(lambda progress: None)
     except (LimitReached, ProtocolError, StartError):
@@ -174,12 +177,12 @@ def test_who_waits_while_others_go_round_gets_his_turn(monkeypatch: pytest.Monke
     setting = Setting("merry", (1, 2, 3), clock=Clock.UNBOUNDED, start=Start.BOOT)
     machine, model = Merry(setting.members(), Timing()), Model(setting, reduced=True)
     calm = Claim("calm", Kind.ALWAYS, "nobody is ever in ELECTION", somebody_elects)
-    search = Search(machine, model, [calm], LIMITS)
+    search = plain_search(machine, model, [calm], LIMITS)
     search.run(lambda progress: None)
     assert search.broken
     # Were nobody to take his time, the note would go round and hide it.
     monkeypatch.setattr("electorate.check.reduction.unhurried", lambda heard: frozenset())
-    blind = Search(machine, model, [calm], LIMITS)
+    blind = plain_search(machine, model, [calm], LIMITS)
     blind.run(lambda progress: None)
     assert not blind.broken
 

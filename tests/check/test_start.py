@@ -20,7 +20,9 @@ BEAT = {
 
 def lefts(probe: Probe, node: int) -> list[dict[str, int]]:
     """The timers of the node in the rows that the search began with."""
-    first = [row for row, depth in zip(probe.rows, probe.search.depths, strict=True) if not depth]
+    first = [
+        row for row, depth in zip(probe.rows, probe.search.engine.depths, strict=True) if not depth
+    ]
     return [{t.timer: t.latest for t in probe.node(row, node).timers} for row in first]
 
 
@@ -73,7 +75,9 @@ def test_two_periodic_timers_begin_at_every_pair_of_phases() -> None:
 def test_a_timer_that_is_not_periodic_begins_where_the_run_has_it() -> None:
     probe = Probe(BEAT, start=NORMAL)
     assert {left["beat"] for left in lefts(probe, 1)} == {0, 1, 2, 3}
-    first = [row for row, depth in zip(probe.rows, probe.search.depths, strict=True) if not depth]
+    first = [
+        row for row, depth in zip(probe.rows, probe.search.engine.depths, strict=True) if not depth
+    ]
     # Three ticks, the timer and the message: the run goes round in five moves.
     assert len(first) == 5
 
@@ -88,7 +92,7 @@ def test_a_run_from_anywhere_in_the_loop_tells_how_to_get_there(
         orders, T=2, periodic=(periodic,), start=NORMAL, clock=clock, asks=1, wishes=("w",)
     )
     kinds = set()
-    for place, depth in enumerate(probe.search.depths):
+    for place, depth in enumerate(probe.search.engine.depths):
         if depth <= 1:
             trace = trace_of(probe.world, probe.search.path(place))
             kinds |= {type(step.happening) for step in trace.steps}
@@ -176,7 +180,9 @@ def test_without_bounds_a_search_from_normal_begins_where_the_bounded_run_ends()
     assert len(probe.rows) == 1
     assert probe.diaries(2) == {("heard a", "fired y")}
     beat = Probe(BEAT, start=NORMAL, clock=Clock.UNBOUNDED, periodic=("beat",), firings=1)
-    first = [row for row, depth in zip(beat.rows, beat.search.depths, strict=True) if not depth]
+    first = [
+        row for row, depth in zip(beat.rows, beat.search.engine.depths, strict=True) if not depth
+    ]
     # Without time all phases are one; the message is on its way or not.
     assert len(first) == 2
     assert {t.timer for t in beat.node(first[0], 1).timers} == {"beat"}

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from electorate.check import board
 from electorate.check.board import Board
-from electorate.check.column import Row
 from electorate.check.part import Armed, Local, LocalCard
 from electorate.check.turning import Outcome, Turning
 from electorate.core import Event, NodeId, SetTimer
@@ -180,13 +179,15 @@ def a_checker_that_forgets_a_torn_turn(patch: pytest.MonkeyPatch) -> None:
 
 @CHECKERS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
 def a_checker_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -> None:
-    whole = Board.revived
+    whole = Board.revive
 
-    def revived(self: Board, row: Row, place: int) -> Row:
+    def revive(self: Board, row: list[int], place: int) -> None:
         kept = [(column, row[column]) for column, _ in self.channel_columns]
-        return self.with_columns(whole(self, row, place), *kept)
+        whole(self, row, place)
+        for column, code in kept:
+            row[column] = code
 
-    patch.setattr(Board, "revived", revived)
+    patch.setattr(Board, "revive", revive)
 
 
 @CHECKERS.noticed_by(clock_rule.the_last_order_to_a_timer_counts, "clock")

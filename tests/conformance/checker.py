@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from electorate.check import Budget, Model
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
+from electorate.check.plain import Plain, plain_search
 from electorate.check.search import Search
-from electorate.check.world import Move
 from electorate.claims import Claim, Kind
 from electorate.trace import Setting
 from tests.conformance.probe import find
@@ -46,7 +47,7 @@ class Checker:
         """For every transition of some models, a shortest run that ends with it."""
         for words, budget in MODELS[scene]:
             setting = Setting.parse(f"cluster probe {words} start=boot")
-            search = Search(
+            search = plain_search(
                 setting.machine(*find("probe")),
                 Model(setting, budget),
                 [NOTHING],
@@ -58,14 +59,14 @@ class Checker:
                 yield told(trace_of(search.world, path))
 
 
-def _paths(search: Search) -> Iterator[list[tuple[Row, Move]]]:
+def _paths(search: Search[Plain]) -> Iterator[list[tuple[Row, Move]]]:
     """A shortest way to the end of each transition, unless it goes on on another such way."""
-    passed = {parent[0] for parent in search.parents if parent is not None}
-    places = {row: place for place, row in enumerate(search.rows)}
-    for place, row in enumerate(search.rows):
+    passed = {parent[0] for parent in search.engine.parents if parent is not None}
+    places = {row: place for place, row in enumerate(search.engine.rows)}
+    for place, row in enumerate(search.engine.rows):
         path = search.path(place)
         if place not in passed:
             yield path
         for move, after in search.world.successors(row):
-            if search.parents[places[after]] != (place, move):
+            if search.engine.parents[places[after]] != (place, move):
                 yield [*path, (row, move)]

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import msgspec
 
 from electorate.check.column import ModelError, Row
+from electorate.check.compiler import Move
 from electorate.check.model import Model
 from electorate.check.part import Local, Pulse
 from electorate.check.progress import LimitReached
 from electorate.check.start import Beginning
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.trace import Setting, Start
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from electorate.check.column import ModelError, Row
+from electorate.check.compiler import Move
 from electorate.check.given import Given
 from electorate.check.part import RIGHT
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.core import NodeId
 from electorate.trace import (
     Crashed,
@@ -43,7 +44,7 @@ def arrived(world: World, given: Given) -> tuple[Row, tuple[tuple[Row, Move], ..
     if world.recall is not None:
         columns.append(world.recall.after_all(given.past))
     reached = (*columns, world.budgets.code(world.model.first_budget()))
-    row = world.begun(world.without_lost(list(reached)))
+    row = world.begun(world.without_lost(reached))
     told = [Move(TOLD, 0, steps) for steps in _told(given.steps)]
     # What can never matter again is dropped with the last step: then its loss is told in its time.
     rows = [row] * (len(told) - 1) + [reached]

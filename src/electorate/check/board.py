@@ -34,6 +34,13 @@ WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
 """What shows numbers as they are, and not only how they compare with others of their kind."""
 
 
+UNKNOWN = -1
+"""In place of a code: it has not been worked out yet."""
+
+Mail = tuple[tuple[int, int, int], ...]
+"""What is sent: to which node, on the channel in which column, and which messages."""
+
+
 class Coded(NamedTuple):
     """An outcome in codes: the node's new code, and per receiver the code of its messages."""
 
@@ -73,20 +80,29 @@ class Board(Columns):
         self.recall = Recall(self.scenes, claims) if remembers else None
         self.watching = Watching(self.ids, model)
         self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
+        self.last_budget = self.budgets.code(model.last_budget())
+        """What is left where nothing fails any more."""
+        given = model.given.nodes if model.given else ()
+        paused = any(node.pulse is Pulse.PAUSED for node in given)
+        self.may_pause = paused or model.first_budget().pauses > 0
+        """Whether some node may be paused."""
         self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
+        self._dies = setting.connections is Connections.DIE
+        self._may_miss = self._dies or self.drops_mail
+        """Whether what is sent to a node that is down may be lost at once."""
         self.empty = self.channels.code(())
         self.gone = self.locals.code(Local(None, None))
         """A node that has saved nothing: it was never born, or will never boot again."""
         self._has_numbers = bool(declared_families(self.machine))
-        given = [node for node in model.given.nodes if node.state] if model.given else []
-        self._begun = max(map(self._largest, given), default=0)
+        begun = [node for node in given if node.state]
+        self._begun = max(map(self._largest, begun), default=0)
         """The largest declared number at any node where runs begin."""
         self.may_stand_still = False
         """Whether there was reason to ask if time goes on for ever."""
         self._outcomes: dict[tuple[int, Event | int], Coded] = {}
         self._appended: dict[tuple[int, int], int | None] = {}
         self._offers: dict[tuple[State, Standing], tuple[Request, ...]] = {}
-        grown = [self.machine.grown(node.state) for node in given]
+        grown = [self.machine.grown(node.state) for node in begun]
         self._grown = tuple(map(max, zip(*grown, strict=True)))
         """How far the numbers that the machine names have grown where runs begin."""
         self.renaming = self._renaming()
@@ -117,63 +133,56 @@ class Board(Columns):
         owes, offices = self.turns.must_ask(standing), self.turns.offices(value.state)
         return LocalCard(value, standing, self.model.bounded, owes, self.achievement, offices)
 
-    def revived(self, row: Row, place: int) -> Row:
-        """The row in which a node is about to boot again: its detector and connections are new."""
-        changed = list(self.with_columns(row, (-1, self.spent(row, "recoveries"))))
+    def revive(self, row: list[int], place: int) -> None:
+        """Make a row ready for the boot of a node: its detector and connections are new."""
         if self.model.setting.connections is Connections.DIE:
             for (sender, _), column in self.column.items():
                 if sender == place:
-                    changed[column] = self.without_sender(changed[column], self.ids[place])
+                    row[column] = self.without_sender(row[column], self.ids[place])
         if self.machine.uses_views:
             others = [other for other in range(self.n) if other != place]
             ups = [o for o in others if self.locals.cards[row[o]].up and self.reach(row, place, o)]
-            changed[self.watch_column + place] = self.watching.first(place, ups)
+            row[self.watch_column + place] = self.watching.first(place, ups)
             for other in ups:
                 column = self.watch_column + other
-                changed[column] = self.watching.note(changed[column], place, up=True)
-        return self.without_lost(changed, booting=place)
+                row[column] = self.watching.note(row[column], place, up=True)
+        self.drop_lost(row, booting=place)
 
-    def fallen(self, row: Row, place: int, down: int) -> Row:
-        """The row after the node has crashed."""
-        changed = list(row)
-        changed[place] = down
-        changed[-1] = self.spent(row, "crashes")
+    def fall(self, row: list[int], place: int, down: int) -> None:
+        """Let a node crash."""
+        row[place] = down
         if self.machine.uses_views:
-            changed[self.watch_column + place] = self.watching.blind
+            row[self.watch_column + place] = self.watching.blind
             for other in range(self.n):
                 up = other != place and self.locals.cards[row[other]].up
                 if up and self.reach(row, place, other):
                     column = self.watch_column + other
-                    changed[column] = self.watching.note(row[column], place, up=False)
+                    row[column] = self.watching.note(row[column], place, up=False)
         if self.model.setting.connections is Connections.DIE:
             for column, to in self.channel_columns:
                 if to == place:
-                    changed[column] = self.empty
-        return self.without_lost(changed)
+                    row[column] = self.empty
+        self.drop_lost(row)
 
-    def relinked(self, row: Row, number: int, kind: str) -> Row:
-        """The row after a link was cut or has healed."""
-        spent = self.spent(row, kind)
-        changed = list(row)
-        changed[self.links_column] ^= 1 << number
-        changed[-1] = spent
+    def relink(self, row: list[int], number: int, *, heals: bool) -> None:
+        """Cut a link, or let it heal."""
+        row[self.links_column] ^= 1 << number
         one, other = self.links[number]
-        up, both_up = kind == "heals", all(self.locals.cards[row[p]].up for p in (one, other))
-        if self.machine.uses_views and both_up:
+        if self.machine.uses_views and all(self.locals.cards[row[p]].up for p in (one, other)):
             for watcher, target in ((one, other), (other, one)):
                 column = self.watch_column + watcher
-                changed[column] = self.watching.note(row[column], target, up=up)
-        if not up and self.model.setting.connections is Connections.DIE:
-            changed[self.column[one, other]] = changed[self.column[other, one]] = self.empty
-        return self.without_lost(changed)
+                row[column] = self.watching.note(row[column], target, up=heals)
+        if not heals and self.model.setting.connections is Connections.DIE:
+            row[self.column[one, other]] = row[self.column[other, one]] = self.empty
+        self.drop_lost(row)
 
-    def is_lost(self, row: Row, place: int) -> bool:
+    def is_lost(self, row: Sequence[int], place: int) -> bool:
         """Whether a node is down and can never boot again."""
         left = self.budgets.cards[row[-1]].recoveries
         return not left and not self.locals.cards[row[place]].up
 
-    def without_lost(self, changed: list[int], booting: int = -1) -> Row:
-        """The row without what can never matter again.
+    def drop_lost(self, row: list[int], booting: int = -1) -> None:
+        """Drop what can never matter again.
 
         Nothing that is on its way to a node that is down for good, or over a link that is cut for
         good, is ever received, and nothing but a boot reads what a node has saved: rows that
@@ -181,17 +190,24 @@ class Board(Columns):
         alone. So no run is hidden, unless a claim looks there. Dropped at once, such things fill
         no channel, and keep no loop from closing. `booting` is the node that is about to boot.
         """
-        row = tuple(changed)
-        cut = self.cut_links(row) and not self.budgets.cards[row[-1]].heals
-        lost = [place != booting and self.is_lost(row, place) for place in range(self.n)]
-        if self.drops_mail and (cut or any(lost)):
+        left = self.budgets.cards[row[-1]]
+        cut = self.cut_links(row) and not left.heals
+        lost: list[int] = []
+        if not left.recoveries:
+            cards = self.locals.cards
+            lost = [p for p in range(self.n) if p != booting and not cards[row[p]].up]
+        if self.drops_mail and (cut or lost):
             for column, to in self.channel_columns:
-                if lost[to] or (cut and self.is_severed(row, column)):
-                    changed[column] = self.empty
+                if to in lost or (cut and self.is_severed(row, column)):
+                    row[column] = self.empty
         if self.drops_saved:
-            for place in range(self.n):
-                if lost[place]:
-                    changed[place] = self.gone
+            for place in lost:
+                row[place] = self.gone
+
+    def without_lost(self, row: Sequence[int]) -> Row:
+        """The row without what can never matter again."""
+        changed = list(row)
+        self.drop_lost(changed)
         return tuple(changed)
 
     def coded(self, local: int, place: int, event: Event | None) -> Coded:
@@ -295,28 +311,32 @@ class Board(Columns):
     def _items(self, place: int, messages: tuple[Message, ...]) -> tuple[Item, ...]:
         return tuple(Item(self.ids[place], message, 0) for message in messages)
 
-    def sent(self, row: Row, place: int, sends: tuple[tuple[int, int], ...]) -> Row | None:
-        """The row with these messages on their channels; None if there is no room for them.
+    def post(self, row: list[int], mail: Mail) -> bool:
+        """Put messages on their channels; False if there is no room for them.
 
         That is a cut, unless a full channel blocks its sender: then the move waits for room.
         """
-        if not sends:
-            return row
-        changed = list(row)
-        dies = self.model.setting.connections is Connections.DIE
-        for to, items in sends:
-            if not self.reach(row, place, to) or (dies and not self.locals.cards[row[to]].up):
+        for to, column, items in mail:
+            if self.has_cuts and self.is_severed(row, column):
                 continue
-            if self.drops_mail and self.is_lost(row, to):
+            is_down = self._may_miss and not self.locals.cards[row[to]].up
+            if is_down and (self._dies or self.is_lost(row, to)):
                 continue
-            column = self.column[place, to]
-            code = self.append(row[column], items)
+            old = row[column]
+            code = self._appended.get((old, items), UNKNOWN)
+            if code == UNKNOWN:
+                code = self.append(old, items)
             if code is None:
                 if not self.model.bounds.blocks:
                     self.cuts["capacity"] += 1
-                return None
-            changed[column] = code
-        return tuple(changed)
+                return False
+            row[column] = code
+        return True
+
+    def mail_of(self, place: int, sends: tuple[tuple[int, int], ...]) -> Mail:
+        """What a node sends; where there is no link at all it is gone at once."""
+        columns = ((to, self.column.get((place, to)), items) for to, items in sends)
+        return tuple((to, column, items) for to, column, items in columns if column is not None)
 
     def append(self, channel: int, items: int) -> int | None:
         """The channel with these messages at its end; None if it has no room for them."""
@@ -342,18 +362,19 @@ class Board(Columns):
     def ticked(self, row: Row) -> Row:
         """The row one tick later."""
         changed = list(row)
-        nodes = [self.locals.cards[code] for code in row[: self.n]]
-        for place, node in enumerate(nodes):
+        cards = self.locals.cards
+        for place in range(self.n):
+            node = cards[row[place]]
             if node.aged is None:
                 node.aged = self.locals.code(node.value.aged())
             changed[place] = node.aged
-            if self.machine.uses_views:
-                column = self.watch_column + place
+        if self.machine.uses_views:
+            for column in range(self.watch_column, self.watch_column + self.n):
                 changed[column] = self.watching.aged(row[column])
         for column, to in self.channel_columns:
             if row[column] != self.empty:
                 channel = self.channels.cards[row[column]]
-                up = nodes[to].up and not self.is_severed(row, column)
+                up = cards[row[to]].up and not (self.has_cuts and self.is_severed(row, column))
                 if up not in channel.aged:
                     channel.aged[up] = self.channels.code(channel.aged_value(up))
                 changed[column] = channel.aged[up]
@@ -366,28 +387,20 @@ class Board(Columns):
             changed[column] = code
         return tuple(changed)
 
-    def spent(self, row: Row, kind: str) -> int:
-        """The budget column after one more fault of this kind."""
-        left = self.budgets.cards[row[-1]].spent(kind)
-        assert left is not None
-        return self.budgets.code(left)
-
     def booted(self) -> Row | None:
         """The row in which all have just booted for the first time; None if a bound cuts that."""
         row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
         if self.machine.uses_views:
             row += tuple(self.watching.first(place, range(self.n)) for place in range(self.n))
-        row += (0,) * (self.model.has_cuts + self.remembers)
+        row += (0,) * (self.has_cuts + self.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
         first = [self.coded(self.gone, place, None) for place in range(self.n)]
         # All are up before anybody speaks: nobody's first words get lost.
-        row = self.with_columns(row, *((place, coded.local) for place, coded in enumerate(first)))
+        changed = [*(coded.local for coded in first), *row[self.n :]]
         for place, coded in enumerate(first):
-            sent = self.sent(row, place, coded.sends)
-            if sent is None:
+            if not self.post(changed, self.mail_of(place, coded.sends)):
                 return None
-            row = sent
-        return self.at_first(row)
+        return self.at_first(tuple(changed))
 
     def at_first(self, row: Row) -> Row:
         """The row as one where a run begins: claims have seen nothing before it."""
@@ -400,6 +413,11 @@ class Board(Columns):
         renamed = self.renamed(row)
         self.raw_rows.setdefault(renamed, row)
         return renamed
+
+    def shown(self, row: Row) -> tuple[int, ...]:
+        """The same for rows that are the same to every claim, whatever that remembers."""
+        scene = self.scenes.key(row)
+        return (*scene, row[self.memory_column]) if self.remembers else scene
 
     def remembered(self, row: Row) -> Row:
         """The row after a move, with what claims remember brought up to date."""
@@ -419,9 +437,10 @@ class Board(Columns):
     def calmed(self, row: Row) -> Row:
         """The row from which nothing fails any more: no budget is left, everybody is resumed."""
         changed = list(row)
-        for place in range(self.n):
+        for place in range(self.n) if self.may_pause else ():
             value = self.locals.cards[row[place]].value
             if value.pulse is Pulse.PAUSED:
                 changed[place] = self.resumed(value)
-        changed[-1] = self.budgets.code(self.model.last_budget())
-        return self.without_lost(changed)
+        changed[-1] = self.last_budget
+        self.drop_lost(changed)
+        return tuple(changed)

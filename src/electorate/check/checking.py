@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from electorate.check.declared import NotAsDeclared
-from electorate.check.judge import SAYS_NOTHING, Judge
+from electorate.check.judge import SAYS_NOTHING
 from electorate.check.limit import Limits
 from electorate.check.model import BOUND_OPTIONS, Model
-from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.plain import plain_search
+from electorate.check.progress import LimitReached, Report
 from electorate.check.search import Search
 from electorate.check.telling import STANDSTILL, Finding
-from electorate.check.verdict import Liveness, Result, Verdict, Violation
-from electorate.check.world import World
-from electorate.claims import Claim, Kind, Witness
+from electorate.check.verdict import Liveness, Result, Verdict
+from electorate.claims import Claim, Kind
 from electorate.core import Machine
 from electorate.trace.word import counted
 
@@ -32,41 +32,8 @@ class EngineMissing(Exception):
     """The engine needs a package that is not installed."""
 
 
-class AnySearch(Protocol):
-    """What every engine offers."""
-
-    world: World
-    judge: Judge
-    claims: Sequence[Claim]
-    broken: dict[str, tuple[int, Witness]]
-    stable_states: int
-
-    @property
-    def states(self) -> int:
-        """How many states were met."""
-
-    @property
-    def transitions(self) -> int:
-        """How many moves were made."""
-
-    @property
-    def depth(self) -> int:
-        """How many moves the farthest state is away."""
-
-    def run(self, report: Report) -> bool:
-        """Explore until all is seen, or every claim that can break has; says which."""
-
-    def findings(self, report: Report) -> list[Finding]:
-        """What becomes of every goal once nothing fails any more."""
-
-    def violations(self, *, tidy: bool) -> list[Violation]:
-        """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
-
-    def progress(self, phase: str, level: int, frontier: int) -> Progress:
-        """How far this search has come."""
-
-    def close(self) -> None:
-        """Let go of whatever it holds."""
+AnySearch = Search[Any]
+Searching = Callable[[Machine[Any], Model, Sequence[Claim], Limits], AnySearch]
 
 
 def default_engine() -> str:
@@ -74,16 +41,16 @@ def default_engine() -> str:
     return "numba" if find_spec("numba") is not None else "python"
 
 
-def _engine(name: str) -> Callable[[Machine[Any], Model, Sequence[Claim], Limits], AnySearch]:
+def _engine(name: str) -> Searching:
     if name == "python":
-        return Search
+        return plain_search
     try:
-        from electorate.check.table.search import TableSearch
+        from electorate.check.table.engine import table_search
     except ImportError as error:
         raise EngineMissing(
             "the numba engine needs numba: pip install 'electorate[check]'"
         ) from error
-    return TableSearch
+    return table_search
 
 
 def check(

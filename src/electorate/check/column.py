@@ -5,6 +5,7 @@ one for the links that are cut, if any can be; one for what claims remember, if 
 for the budget that is left.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from electorate.check.model import Detector, Model
@@ -42,7 +43,8 @@ class Columns:
         """The column of each channel, and the place of its receiver."""
         self.watch_column = self.n + len(self.channel_columns)
         self.links_column = self.watch_column + (self.n if machine.uses_views else 0)
-        self.memory_column = self.links_column + model.has_cuts
+        self.has_cuts = model.has_cuts
+        self.memory_column = self.links_column + self.has_cuts
         self.remembers = remembers
         self.width = self.memory_column + remembers + 1
         self.links = [(a, b) for a, b in pairs if a < b]
@@ -50,7 +52,7 @@ class Columns:
         self.link = {(a, b): numbers[min(a, b), max(a, b)] for a, b in pairs}
         """The number of the link between two nodes, either way."""
         self.link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
-        if model.has_cuts:
+        if self.has_cuts:
             self._expect_cuttable()
         if model.detector is Detector.INCOMPLETE and machine.uses_views and not model.bounded:
             raise ModelError(
@@ -66,20 +68,20 @@ class Columns:
         if len(self.links) > LINKS_MAX:
             raise ModelError(f"cuts need at most {LINKS_MAX} links, not {len(self.links)}")
 
-    def cut_links(self, row: Row) -> int:
+    def cut_links(self, row: Sequence[int]) -> int:
         """The links that are cut, as bits."""
-        return row[self.links_column] if self.model.has_cuts else 0
+        return row[self.links_column] if self.has_cuts else 0
 
     def memory(self, row: Row) -> int | None:
         """What claims remember, if they do."""
         return row[self.memory_column] if self.remembers else None
 
-    def reach(self, row: Row, one: int, other: int) -> bool:
+    def reach(self, row: Sequence[int], one: int, other: int) -> bool:
         """Whether two nodes are linked now."""
         link = self.link.get((one, other))
         return link is not None and not self.cut_links(row) >> link & 1
 
-    def is_severed(self, row: Row, column: int) -> bool:
+    def is_severed(self, row: Sequence[int], column: int) -> bool:
         """Whether the link of a channel has been cut."""
         cut = self.cut_links(row)
         return bool(cut and cut >> self.link_of_channel[column] & 1)

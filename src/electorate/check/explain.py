@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from electorate.check.arrival import TOLD
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.part import Local
 from electorate.check.turning import Torn
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
     KINDS,

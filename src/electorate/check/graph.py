@@ -1,77 +1,87 @@
 """Graphs of numbered states: compact storage, components, and shortest ways."""
 
 from array import array
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from electorate.check.loops import PLAIN, TARGET, TICK, Loops, Numbers
+
+
+class Stretch(NamedTuple):
+    """States that are numbered from `first` on, in the order of their depth, and their edges."""
+
+    first: int
+    starts: Numbers
+    """Where each state's edges begin, and where the last one's end."""
+    edges: Numbers
+    lacks: Numbers
+    """For each state the code of what it lacks."""
+    depth: int
+    """How many moves the states are away."""
+
+
+def edges_of(stretches: Sequence[Stretch], state: int) -> Iterator[tuple[int, int]]:
+    """Where one can go from a state, and whether time passes on the way."""
+    at = bisect_right(stretches, state, key=lambda stretch: stretch.first) - 1
+    first, starts, edges = stretches[at][:3]
+    for place in range(starts[state - first], starts[state - first + 1]):
+        edge = int(edges[place])
+        yield edge & TARGET, edge >> 31
+
+
+class Parts(NamedTuple):
+    """The strongly connected components of a graph, each after all those that it leads to."""
+
+    size: int
+    member: Numbers
+    """For each state the number of its component."""
+    first: Numbers
+    """Where the states of each component begin among those in order, and where the last end."""
+    states: Numbers
+    """All states in the order of their components."""
+
+    @classmethod
+    def of(cls, loops: Loops, starts: Numbers, edges: Numbers) -> "Parts":
+        """Those of a graph that has these edges."""
+        states, full = len(starts) - 1, loops.full
+        member = full(states, -1, "i")
+        buffers = (full(states, 0, "i"), member, *(full(states, 0, kind) for kind in "qii"))
+        size = loops.components(starts, edges, full(states, -1, "i"), *buffers)
+        first, ordered = full(size + 1, 0, "q"), full(states, 0, "i")
+        loops.by_component(member, first, ordered)
+        return cls(size, member, first, ordered)
 
 
 class Graph:
     """Directed edges from numbered states, stored flat; an edge may be a tick of the clock."""
 
     def __init__(self) -> None:
-        self._starts = array("q", [0])
-        self.targets = array("i")
-        self._ticks = bytearray()
+        self.starts = array("q", [0])
+        self.targets = array("I")
+        """The edges: states, some marked by TICK."""
 
-    def add(self, edges: list[tuple[int, bool]]) -> None:
+    def add(self, edges: Iterable[tuple[int, bool]]) -> None:
         """The edges of the next state."""
-        for target, tick in edges:
-            self.targets.append(target)
-            self._ticks.append(tick)
-        self._starts.append(len(self.targets))
+        self.targets.extend([target | TICK if tick else target for target, tick in edges])
+        self.starts.append(len(self.targets))
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return len(self.starts) - 1
 
     def edges(self, state: int) -> Iterator[tuple[int, int]]:
         """Where one can go from here, and whether time passes on the way."""
-        for place in range(self._starts[state], self._starts[state + 1]):
-            yield self.targets[place], self._ticks[place]
+        for edge in self.targets[self.starts[state] : self.starts[state + 1]]:
+            yield edge & TARGET, edge >> 31
 
-    def components(self) -> tuple[list[list[int]], list[int]]:
-        """The strongly connected components, each after all those it leads to (Tarjan 1972)."""
-        starts, targets = self._starts, self.targets
-        size = len(self)
-        order = [-1] * size
-        low = [0] * size
-        member = [-1] * size
-        cursor = list(starts[:size])
-        components: list[list[int]] = []
-        stack: list[int] = []
-        count = 0
-        for root in range(size):
-            if order[root] >= 0:
-                continue
-            work = [root]
-            while work:
-                state = work[-1]
-                if order[state] < 0:
-                    order[state] = low[state] = count
-                    count += 1
-                    stack.append(state)
-                descended = False
-                while cursor[state] < starts[state + 1]:
-                    target = targets[cursor[state]]
-                    if order[target] < 0:
-                        work.append(target)
-                        descended = True
-                        break
-                    if member[target] < 0:
-                        low[state] = min(low[state], low[target])
-                    cursor[state] += 1
-                if descended:
-                    continue
-                work.pop()
-                if low[state] == order[state]:
-                    component = []
-                    while True:
-                        top = stack.pop()
-                        member[top] = len(components)
-                        component.append(top)
-                        if top == state:
-                            break
-                    components.append(component)
-        return components, member
+    def components(self) -> tuple[list[list[int]], Numbers]:
+        """The strongly connected components, each after all those it leads to."""
+        parts = Parts.of(PLAIN, self.starts, self.targets)
+        bounds = [parts.first[number] for number in range(parts.size + 1)]
+        found = [[parts.states[k] for k in range(*ends)] for ends in pairwise(bounds)]
+        return found, parts.member
 
     def way(
         self, start: int, found: Callable[[int], bool], allowed: Callable[[int], bool]

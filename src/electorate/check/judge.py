@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
+from electorate.check.compiler import ACHIEVED_FACT, REACTED_FACT, SPENT_FACTS, TORN_FACT
 from electorate.check.model import BUDGETS
 from electorate.check.part import ELECTED
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status
 from electorate.trace import Start
@@ -18,19 +19,6 @@ OVERLAPPED = "two elections overlapped"
 BOTH_LED = "two nodes led at once"
 TORN = "a crash hit in the middle of a broadcast"
 
-SPENDS = {
-    "crash": "crashes",
-    "recover": "recoveries",
-    "double": "doubles",
-    "lie": "lies",
-    "pause": "pauses",
-    "cut": "cuts",
-    "heal": "heals",
-    "ask": "asks",
-}
-"""The budget that a move of each kind spends. (A loss is one only where somebody was there.)"""
-REACTIONS = frozenset({"deliver", "double", "fire", "view", "lie", "ask", "answer", "recover"})
-"""The moves in which a node takes an event."""
 UNSPENT = {
     "crashes": "nobody who may crash was up",
     "recoveries": "nobody was down",
@@ -85,12 +73,11 @@ class Judge:
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
-        scene = self._world.scenes.key(codes)
-        memory = self._world.memory(codes)
-        key = scene if memory is None else (*scene, memory)
+        key = self._world.shown(codes)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._judge(scene, memory)
+            scene = self._world.scenes.key(codes)
+            known = self._known[key] = self._judge(scene, self._world.memory(codes))
         return known
 
     def _judge(self, scene: tuple[int, ...], memory: int | None) -> Judgement:
@@ -134,22 +121,13 @@ class Judge:
         self._led |= judgement.led
         self._met |= judgement.met
 
-    def note(self, before: Codes, move: Move, after: Codes) -> None:
-        """Take down what this move shows to be possible."""
-        if move.torn is not None:
-            self.spent.add("crashes")
-            self.sometimes[TORN] |= move.torn.partial
-        if move.kind in SPENDS:
-            self.spent.add(SPENDS[move.kind])
-        elif move.kind == "lose" and before[-1] != after[-1]:
-            self.spent.add("losses")
-        self.reacted |= move.kind in REACTIONS
-        if not self.sometimes[self.achievement]:
-            cards = self._world.locals.cards
-            for place in range(len(self._world.ids)):
-                old, new = cards[before[place]], cards[after[place]]
-                if new.achieves and not old.achieves:
-                    self.sometimes[self.achievement] = True
+    def note(self, facts: int) -> None:
+        """Take down what moves showed to be possible."""
+        self.sometimes[self.achievement] |= bool(facts & ACHIEVED_FACT)
+        if facts & TORN_FACT:
+            self.sometimes[TORN] = True
+        self.reacted |= bool(facts & REACTED_FACT)
+        self.spent.update(kind for kind, fact in SPENT_FACTS.items() if facts & fact)
 
     def go_on_from(self, first: "Judge") -> None:
         """Take over what happened in the search that found where runs may begin."""

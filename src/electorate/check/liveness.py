@@ -1,126 +1,153 @@
 """Is the goal reached once nothing fails any more, and how long can that take?
 
-Judged on the whole stable graph, by its components: a run stays for ever only in a component,
-and time passes for ever only in one that holds a tick.
+How long is found by sweeps over the edges in the order in which they lie in memory. Nothing but two
+small numbers a state is kept, so graphs fit here whose components would not. The sweeps end if
+every run comes to where the goal is never lost again. If some do not, they go on rising, and the
+components have to tell which: a run stays for ever only in a component, and time passes for ever
+only in one that holds a tick.
 """
 
-from collections.abc import Callable
-
-from electorate.check.calm import Calm
-from electorate.check.graph import shortest_way
+from electorate.check.graph import Parts, anything, shortest_way
+from electorate.check.loops import (
+    CYCLIC,
+    EXITS,
+    LACKING,
+    OPEN,
+    SETTLED,
+    TICKING,
+)
+from electorate.check.stable import StableGraph
 from electorate.check.telling import Component, Finding, Teller, slowest_run
-from electorate.check.verdict import Liveness, Way
+from electorate.check.verdict import Liveness
 from electorate.claims import Claim
 
 
-class Goal:
-    """One goal, judged on the stable graph."""
+def judge_goal(graph: StableGraph, claim: Claim) -> Finding:
+    """The grade, with τ and the slowest run, or with a run that never gets there."""
+    goal = _Goal(graph, claim)
+    goal.sweep(graph.states.sweeps_max)
+    if not (goal.complete and goal.is_reached):
+        whole = _Whole(goal)
+        missed = whole.missed()
+        if missed is not None:
+            return missed
+        whole.sweep()
+    # Whatever a bound cut off, before the last fault or after it, may miss or lose the goal.
+    grade = Liveness.UNDECIDED if graph.world.cuts else Liveness.LIVE
+    return goal.slowest(grade) if goal.timed else Finding(claim.name, grade)
 
-    def __init__(self, calm: Calm, claim: Claim) -> None:
-        self._calm = calm
-        self._claim = claim
-        parts, self._member = calm.graph.components()
-        self._lacks: list[bool] = [False] * len(calm.rows)
-        self._teller = Teller(calm, claim, self._member, self._lacks)
-        for state in range(len(calm.rows)):
-            self._lacks[state] = self._teller.lack(state) is not None
-        self._components = [self._describe(states) for states in parts]
-        self._settled: list[bool] = []
-        """Per component: from here on the goal is never lost again."""
-        for number, component in enumerate(self._components):
-            follow = all(self._settled[other] for other in self._after(number))
-            self._settled.append(follow and not component.lacking)
 
-    def _after(self, number: int) -> set[int]:
-        """The components that a run can go to next."""
-        states = self._components[number].states
-        targets = (target for state in states for target, _ in self._calm.edges(state))
-        return {self._member[target] for target in targets} - {number}
+class _Goal:
+    """One goal, and what the sweeps have found of it."""
 
-    def _describe(self, states: list[int]) -> Component:
-        mine = self._member[states[0]]
-        edges = [edge for state in states for edge in self._calm.edges(state)]
-        inside = [tick for target, tick in edges if self._member[target] == mine]
-        return Component(
-            states,
-            ticking=any(inside),
-            cyclic=bool(inside),
-            lacking=any(self._lacks[state] for state in states),
-            exits=len(inside) < len(edges) or not self._calm.cut.isdisjoint(states),
-        )
+    def __init__(self, graph: StableGraph, claim: Claim) -> None:
+        self.graph = graph
+        self.claim = claim
+        self.timed = graph.world.model.bounded
+        self.missing = graph.missing(claim)
+        self.left = graph.loops.full(len(graph), SETTLED, "i")
+        """For each state the most ticks until the goal is safe, SETTLED where it is already."""
+        self.moves = graph.loops.full(len(graph), 0, "B")
+        """Whether time can pass, some way on; without a clock: whether the run ends well."""
+        self.complete = False
+        """Whether the numbers have stopped rising."""
+        self.is_reached = False
+        """Whether no state is without moves."""
 
-    def judge(self) -> Finding:
-        """The grade, with τ and the slowest run, or with a run that never gets there."""
-        timed = self._calm.world.model.bounded
-        stuck = self._nearest(lambda c: (c.lacking or (timed and not c.ticking)) and not c.exits)
-        if stuck is not None:
-            return self._teller.violated(Liveness.STUCK, *stuck)._replace(ways=self._ways())
-        bad = self._nearest(
-            lambda c: (c.ticking if timed else c.cyclic) and not self._is_settled(c)
-        )
-        if bad is not None:
-            return self._teller.violated(Liveness.PREVENTABLE, *bad)
-        # Whatever a bound cut off, before the last fault or after it, may miss or lose the goal.
-        grade = Liveness.UNDECIDED if self._calm.world.cuts else Liveness.LIVE
-        return self._slowest(grade) if timed else Finding(self._claim.name, grade)
+    def sweep(self, sweeps_max: int) -> None:
+        """Go over the edges until nothing changes; without a clock moves are counted, not ticks."""
+        backward = self.graph.loops.full(0, 0, "i")
+        for _ in range(sweeps_max):
+            changes = still = 0
+            for stretch in reversed(self.graph.stretches):
+                changed, stuck = self.graph.loops.sweep(
+                    *stretch[:4], self.missing, self.timed, backward, self.left, self.moves
+                )
+                changes, still = changes + changed, still + stuck
+            self.is_reached = not still
+            if not changes:
+                self.complete = True
+                return
 
-    def _ways(self) -> tuple[Way, ...]:
-        """In what ways runs get stuck, and how far the nearest of each is away."""
-        nearest: dict[str, tuple[int, int]] = {}
-        for component in self._components:
-            for state in component.states if not component.exits else ():
-                witness = self._teller.lack(state)
-                if witness is not None:
-                    found = (self._calm.depths[state], state)
-                    nearest[witness.text] = min(found, nearest.get(witness.text, found))
-        return self._teller.ways(nearest, told=self._calm.tells_ways)
+    def slowest(self, grade: Liveness) -> Finding:
+        """The run that takes longest: along states from which no way is longer."""
+        graph, left = self.graph, self.left
+        farthest = (graph.loops.farthest(left, r.start, r.stop) for r in graph.roots if r)
+        slowest = int(max(farthest, key=lambda state: (left[state], -state)))
 
-    def _is_settled(self, component: Component) -> bool:
-        return self._settled[self._member[next(iter(component.states))]]
+        def tight(state: int) -> list[tuple[int, int]]:
+            edges = graph.edges(state)
+            return [(t, tick) for t, tick in edges if max(left[t], 0) + tick == left[state]]
 
-    def _nearest(self, wanted: Callable[[Component], bool]) -> tuple[Component, int] | None:
-        """Of the wanted components, the nearest, and its nearest state that lacks the goal."""
-        found = [
-            (component, state)
-            for component in self._components
-            if wanted(component)
-            for state in component.states
-            if self._lacks[state] or not component.lacking
-        ]
-        return min(found, key=lambda pair: (self._calm.depths[pair[1]], pair[1]), default=None)
+        def is_over(state: int) -> bool:
+            """Whether the goal is safe, or the run is cut: beyond a bound nobody has looked."""
+            return left[state] < 0 or not any(True for _ in graph.edges(state))
 
-    def _slowest(self, grade: Liveness) -> Finding:
-        """The longest way, in ticks, to where the goal is never lost again."""
-        left = [0] * len(self._components)
-        next_edge: list[tuple[int, int] | None] = [None] * len(self._components)
-        for number, component in enumerate(self._components):
-            if self._settled[number]:
-                continue
-            for state in component.states:
-                for target, tick in self._calm.edges(state):
-                    other = self._member[target]
-                    if other == number:
-                        continue
-                    ticks = left[other] + tick
-                    if next_edge[number] is None or ticks > left[number]:
-                        left[number], next_edge[number] = ticks, (state, target)
-        slowest = max(self._calm.roots, key=lambda state: (left[self._member[state]], -state))
+        def way_on(state: int) -> list[int]:
+            def is_nearer(target: int) -> bool:
+                return is_over(target) or left[target] < left[state]
+
+            try:
+                return shortest_way(tight, state, is_nearer, anything)[1:]
+            except LookupError:
+                return []  # Here the run goes round in no time, until a bound cuts it.
+
         states = [slowest]
-        while (edge := next_edge[self._member[states[-1]]]) is not None:
-            states += self._way_over(states[-1], *edge)
-        return slowest_run(self._calm, self._claim, grade, left[self._member[slowest]], states)
+        while not is_over(states[-1]) and (way := way_on(states[-1])):
+            states += way
+        return slowest_run(graph, self.claim, grade, max(0, int(left[slowest])), states)
 
-    def _way_over(self, start: int, leaves: int, target: int) -> list[int]:
-        """Inside a component to where it is left, and over that edge; without the start."""
-        if start == leaves:
-            return [target]
-        mine = self._member[start]
-        inside = shortest_way(
-            self._calm.edges, start, leaves.__eq__, lambda state: self._member[state] == mine
+
+class _Whole:
+    """The whole graph with its components."""
+
+    def __init__(self, goal: _Goal) -> None:
+        self._goal = goal
+        graph, loops = goal.graph, goal.graph.loops
+        self._starts, self._edges = graph.joined()
+        self._parts = Parts.of(loops, self._starts, self._edges)
+        self._lacks = loops.full(len(graph), 0, "B")
+        for stretch in graph.stretches:
+            loops.spread(stretch.lacks, goal.missing, stretch.first, self._lacks)
+        self._flags = loops.full(self._parts.size, 0, "B")
+        member = self._parts.member
+        loops.describe(self._starts, self._edges, member, self._lacks, self._flags)
+        for cut in graph.cut:
+            loops.open_up(cut, member, self._flags)
+        loops.unsettle(self._starts, self._edges, member, self._flags, self._parts.states)
+        self._teller = Teller(graph, goal.claim, member, self._lacks)
+
+    def missed(self) -> Finding | None:
+        """The run that never gets to the goal; None if there is none."""
+        goal, member = self._goal, self._parts.member
+        graph, loops = goal.graph, goal.graph.loops
+        stuck = loops.first_stuck(member, self._flags, self._lacks, goal.timed)
+        if stuck >= 0:
+            finding = self._violated(Liveness.STUCK, int(stuck))
+            lost = loops.full(len(goal.missing), -1, "i")
+            for stretch in graph.stretches:
+                loops.lost(stretch.first, stretch.lacks, goal.missing, member, self._flags, lost)
+            nearest = graph.nearest(goal.claim, lost)
+            return finding._replace(ways=self._teller.ways(nearest, told=graph.tells_ways))
+        round_ = TICKING if goal.timed else CYCLIC
+        bad = loops.first_unsettled(member, self._flags, self._lacks, round_)
+        return None if bad < 0 else self._violated(Liveness.PREVENTABLE, int(bad))
+
+    def _violated(self, grade: Liveness, entry: int) -> Finding:
+        found = int(self._flags[self._parts.member[entry]])
+        component = Component(
+            ticking=bool(found & TICKING),
+            cyclic=bool(found & CYCLIC),
+            lacking=bool(found & LACKING),
+            exits=bool(found & (EXITS | OPEN)),
         )
-        return [*inside[1:], target]
+        return self._teller.violated(grade, component, entry)
 
-
-def judge_goal(calm: Calm, claim: Claim) -> Finding:
-    """Judge one goal on the stable graph."""
-    return Goal(calm, claim).judge()
+    def sweep(self) -> None:
+        """Sweep on over all states, each component after those that it leads to."""
+        goal, loops = self._goal, self._goal.graph.loops
+        is_missing = loops.full(2, 0, "B")
+        is_missing[1] = 1
+        given = (0, self._starts, self._edges, self._lacks, is_missing, goal.timed)
+        while loops.sweep(*given, self._parts.states, goal.left, goal.moves)[0]:
+            pass

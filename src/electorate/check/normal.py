@@ -18,8 +18,9 @@ from random import Random
 from typing import NamedTuple
 
 from electorate.check.column import Row
+from electorate.check.compiler import TICK, Move, firing
 from electorate.check.graph import Graph, anything
-from electorate.check.world import TICK, Move, World
+from electorate.check.world import World
 from electorate.trace import Ties
 
 STEPS_MAX = 100_000
@@ -111,17 +112,14 @@ def _after(world: World, row: Row, move: Move) -> Row | None:
     """
     if move == TICK:
         return world.ticked(row)
-    coded = world.coded_of(row, move)
-    assert coded is not None
-    if coded.cut is not None:
-        world.cuts[coded.cut] += 1
-        return None
-    place = world.node_of(move)
-    changes = [(place, coded.local)]
+    place, code = world.node_of(move), row[move.where]
     if move.kind == "deliver":
-        rest = world.channels.cards[row[move.where]].without(move.what)
-        changes.append((move.where, world.channels.code(rest)))
-    return world.sent(world.with_columns(row, *changes), place, coded.sends)
+        effects = world.compiler.handed_over(
+            move.where, place, code, row[place], row[-1], move.what
+        )
+    else:
+        effects = world.compiler.taken(move, place, code, row[-1])
+    return world.after(row, effects[0])
 
 
 # --- all runs ---
@@ -274,8 +272,7 @@ def fault_free_moves(world: World, row: Row) -> list[Move]:
             moves += (Move("deliver", column, place) for place in channel.deliverable)
     closed = waiting and world.model.setting.ties is Ties.MESSAGES_FIRST
     for place, node in enumerate(nodes):
-        allowed = {node.expired} if node.expired else {*(node.offices if closed else node.ready)}
-        moves += (Move("fire", place, timer) for timer in node.ready if timer in allowed)
+        moves += (Move("fire", place, timer) for timer in firing(node, waits=closed))
         moves += (Move("answer", place, request) for request in node.owes if not node.expired)
     if not waiting and not any(node.due for node in nodes):
         moves.append(TICK)

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from electorate.check.arrival import TOLD
 from electorate.check.column import Row
+from electorate.check.compiler import TICK, Move
 from electorate.check.explain import raw_rows, trace_of
 from electorate.check.judge import Judge
 from electorate.check.start import Beginning
 from electorate.check.verdict import Violation
-from electorate.check.world import TICK, Move, World
+from electorate.check.world import World
 from electorate.claims import Witness
 
 STATES_MAX = 200_000

@@ -81,8 +81,10 @@ class Scenes:
     def key(self, codes: Codes) -> tuple[int, ...]:
         """The same for rows that are the same to every claim."""
         columns = self._columns
-        sights = (self.sight(code) for code in codes[: columns.n])
-        seen = (*sights, columns.cut_links(codes))
+        sights, nodes = self._sights, codes[: columns.n]
+        if (last := max(nodes)) >= len(sights):
+            self.sight(last)
+        seen = (*[sights[code] for code in nodes], columns.cut_links(codes))
         if not self._messages:
             return seen
         return (*seen, *(self.mail(codes[column]) for column, _ in columns.channel_columns))

@@ -1,35 +1,35 @@
-"""The reference explorer: breadth-first over every run, shortest counterexamples first.
-
-Plain Python, meant to be read; faster engines must agree with it, state for state.
-"""
+"""The search: breadth-first over every run, shortest counterexamples first, whatever the engine."""
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
-from electorate.check.anywhere import Met, anywhere, exploring, met_at
-from electorate.check.calm import Calm, handed_over
+from electorate.check.anywhere import anywhere, exploring, met_at
 from electorate.check.column import Row
+from electorate.check.compiler import Move
+from electorate.check.engine import Engine, Path
 from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
-from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.order import STATES_MAX, ordered_violation
-from electorate.check.progress import Effort, LimitReached, Progress, Report
+from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.stable import StableGraph, handed_over
 from electorate.check.start import Beginning, beginnings
 from electorate.check.telling import Finding
 from electorate.check.verdict import Violation
-from electorate.check.world import Move, World, resumptions
+from electorate.check.world import World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
 
-MEMORY_EVERY = 1024
-"""After so many states memory is looked at."""
+NUMBERS_MAX = 0xFFFFFFFE
+"""No engine can number more states."""
+
+E = TypeVar("E", bound=Engine)
 
 
-class Search:
-    """One exhaustive search, with a parent for every state so that runs can be told."""
+class Search(Generic[E]):
+    """One exhaustive search, with a way to every state so that runs can be told."""
 
     def __init__(
         self,
@@ -37,121 +37,170 @@ class Search:
         model: Model,
         claims: Sequence[Claim],
         limits: Limits,
+        make_engine: Callable[[World, Limits], E],
     ) -> None:
+        began = time.perf_counter()
         self.world = World(Turns(machine), model, claims)
         self.claims = claims
         self.judge = Judge(self.world, claims)
-        self._limits = limits
         self.states_max = limits.states
-        self._memory = Memory(limits.memory)
-        self.rows: list[Row] = []
-        self.parents: list[tuple[int, Move] | None] = []
-        self.depths: list[int] = []
-        self.transitions = 0
-        self.stable_states = 0
         self.broken: dict[str, tuple[int, Witness]] = {}
-        self._index: dict[Row, int] = {}
-        self._last_moves: dict[str, tuple[Row, Move]] = {}
-        """The moves that break claims about two rows."""
-        self._origins: dict[Row, Beginning] = {}
-        self._started = time.perf_counter()
+        """The claims that break, each with the first state where it does, or before which."""
+        self.engine = make_engine(self.world, limits)
+        self.stable: StableGraph | None = None
+        if self.engine.stable is not None:
+            tells = limits.tells_ways
+            self.stable = StableGraph(
+                self.world, self.judge, self.engine.stable, self._path_to_stable, tells_ways=tells
+            )
+        self.origins: dict[Row, Beginning] = {}
+        """The rows that runs begin with, and how each is reached."""
+        self._make_engine = make_engine
+        self._limits = limits
+        self._handed_over = handed_over(self.world, limits)
+        self._depth = 0
+        self._last_rows: dict[str, tuple[Row, Row]] = {}
+        """The rows between which claims about two rows break."""
+        self._met: list[set[tuple[int, int]]] | None = None
+        self._began = time.perf_counter()
+        self._preparing = self._began - began
+
+    # --- what was seen ---
+
+    @property
+    def states(self) -> int:
+        """How many states were met."""
+        return self.engine.states
+
+    @property
+    def depth(self) -> int:
+        """How many moves the farthest of them is away."""
+        return self._depth
+
+    @property
+    def transitions(self) -> int:
+        """How many moves were made."""
+        lean = self.stable is not None and self._handed_over is not None
+        stable = self.stable.transitions if self.stable is not None and lean else 0
+        return self.engine.transitions + stable
+
+    @property
+    def stable_states(self) -> int:
+        """How many states the stable graph has."""
+        return 0 if self.stable is None else len(self.stable)
+
+    def progress(self, phase: str, level: int, frontier: int) -> Progress:
+        """How far this search has come."""
+        effort = self.engine.effort(self._preparing, time.perf_counter() - self._began)
+        states = max(self.states, self.stable_states)
+        return Progress(phase, level, frontier, states, self.transitions, effort)
+
+    def close(self) -> None:
+        """Let go of whatever the engine holds."""
+        self.engine.close()
+
+    # --- the search ---
 
     def run(self, report: Report) -> bool:
         """Explore until all is seen, or every claim that can break has; says which."""
-        always = sum(claim.kind.is_safety for claim in self.claims)
+        safety = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
-            self._origins.setdefault(beginning.row, beginning)
+            self.origins.setdefault(beginning.row, beginning)
             self.world.beginnings.setdefault(beginning.row, beginning)
-            self._meet(beginning.row, None, 0)
-        level, first = 0, 0
-        stable = handed_over(self.world, self._limits)
-        while first < len(self.rows):
-            last = len(self.rows)
-            report(self.progress("search", level, last - first))
-            if always and len(self.broken) == always and not self._limits.keep_going:
+        self.engine.begin(self.origins)
+        level = 0
+        while True:
+            frontier = self.engine.next_level()
+            self._judge_level()
+            if not frontier:
+                return True
+            self._depth = level
+            report(self.progress("search", level, frontier))
+            if safety and len(self.broken) == safety and not self._limits.keep_going:
                 return False
-            for place in range(first, last):
-                self._expect()
-                if self.rows[place][-1] != stable:
-                    self._expand(place, level)
-            first, level = last, level + 1
-        return True
+            if self.states > min(self.states_max, NUMBERS_MAX):
+                raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
+            if self.stable is not None:
+                self.stable.meet()
+                self.stable.advance(self.states_max)
+            self.engine.expand(self._handed_over, self._step if self.judge.steps else None)
+            level += 1
+
+    def _judge_level(self) -> None:
+        for state, row in self.engine.unjudged():
+            judgement = self.judge.of(row)
+            self.judge.note_scene(judgement)
+            for claim, witness in judgement.broken:
+                self.broken.setdefault(claim.name, (state, witness))
+        self.judge.note(self.engine.facts)
+        if self._met is not None:
+            for known, pairs in zip(self._met, self.engine.pairs(), strict=True):
+                known |= pairs
+
+    def _step(self, state: int, before: Row, after: Row) -> None:
+        """Judge the claims about two rows that follow one another."""
+        for claim, witness in self.judge.of_step(before, after):
+            if claim.name not in self.broken:
+                self.broken[claim.name] = (state, witness)
+                self._last_rows[claim.name] = (before, after)
 
     def _beginnings(self, report: Report) -> list[Beginning]:
         if not self.world.model.begins_anywhere:
             return beginnings(self.world, lack_of)
-        first = Search(self.world.machine, exploring(self.world.model), (), self._limits)
-        first.run(report)
+        model = exploring(self.world.model)
+        first = Search(self.world.machine, model, (), self._limits, self._make_engine)
+        first._met = [set() for _ in self.world.ids]
+        try:
+            first.run(report)
+        finally:
+            first.close()
         self.judge.go_on_from(first.judge)
         self.world.cuts.update(first.world.cuts)
-        return anywhere(self.world, first.met(), self.states_max)
+        met = [{met_at(first.world, *pair) for pair in pairs} for pairs in first._met]
+        return anywhere(self.world, met, self.states_max)
 
-    def met(self) -> list[set[Met]]:
-        """What every node was met as."""
-        world = self.world
-        watch = world.watch_column if world.machine.uses_views else 0
-        pairs = [{(row[p], row[watch + p]) for row in self.rows} for p in range(world.n)]
-        return [{met_at(world, *pair) for pair in found} for found in pairs]
+    # --- the stable phase ---
 
-    def _expect(self) -> None:
-        """Stop at a limit."""
-        if len(self.rows) > self.states_max:
-            raise LimitReached(f"more than {self.states_max:,} states (--states-max)")
-        if len(self.rows) % MEMORY_EVERY == 0:
-            self._memory.expect()
+    def findings(self, report: Report) -> list[Finding]:
+        """What becomes of every goal once nothing fails any more."""
+        stable = self.stable
+        assert stable is not None
+        self.engine.complete()
+        report(self.progress("stable phase", self._depth, stable.states.frontier))
+        while stable.states.frontier:
+            stable.advance(self.states_max)
+            report(self.progress("stable phase", self._depth, stable.states.frontier))
+        stable.states.complete()
+        self.judge.note(stable.states.facts)
+        goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
+        return [judge_goal(stable, goal) for goal in goals]
 
-    def _expand(self, place: int, level: int) -> None:
-        row = self.rows[place]
-        successors = self.world.successors(row)
-        self.transitions += len(successors)
-        for move, after in successors:
-            self.judge.note(row, move, after)
-            if self.judge.steps:
-                self._step(place, row, move, after)
-            if after not in self._index:
-                self._meet(after, (place, move), level + 1)
+    # --- runs ---
 
-    def _step(self, place: int, row: Row, move: Move, after: Row) -> None:
-        """Judge the claims about two rows that follow one another."""
-        for claim, witness in self.judge.of_step(row, after):
-            if claim.name not in self.broken:
-                self.broken[claim.name] = (place, witness)
-                self._last_moves[claim.name] = (row, move)
+    def path(self, state: int) -> Path:
+        """The shortest way to a state, with the way to where its run begins."""
+        return self._path_and_end(state)[0]
 
-    def _meet(self, row: Row, parent: tuple[int, Move] | None, depth: int) -> None:
-        if row in self._index:
-            return
-        place = self._index[row] = len(self.rows)
-        self.rows.append(row)
-        self.parents.append(parent)
-        self.depths.append(depth)
-        judgement = self.judge.of(row)
-        self.judge.note_scene(judgement)
-        for claim, witness in judgement.broken:
-            self.broken.setdefault(claim.name, (place, witness))
+    def _path_and_end(self, state: int) -> tuple[Path, Row]:
+        way, end = self.engine.way(state)
+        first = way[0][0] if way else end
+        return [*self.origins[first].path, *way], end
 
-    def path(self, place: int) -> list[tuple[Row, Move]]:
-        """The shortest way to a state."""
-        path: list[tuple[Row, Move]] = []
-        while (parent := self.parents[place]) is not None:
-            place, move = parent
-            path.append((self.rows[place], move))
-        return [*self._origins[self.rows[place]].path, *reversed(path)]
-
-    def _path_to_calm(self, place: int) -> list[tuple[Row, Move]]:
+    def _path_to_stable(self, state: int) -> Path:
         """The shortest way to a state in which the faults end: whoever is paused is resumed."""
-        return [*self.path(place), *resumptions(self.world, self.rows[place])]
+        path, end = self._path_and_end(state)
+        return [*path, *resumptions(self.world, end)]
 
     def violations(self, *, tidy: bool) -> list[Violation]:
         """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
-        starts = list(self._origins.values())
+        starts = list(self.origins.values())
         return [
             ordered_violation(
                 self.world,
                 self.judge,
                 claim.name,
                 starts,
-                self._breaking_path(claim.name, self.broken[claim.name][0]),
+                self._breaking_path(claim.name),
                 self.states,
                 STATES_MAX if tidy else 0,
             )
@@ -159,52 +208,15 @@ class Search:
             if claim.name in self.broken
         ]
 
-    def _breaking_path(self, name: str, place: int) -> list[tuple[Row, Move]]:
-        last = self._last_moves.get(name)
-        return self.path(place) if last is None else [*self.path(place), last]
+    def _breaking_path(self, name: str) -> Path:
+        path = self.path(self.broken[name][0])
+        if name in self._last_rows:
+            before, after = self._last_rows[name]
+            path.append((before, self._move_to(before, after)))
+        return path
 
-    @property
-    def states(self) -> int:
-        """How many states were met."""
-        return len(self.rows)
-
-    @property
-    def depth(self) -> int:
-        """How many moves the farthest of them is away."""
-        return self.depths[-1] if self.depths else 0
-
-    def findings(self, report: Report) -> list[Finding]:
-        """What becomes of every goal once nothing fails any more."""
-        calm = self.calm(report)
-        goals = [claim for claim in self.claims if claim.kind is Kind.GOAL]
-        return [judge_goal(calm, goal) for goal in goals]
-
-    def calm(self, report: Report) -> Calm:
-        """Everything that can follow once nothing fails any more."""
-        tells = self._limits.tells_ways
-        calm = Calm(self.world, self.judge, self._path_to_calm, tells_ways=tells)
-        roots: list[list[int]] = [[] for _ in range(self.depths[-1] + 1)]
-        for place, depth in enumerate(self.depths):
-            roots[depth].append(place)
-        level = 0
-        while level < len(roots) or calm.frontier:
-            for place in roots[level] if level < len(roots) else ():
-                calm.meet(self.world.stabilised(self.rows[place]), place, level)
-            report(self.progress("stable phase", level, len(calm.frontier)))
-            calm.expand_frontier()
-            self._memory.expect()
-            self.stable_states = len(calm.rows)
-            if self.stable_states > self.states_max:
-                raise LimitReached(f"more than {self.states_max:,} stable states (--states-max)")
-            level += 1
-        if handed_over(self.world, self._limits) is not None:
-            self.transitions += len(calm.graph.targets)
-        return calm
-
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
-    def progress(self, phase: str, level: int, frontier: int) -> Progress:
-        """How far this search has come."""
-        effort = Effort(time.perf_counter() - self._started, memory=Memory.used())
-        return Progress(phase, level, frontier, len(self.rows), self.transitions, effort)
+    def _move_to(self, row: Row, after: Row) -> Move:
+        cuts = self.world.cuts.copy()
+        found = next(move for move, other in self.world.successors(row) if other == after)
+        self.world.cuts = cuts  # To look again is no new cut.
+        return found

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from electorate.check.column import Row
+from electorate.check.compiler import Move
 from electorate.check.limit import Limits
 from electorate.check.model import Budget, Model
+from electorate.check.plain import plain_search
 from electorate.check.progress import LimitReached
-from electorate.check.search import Search
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.core import Machine, NodeId, Stage, Status, Topic, text_of
 from electorate.trace import Setting, Start
 
@@ -49,13 +50,13 @@ def budgets_of(machine: Machine[Any]) -> tuple[Budget, ...]:
 
 def add_edges(edges: Edges, machine: Machine[Any], model: Model, states_max: int) -> bool:
     """Add every edge that the runs of a model have; False if a limit or a bound hid some run."""
-    search = Search(machine, model, [], Limits(states_max))
+    search = plain_search(machine, model, [], Limits(states_max))
     try:
         complete = search.run(lambda progress: None)
     except LimitReached:
         complete = False
     world = search.world
-    for row in search.rows:
+    for row in search.engine.rows:
         for move, after in world.successors(row):
             for place, node in enumerate(world.ids):
                 if row[place] == after[place]:

@@ -12,11 +12,12 @@ import msgspec
 
 from electorate.check.arrival import arrived
 from electorate.check.column import ModelError, Row
+from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.model import BOUND_OPTIONS, Bounds, Budget, Detector, Model, Normal
 from electorate.check.normal import DRAWN, STEPS_MAX, End, Explored, Path, calm_run, drawn_ends
 from electorate.check.part import Armed
-from electorate.check.world import Move, World
+from electorate.check.world import World
 from electorate.trace import Clock, Order, Start, Trace
 
 Goal = Callable[[World, Row], str | None]

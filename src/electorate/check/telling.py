@@ -1,15 +1,16 @@
 """Telling how a goal is missed or reached: stems, loops and slowest runs on a stable graph."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple, Protocol, SupportsIndex
+from typing import NamedTuple
 
 from electorate.check.column import Row
+from electorate.check.compiler import TICK, Move
 from electorate.check.explain import begins_after, raw_rows, trace_of
 from electorate.check.graph import anything, shortest_way
-from electorate.check.judge import Judge
+from electorate.check.loops import Numbers
+from electorate.check.stable import StableGraph
 from electorate.check.verdict import Liveness, Result, Violation, Way
-from electorate.check.world import TICK, Move, World
 from electorate.claims import Claim, Witness
 from electorate.trace import KINDS, Trace
 
@@ -49,33 +50,9 @@ class Finding(NamedTuple):
         return list(Liveness).index(self.liveness), self.tau or 0
 
 
-class StableGraph(Protocol):
-    """Everything that can happen after the last fault."""
-
-    world: World
-    judge: Judge
-
-    def row(self, state: int) -> Row:
-        """The row of a state."""
-
-    def edges(self, state: int) -> Iterable[tuple[int, int]]:
-        """Where one can go from a state, and whether time passes on the way."""
-
-    def stem(self, state: int) -> tuple[Path, list[int]]:
-        """How to get to a state: the path up to the last fault, and the states after it."""
-
-
-class Numbers(Protocol):
-    """A number, or a yes or no, for every state."""
-
-    def __getitem__(self, state: SupportsIndex, /) -> int:
-        """That of one state."""
-
-
 class Component(NamedTuple):
     """Some states among which a run can go round."""
 
-    states: Iterable[int]
     ticking: bool
     """Whether time passes on some way round."""
     cyclic: bool

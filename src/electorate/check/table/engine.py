@@ -1,239 +1,190 @@
-"""Driving the kernel: chunks of rows out to the workers, candidates back to their owners."""
+"""The table engine: states by fingerprint, expanded by compiled loops over tables."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from electorate.check.column import Row
+from electorate.check.compiler import Move
+from electorate.check.engine import OnStep, Path
+from electorate.check.limit import Limits
 from electorate.check.memory import Memory
-from electorate.check.table.book import Book
-from electorate.check.table.expand import (
-    FIRST_CUT,
-    LOOK_UPS,
-    SUCCESSORS,
-    Origin,
-    Scratch,
-    Sink,
-    expand,
-)
-from electorate.check.table.kernel import MEMORY, RENAME, STEP, Layout, Notes, fingerprint
-from electorate.check.table.listing import CUT_KINDS
-from electorate.check.table.rename import rename_all
-from electorate.check.table.visited import Visited
+from electorate.check.model import Model
+from electorate.check.progress import Effort
+from electorate.check.search import Search
+from electorate.check.table.scenery import Scenery
+from electorate.check.table.stable import TableStable
+from electorate.check.table.visited import HALF, Level, Visited
+from electorate.check.table.workers import Workers
 from electorate.check.world import World
+from electorate.claims import Claim, Kind
+from electorate.core import Machine
 
-CHUNK = 1 << 14
-ROOM = 1 << 18
-MISSES = 4096
-WORD = 0xFFFFFFFFFFFFFFFF
+THREADS_MAX = 8
 
-OnStep = Callable[[int, Row, Row], None]
-
-
-class Worker:
-    """What one worker writes into."""
-
-    def __init__(self, owners: int, layout: Layout) -> None:
-        width = layout.width
-        self.sink = Sink(
-            np.empty((owners * ROOM, width), np.int32),
-            np.empty((owners, ROOM), np.uint64),
-            np.empty((owners, ROOM), np.int64),
-            np.empty((owners, ROOM), np.uint8),
-            np.zeros(owners, np.int64),
-        )
-        self.notes = Notes(
-            np.empty((MISSES, 4), np.int64),
-            np.zeros(1, np.int64),
-            np.empty((MISSES, width), np.int32),
-        )
-        self.scratch = Scratch(
-            np.empty((SUCCESSORS, layout.width), np.int32),
-            np.empty(SUCCESSORS, np.uint64),
-            np.empty(SUCCESSORS, np.int64),
-            np.empty(SUCCESSORS, np.uint8),
-            np.empty(layout.channels + 2 * layout.n + 1, np.uint64),
-            np.zeros(FIRST_CUT + len(CUT_KINDS), np.int64),
-            np.zeros(owners, np.int64),
-        )
-        self.redo = np.empty(CHUNK, np.int64)
-        self.totals = np.zeros(FIRST_CUT + len(CUT_KINDS), np.int64)
-
-    @property
-    def bytes(self) -> int:
-        """What the buffers take."""
-        return sum(int(each.nbytes) for each in (*self.sink, self.notes.rows))
+Array = np.ndarray[Any, Any]
+State = int
+"""A state's number at its owner, times the number of owners, plus the owner; -1 for no parent."""
 
 
-class Engine:
-    """Expands rows by tables, with as many workers as there are owners of states."""
+class Table:
+    """All states of a search. Rows are kept for the present level only."""
 
-    def __init__(
-        self,
-        world: World,
-        workers: int,
-        memory: Memory,
-        book: Book | None = None,
-        owners: int | None = None,
-    ) -> None:
+    def __init__(self, world: World, limits: Limits) -> None:
         self.world = world
-        self.book = book or Book(world)
-        self.transitions = 0
-        self.look_ups = 0
-        self.facts = 0
-        self.on_step: OnStep | None = None
-        """Called with the number of a state, its row and the next one, for each new step."""
-        self.layout = self.book.layout()
-        self._owners = owners or workers
-        self._memory = memory
-        self._workers = [Worker(self._owners, self.layout) for _ in range(workers)]
-        self._pool = ThreadPoolExecutor(workers)
-
-    def warm_up(self, visited: Visited) -> None:
-        """Have everything compiled, or read from where it is kept compiled."""
-        none, worker, empty = np.empty(0, np.int64), self._workers[0], visited.levels[0]
-        origin = Origin(empty.rows, empty.marks, none, visited.slots, self._owners, False)
-        self._expand(self.book.tables(), origin, none, worker, np.empty(0, np.bool_))
-        visited.take_in(0, empty.rows, empty.marks, none)
-        visited.grow(visited.slots.shape[1], self.each_owner)
-
-    def mark(self, row: Row) -> Any:
-        """The fingerprint of a row."""
-        return fingerprint(np.array(row, np.int32))
-
-    def owner(self, mark: Any) -> int:
-        """Which share of the states a fingerprint belongs to."""
-        return (int(mark) & 0xFFF) % self._owners
+        self.shares: list[Level] = []
+        """The states of the present level, by owner."""
+        self._bytes_per_state: float | None = None
+        memory = Memory(limits.memory)
+        owners = limits.threads or min(THREADS_MAX, len(os.sched_getaffinity(0)))
+        self._owners = owners
+        self._workers = Workers(world, owners, memory)
+        self._visited = Visited(world.width, owners)
+        self._scenery = Scenery(self._workers.layout)
+        self._first: list[Row] = []
+        self.stable: TableStable | None = None
+        if any(claim.kind is Kind.GOAL for claim in world.claims):
+            # The stable graph is closed up by one owner, which sees all of it.
+            alone = Workers(world, owners, memory, self._workers.book, owners=1)
+            self.stable = TableStable(self, alone)
+        self._workers.warm_up(self._visited)
 
     @property
-    def bytes(self) -> int:
-        """What tables and buffers take."""
-        return self.book.bytes + sum(worker.bytes for worker in self._workers)
+    def states(self) -> int:
+        """How many were met."""
+        return self._visited.size
 
-    def run(
-        self,
-        rows: np.ndarray[Any, Any],
-        marks: np.ndarray[Any, Any],
-        numbers: np.ndarray[Any, Any],
-        visited: Visited,
-        *,
-        keep_all: bool,
-        accept: Callable[[int], None],
-    ) -> np.ndarray[Any, Any]:
-        """Expand all rows; `accept` is called for each owner that the workers hold candidates for.
+    @property
+    def transitions(self) -> int:
+        """How many moves were made."""
+        return self._workers.transitions
 
-        Returns for each row whether a bound cut some of its moves.
-        """
-        was_cut = np.zeros(len(rows), np.bool_)
-        batch = CHUNK * len(self._workers)
-        for first in range(0, len(rows), batch):
-            todo = np.arange(first, min(first + batch, len(rows)), dtype=np.int64)
-            while len(todo):
-                origin = Origin(rows, marks, numbers, visited.slots, self._owners, keep_all)
-                tables = self.book.tables()
-                shares = np.array_split(todo, len(self._workers))
-                left = [
-                    self._pool.submit(self._expand, tables, origin, share, worker, was_cut)
-                    for share, worker in zip(shares, self._workers, strict=True)
-                ]
-                todo = np.concatenate([future.result() for future in left])
-                offered = sum(worker.sink.filled for worker in self._workers)
-                self.make_room(visited, int(np.max(offered)))
-                self.each_owner(accept)
-                self._settle(origin)
-        return was_cut
+    @property
+    def facts(self) -> int:
+        """What moves have shown to be possible."""
+        return self._workers.facts
 
-    def expect(self, more: int) -> None:
-        """Stop the search if so many more bytes would be too much."""
-        self._memory.expect(more)
+    def begin(self, rows: Iterable[Row]) -> None:
+        """Enter the rows that runs begin with."""
+        self._first = list(rows)
+        self._workers.book.keep_up()  # These rows have parts that are new to it.
+        room = self._visited.room_after(len(self._first))
+        self._visited.grow(room, self._workers.each_owner)
+        for row in self._first:
+            mark = self._workers.mark(row)
+            self._visited.take_in(
+                self._workers.owner(mark),
+                np.array([row], np.int32),
+                np.array([mark], np.uint64),
+                np.array([-1], np.int64),
+            )
 
-    def make_room(self, visited: Visited, most: int) -> None:
-        """Let the tables grow, so that an owner has room for so many more states."""
-        room = visited.room_after(most)
-        self._memory.expect(visited.growth(most, room))
-        if room > visited.slots.shape[1]:
-            visited.grow(room, self.each_owner)
+    def next_level(self) -> int:
+        """Turn to the states that were met last; how many they are."""
+        self.shares = self._visited.next_levels()
+        return sum(share.size for share in self.shares)
 
-    def _expand(
-        self, tables: Any, origin: Origin, todo: Any, worker: Worker, was_cut: Any
-    ) -> np.ndarray[Any, Any]:
-        """Expand one worker's share; what is left of it to do (again)."""
-        worker.sink.filled[:] = 0
-        done, again = expand(
-            self.layout,
-            tables,
-            origin,
-            todo,
-            worker.scratch,
-            worker.sink,
-            worker.notes,
-            worker.redo,
-            worker.totals,
-            was_cut,
+    def unjudged(self) -> Iterator[tuple[State, Row]]:
+        """The states of this level that show claims what no state before them has shown."""
+        sights = self._workers.book.tables().sights
+        for owner, share in enumerate(self.shares):
+            for place in self._scenery.new_among(share.rows, sights):
+                number = (share.first + place) * self._owners + owner
+                yield number, tuple(map(int, share.rows[place]))
+
+    def pairs(self) -> Iterator[set[tuple[int, int]]]:
+        """For each node the codes that it and its detector have at this level."""
+        watch = self.world.watch_column if self.world.machine.uses_views else 0
+        for place in range(self.world.n):
+            pairs: set[int] = set()
+            for share in self.shares:
+                rows = share.rows.astype(np.int64)
+                pairs.update(map(int, np.unique(rows[:, place] << 32 | rows[:, watch + place])))
+            yield {(pair >> 32, pair & HALF) for pair in pairs}
+
+    def numbers(self, owner: int) -> Array:
+        """The numbers of one owner's states of the present level."""
+        share = self.shares[owner]
+        numbers = np.arange(share.first, share.first + share.size, dtype=np.int64)
+        return numbers * self._owners + owner
+
+    def expand(self, skipped: int | None, on_step: OnStep | None) -> None:
+        """Meet the successors of this level, but for those of states with the budget `skipped`."""
+        self._workers.on_step = on_step
+        for owner, share in enumerate(self.shares):
+            rows, marks, numbers = share.rows, share.marks, self.numbers(owner)
+            if skipped is not None:
+                mine = np.flatnonzero(rows[:, -1] != skipped)
+                rows, marks, numbers = rows[mine], marks[mine], numbers[mine]
+            self._workers.run(
+                rows, marks, numbers, self._visited, keep_all=False, accept=self._take_in
+            )
+
+    def _take_in(self, owner: int) -> None:
+        for rows, marks, sources, _ in self._workers.offered(owner):
+            self._visited.take_in(owner, rows, marks, sources)
+
+    def way(self, state: State) -> tuple[Path, Row]:
+        """A shortest way from where a run begins to a state, found again move by move."""
+        halves: list[int] = []
+        while state >= 0:
+            state, half = self._visited.trails[state % self._owners].of(state // self._owners)
+            halves.append(half)
+        halves.reverse()
+        row = next(row for row in self._first if self.half(row) == halves[0])
+        path: Path = []
+        for half in halves[1:]:
+            move, after = self.step_to(row, half)
+            path.append((row, move))
+            row = after
+        return path, row
+
+    def half(self, row: Row) -> int:
+        """The lower half of a row's fingerprint."""
+        return int(self._workers.mark(row)) & HALF
+
+    def step_to(self, row: Row, half: int) -> tuple[Move, Row]:
+        """The move to the row with such a fingerprint, and that row."""
+        cuts = self.world.cuts.copy()
+        for move, after in self.world.successors(row):
+            if self.half(after) == half:
+                self.world.cuts = cuts  # To look again is no new cut.
+                return move, after
+        raise AssertionError("the reference explorer does not know this step of the table engine")
+
+    def complete(self) -> None:
+        """All states are known: let go of what found them."""
+        self._bytes_per_state = self.bytes_per_state
+        self._visited.forget_slots()
+
+    @property
+    def bytes_per_state(self) -> float:
+        """Memory for a visited state, beyond the frontier, while the search goes on."""
+        return self._bytes_per_state or self._visited.bytes / max(1, self.states)
+
+    def effort(self, preparing: float, searching: float) -> Effort:
+        """What was taken, given the seconds before and after the search began."""
+        book = self._workers.book
+        return Effort(
+            searching,
+            preparing,
+            Memory.used(),
+            self.bytes_per_state,
+            book.size,
+            max(0.0, 1 - book.filled / max(1, self._workers.look_ups)),
         )
-        return np.concatenate([worker.redo[:again], todo[done:]])
-
-    def _settle(self, origin: Origin) -> None:
-        """Add up what the workers counted, and look up for them what they missed."""
-        for worker in self._workers:
-            self.transitions += int(worker.totals[0])
-            self.facts |= int(worker.totals[1])
-            self.look_ups += int(worker.totals[LOOK_UPS])
-            for kind, count in zip(CUT_KINDS, worker.totals[FIRST_CUT:], strict=True):
-                if count:
-                    self.world.cuts[kind] += int(count)
-            worker.totals[:] = 0
-        missed = [w.notes.missed[: w.notes.count[0]] for w in self._workers]
-        if any(map(len, missed)):
-            for worker in self._workers:
-                self._look_back(worker.notes, origin)
-            found = np.concatenate(missed)
-            self.book.fill(found[found[:, 0] < MEMORY])
-            for worker in self._workers:
-                worker.notes.count[0] = 0
-
-    def _look_back(self, notes: Notes, origin: Origin) -> None:
-        """Work out memories and judge steps that the kernel did not know."""
-        for place in range(int(notes.count[0])):
-            kind, key, at, _ = map(int, notes.missed[place])
-            after = tuple(map(int, notes.rows[place]))
-            if kind == RENAME:
-                self.book.fill_renames(key & WORD, after)
-            elif kind == MEMORY:
-                self.book.fill_memory(key & WORD, after)
-            elif kind == STEP and not self.book.is_judged(key & WORD) and self.on_step:
-                before = tuple(map(int, origin.rows[at]))
-                self.on_step(int(origin.numbers[at]), before, after)
-
-    def rename_all(self, rows: np.ndarray[Any, Any]) -> None:
-        """Rename the numbers in rows that did not come about by a move."""
-        notes, first = self._workers[0].notes, 0
-        while self.layout.families and first < len(rows):
-            first = rename_all(self.layout, self.book.tables(), rows, first, notes)
-            for place in range(int(notes.count[0])):
-                row = tuple(map(int, notes.rows[place]))
-                self.book.fill_renames(int(notes.missed[place, 1]) & WORD, row)
-            notes.count[0] = 0
-            self.book.keep_up()
-
-    def offered(self, owner: int) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """What the workers hold for one owner: rows, fingerprints, sources and ticks."""
-        for worker in self._workers:
-            sink, count = worker.sink, int(worker.sink.filled[owner])
-            if count:
-                yield (
-                    sink.rows[owner * ROOM : owner * ROOM + count],
-                    sink.marks[owner, :count],
-                    sink.sources[owner, :count],
-                    sink.ticks[owner, :count],
-                )
-
-    def each_owner(self, act: Callable[[int], None]) -> None:
-        """Have something done for every owner, side by side."""
-        list(self._pool.map(act, range(self._owners)))
 
     def close(self) -> None:
         """Let the workers go."""
-        self._pool.shutdown()
+        self._workers.close()
+        if self.stable is not None:
+            self.stable.close()
+
+
+def table_search(
+    machine: Machine[Any], model: Model, claims: Sequence[Claim], limits: Limits
+) -> Search[Table]:
+    """A search by the table engine."""
+    return Search(machine, model, claims, limits, Table)

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from electorate.check.compiler import AMPLE, BLOCKS
 from electorate.check.table.gather import end_of, gather, start_of
 from electorate.check.table.kernel import (
-    AMPLE,
-    BLOCKS,
     CUTS,
     FACTS,
     IS_SIMPLE,

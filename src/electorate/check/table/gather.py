@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from electorate.check.compiler import WAITS
 from electorate.check.table.kernel import (
     CHANNEL,
     LIES,
@@ -13,7 +14,6 @@ from electorate.check.table.kernel import (
     SEVERED,
     UNKNOWN,
     VIEW,
-    WAITS,
     Layout,
     Notes,
     Tables,

@@ -47,9 +47,6 @@ WHERE = 2 * CODE_BITS + BUDGET_BITS
 KIND = WHERE + 12
 """A key: 4 bits of kind, 12 of place, two codes, and a budget."""
 
-BLOCKS, WAITS, AMPLE = 1, 2, 4
-"""Flags of a list: time must wait for it; timers must wait for it; it alone will do."""
-
 LIES, RECOVERIES, HEALS = 1, 2, 4
 """What a budget may have left that moves of other kinds depend on."""
 
