@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
+from electorate.leadership.election import ElectionInstance
+from electorate.leadership.elections import Safety
 from electorate.leadership.engine import (
     Election,
-    Engine,
     Leader,
+    NodeEngine,
     Observed,
     expect_name,
     host_config,
 )
-from electorate.leadership.office import Seat
-from electorate.leadership.offices import Safety
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
 from electorate.runtime.host import Host
@@ -76,11 +76,11 @@ class Node:
             join=join,
             record=record,
         )
-        self._engine: Engine = engine
+        self._engine: NodeEngine = engine
         self._caller: ThreadEngine | None = engine
 
     @classmethod
-    def of(cls, engine: Engine) -> Self:
+    def of(cls, engine: NodeEngine) -> Self:
         """The same over a node that runs elsewhere, and has no transactions."""
         node = cls.__new__(cls)
         node._engine, node._caller = engine, None
@@ -127,7 +127,7 @@ class Node:
     def observe(self, name: str, *, safety: Safety = "quorum") -> Observed:
         """Who leads an election, now and whenever that changes, without standing in it."""
         expect_name(name)
-        return Observed(self._engine, self._engine.office(name, safety))
+        return Observed(self._engine, self._engine.election(name, safety))
 
     def transaction(self) -> Transaction:
         """A new transaction; it begins with its block, and is committed or aborted at its end."""
@@ -138,7 +138,7 @@ class Node:
     @property
     def open_transactions(self) -> tuple[str, ...]:
         """The names of those that are not over here, begun by this node or another."""
-        return () if self._caller is None else tuple(self._caller.transactions.deals)
+        return () if self._caller is None else tuple(self._caller.transactions.instances)
 
     async def add_member(self, member: str) -> None:
         """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
@@ -161,9 +161,9 @@ class Node:
         heard = engine.pause(True)
         while True:
             engine.expect_running()
-            is_held = any(office.is_held for office in engine.offices.all())
+            is_held = any(election.is_held for election in engine.elections.all())
             # Before it has heard of it, it may still come into office.
-            if heard.is_set() and not (is_held and engine.offices.paused):
+            if heard.is_set() and not (is_held and engine.elections.paused):
                 return
             await asyncio.sleep(0.005)
 
@@ -172,7 +172,7 @@ class Node:
         self._engine.pause(False)
 
 
-class ThreadEngine(Engine):
+class ThreadEngine(NodeEngine):
     """A node on the network, in a thread of its own: a blocked application costs it no office."""
 
     def __init__(
@@ -191,16 +191,16 @@ class ThreadEngine(Engine):
         super().__init__(me, members, pace, join=join)
         if database is not None:
             expect_resource(database)
-        offices = self.offices
-        self.transactions = TransactionHost(offices, self.pace, folder, database, recovery, watch)
-        offices.refusing = self.transactions.refused
+        elections = self.elections
+        self.transactions = TransactionHost(elections, self.pace, folder, database, recovery, watch)
+        elections.refusing = self.transactions.refused
         self._folder = folder
         self._database = database
         file = None if record is None else record_file(Path(record), self.me.name)
         config = host_config(self.me.id, self.places, self.pace, folder, file)
-        self._thread = HostThread(Host(config, [offices, self.transactions], offices))
+        self._thread = HostThread(Host(config, [elections, self.transactions], elections))
         self._thread.on_end = self._ended
-        offices.call = self._thread.call
+        elections.call = self._thread.call
         self._was_entered = False
         self._waits: set[Future[Any]] = set()
         self._observers: list[Callable[[Leader], None]] = []
@@ -226,7 +226,7 @@ class ThreadEngine(Engine):
     def _start(self) -> None:
         try:
             self._thread.start()
-            self._thread.submit(self.offices.lived.wait()).result()
+            self._thread.submit(self.elections.lived.wait()).result()
             self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.
@@ -257,7 +257,7 @@ class ThreadEngine(Engine):
             self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
-        self.offices.directory.expect_member()
+        self.elections.directory.expect_member()
 
     @property
     def running(self) -> bool:
@@ -272,7 +272,7 @@ class ThreadEngine(Engine):
     def do(self, act: Callable[..., None], *given: object) -> None:
         """Have something done in the node's thread."""
         self._expect_begun()
-        self.offices.enter(act, *given)
+        self.elections.enter(act, *given)
 
     def _expect_begun(self) -> None:
         if not self._thread.has_begun:
@@ -280,13 +280,13 @@ class ThreadEngine(Engine):
         if self._thread.ended.is_set():
             raise self._stopped()
 
-    def office(self, name: str, safety: Safety) -> Seat:
+    def election(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name; ValueError if it is of another kind."""
-        made: Future[Seat] = Future()
+        made: Future[ElectionInstance] = Future()
 
         def open_it() -> None:
             try:
-                made.set_result(self.offices.named(name, safety))
+                made.set_result(self.elections.named(name, safety))
             except ValueError as error:
                 made.set_exception(error)
 
@@ -297,16 +297,18 @@ class ThreadEngine(Engine):
             except NotYet:
                 self.expect_running()
 
-    def wait(self, office: Seat) -> "Future[Tenure]":
+    def wait(self, election: ElectionInstance) -> "Future[Tenure]":
         """A term, once there is one; NodeStopped if the node ends before."""
         future: Future[Tenure] = Future()
-        self.do(office.wait, future)
+        self.do(election.wait, future)
         self._expect(future)
         return future
 
-    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
+    def observe(
+        self, election: ElectionInstance, tell: Callable[[Leader], None]
+    ) -> Callable[[], None]:
         """Tell who leads, and once more when the node has ended; returns how to end that."""
-        end = super().observe(office, tell)
+        end = super().observe(election, tell)
         self._observers.append(tell)
         if not self.running:
             tell(Leader(None, None))
@@ -377,16 +379,16 @@ class ThreadEngine(Engine):
     def _await_end_of_work(self) -> None:
         """Wait until no work is left and the others have been told, but not for ever."""
         ended = threading.Event()
-        deadline = self.offices.now_ms() + self.pace.grace_ms
+        deadline = self.elections.now_ms() + self.pace.grace_ms
 
         def look() -> None:
             if not self.is_busy:
                 ended.set()
 
-        while self.offices.now_ms() < deadline and not self._thread.ended.is_set():
+        while self.elections.now_ms() < deadline and not self._thread.ended.is_set():
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
                 with suppress(NodeStopped, NotYet):
-                    self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
+                    self._thread.submit(self.elections.host.network.flushed()).result(GRACE_S)
                 return

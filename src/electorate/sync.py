@@ -25,8 +25,8 @@ from typing import Any, Self, TypeVar
 
 from electorate import node as asynchronous
 from electorate.leadership import engine
+from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
-from electorate.leadership.offices import Safety
 from electorate.leadership.term import GroupTerm, Term
 from electorate.pace import Pace
 from electorate.transactions import transaction as asynchronous_transaction

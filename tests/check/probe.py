@@ -14,7 +14,7 @@ from electorate.check.search import Search
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.script import run_script
 from electorate.trace import Setting, Start, Trace, script_of
 from tests.check.diary import Diary, DiaryState, Orders, diary_of
@@ -62,7 +62,7 @@ class Probe:
         self.search.run(lambda progress: None)
         self.rows = self.search.rows
 
-    def retold(self, text: str, watch: Callable[[Cluster], None] | None = None) -> str:
+    def retold(self, text: str, watch: Callable[[Simulation], None] | None = None) -> str:
         """A script of this machine as the simulator tells it; `watch` looks on."""
         kind, orders, declared = self._kind, self.machine.orders, self._declared
 

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from electorate.core import Timing
 from electorate.simulate import run_script
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import Uniform
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Connections, Start
 from tests.conformance.probe import find
@@ -119,7 +119,7 @@ class Simulator:
             run.mishaps = True
             yield run
 
-    def _bench(self, scene: str, connections: Connections, mishaps: float = 0.0) -> Bench:
+    def _bench(self, scene: str, connections: Connections, mishaps: float = 0.0) -> Experiment:
         scenario = Scenario(
             ids=(1, 2, 3) if scene == "speech" else (1, 2),
             timing=Timing(T),
@@ -135,4 +135,4 @@ class Simulator:
         )
         rules = (f"wishes={WISHES[scene]}",)
         setting = replace(scenario.setting("probe", rules, "lowest"), start=Start.BOOT)
-        return Bench(Subject("probe", scenario, rules), find, setting)
+        return Experiment(Subject("probe", scenario, rules), find, setting)

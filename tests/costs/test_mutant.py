@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from electorate.core import Event, Machine, NodeId, Result, Send
-from electorate.costs import Measure, Row, Subject, cases_of
+from electorate.costs import CostRow, Measure, MeasuredProtocol, cases_of
 from electorate.protocols.registry import REGISTRY
 from electorate.trace.word import kind_of
 
@@ -64,8 +64,8 @@ def wasteful(kind: type[Machine[Any]], message: str) -> type[Machine[Any]]:
     return Wasteful
 
 
-def rows(kind: type[Machine[Any]], form: str, *rules: str) -> list[Row]:
-    return list(Measure(Subject("mutant", kind, form, rules)).rows(cases_of(kind), (3,)))
+def rows(kind: type[Machine[Any]], form: str, *rules: str) -> list[CostRow]:
+    return list(Measure(MeasuredProtocol("mutant", kind, form, rules)).rows(cases_of(kind), (3,)))
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name != "consensus"])

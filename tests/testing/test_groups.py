@@ -127,9 +127,9 @@ def test_two_leaders_of_one_group_fail_the_test() -> None:
         await diary.settled("abc")
         leader, term = diary.works[-1]
         follower = next(name for name in "abc" if name != leader)
-        office = cluster._member(follower).offices.groups.offices[CACHE]
-        office.term = GroupTenure(CACHE, term.token, office, lambda: 0.0, term.members, {})
-        office.after = lambda: None  # type: ignore[method-assign]
+        election = cluster._member(follower).elections.groups.elections[CACHE]
+        election.term = GroupTenure(CACHE, term.token, election, lambda: 0.0, term.members, {})
+        election.after = lambda: None  # type: ignore[method-assign]
         await asyncio.sleep(1)
 
     with pytest.raises(TwoLeaders, match="lead one group of cache at once"):

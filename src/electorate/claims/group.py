@@ -80,14 +80,14 @@ def nodes_are_in_few_groups_of_leaders_in_reach(row: Row) -> Witness | None:
     return Witness(tuple(nodes[0] for nodes in groups.values()), text)
 
 
-class Ledger(NamedTuple):
+class GroupNumbers(NamedTuple):
     """The group numbers of a run: who leads which now, all that were ever led, and one led anew."""
 
     led: frozenset[tuple[NodeId, Number]] = frozenset()
     ever: frozenset[Number] = frozenset()
     reused: tuple[NodeId, Number] | None = None
 
-    def then(self, row: Row) -> "Ledger":
+    def then(self, row: Row) -> "GroupNumbers":
         """The ledger once this row has been seen, too."""
         led, ever, reused = set[tuple[NodeId, Number]](), set(self.ever), self.reused
         for node, standing in row.normal():
@@ -97,10 +97,10 @@ class Ledger(NamedTuple):
                     reused = reused or office
                 led.add(office)
                 ever.add(standing.group)
-        return Ledger(frozenset(led), frozenset(ever), reused)
+        return GroupNumbers(frozenset(led), frozenset(ever), reused)
 
 
-def group_numbers_are_never_reused(row: Row, ledger: Ledger) -> Witness | None:
+def group_numbers_are_never_reused(row: Row, ledger: GroupNumbers) -> Witness | None:
     """S4: every node at work is in a group, and no number is given to a group twice."""
     if ledger.reused is not None:
         node, number = ledger.reused
@@ -256,9 +256,9 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "every node at work is in exactly one group, and group numbers are never reused",
             group_numbers_are_never_reused,
-            Fold(Ledger(), Ledger.then),
+            Fold(GroupNumbers(), GroupNumbers.then),
             premise=Premise(
-                "not once did anybody lead a group", lambda row: bool(Ledger().then(row).led)
+                "not once did anybody lead a group", lambda row: bool(GroupNumbers().then(row).led)
             ),
             about=frozenset({Topic.GROUPS}),
         ),

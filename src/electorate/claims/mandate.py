@@ -12,7 +12,7 @@ from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witn
 from electorate.core import NodeId, Standing, Topic, Value
 
 
-class Term(Value):
+class EnteredTerm(Value):
     """A term that somebody has entered."""
 
     token: int
@@ -23,12 +23,12 @@ class Term(Value):
 class Entries(Value):
     """Every term that was entered so far, and the first token that was entered again."""
 
-    terms: frozenset[Term] = frozenset()
-    again: Term | None = None
-    before: Term | None = None
+    terms: frozenset[EnteredTerm] = frozenset()
+    again: EnteredTerm | None = None
+    before: EnteredTerm | None = None
 
 
-class Order(Value):
+class TokenOrder(Value):
     """The highest token entered so far, and the claims for tokens that are not above it."""
 
     highest: int = 0
@@ -47,9 +47,10 @@ def holders(row: Row) -> Iterator[tuple[NodeId, int]]:
 def _entered(known: Entries, row: Row) -> Entries:
     if known.again is not None:
         return known
-    now = {Term(token, node) for node, token in holders(row)}
+    now = {EnteredTerm(token, node) for node, token in holders(row)}
     terms = {
-        term if term in now else Term(term.token, term.holder, is_over=True) for term in known.terms
+        term if term in now else EnteredTerm(term.token, term.holder, is_over=True)
+        for term in known.terms
     }
     for new in sorted(now - terms, key=lambda term: term.holder):
         before = next((term for term in terms if term.token == new.token), None)
@@ -78,12 +79,12 @@ def no_term_comes_back(row: Row, known: Entries) -> Witness | None:
     return Witness((again.holder,), text)
 
 
-def _ordered(known: Order, row: Row) -> Order:
+def _ordered(known: TokenOrder, row: Row) -> TokenOrder:
     claims = frozenset(_claims(row))
     fresh = claims - known.claims - known.late
     late = {(node, token) for node, token in fresh if token <= known.highest}
     highest = max([known.highest, *(token for _, token in holders(row))])
-    return Order(highest, claims & known.claims | fresh - late, claims & known.late | late)
+    return TokenOrder(highest, claims & known.claims | fresh - late, claims & known.late | late)
 
 
 def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
@@ -94,7 +95,7 @@ def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
             yield node, promise.epoch
 
 
-def tokens_exceed_those_before_their_claim(row: Row, known: Order) -> Witness | None:
+def tokens_exceed_those_before_their_claim(row: Row, known: TokenOrder) -> Witness | None:
     """M2: a token is larger than every token entered before its claim was sent."""
     for node, token in holders(row):
         if (node, token) in known.late:
@@ -262,7 +263,7 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "a token is larger than every token entered before its claim was sent",
             tokens_exceed_those_before_their_claim,
-            Fold(Order(), _ordered),
+            Fold(TokenOrder(), _ordered),
             frozenset({Sight.STABLES}),
             CLAIMED,
             TERMS,

@@ -21,9 +21,9 @@ from electorate.cli.replay import found, read
 from electorate.cli.retell import kind_and_form
 from electorate.core import Timing
 from electorate.runs import run_names
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.script import ScriptError, run_script
-from electorate.simulate.world import Node
+from electorate.simulate.world import SimulatedNode
 from electorate.trace import Clock, Connections, Order, Placed, Setting, Start, Storage, Ties
 
 WHO = ("nodes", "graph", "attribute", "equal", "strongest")
@@ -114,9 +114,9 @@ def changed(setting: Setting, options: argparse.Namespace) -> Setting:
     )
 
 
-def played(text: str, name: str) -> Cluster:
+def played(text: str, name: str) -> Simulation:
     """The cluster once it has obeyed a script."""
-    seen: list[Cluster] = []
+    seen: list[Simulation] = []
     try:
         run_script(
             text, kind_and_form, name, lambda cluster: seen.append(cluster) if not seen else None
@@ -126,7 +126,7 @@ def played(text: str, name: str) -> Cluster:
     return seen[0]
 
 
-def given_of(cluster: Cluster, name: str) -> Given:
+def given_of(cluster: Simulation, name: str) -> Given:
     """The place that a cluster has come to."""
     setting = cluster.setting
     # Where nodes are only put into their states there is no past: half of them is no moment.
@@ -149,7 +149,7 @@ def given_of(cluster: Cluster, name: str) -> Given:
     )
 
 
-def _local(cluster: Cluster, node: Node) -> Local:
+def _local(cluster: Simulation, node: SimulatedNode) -> Local:
     if node.local is None:
         return Local(None, node.stable, me=None if node.stable is None else node.id)
     is_timed, now = cluster.setting.timed, cluster.now

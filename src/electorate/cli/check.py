@@ -23,7 +23,7 @@ from electorate.check.start import StartError
 from electorate.claims import Claim
 from electorate.cli.beginning import begun
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
-from electorate.cli.finding import Finding, effort_text
+from electorate.cli.finding import CheckReport, effort_text
 from electorate.cli.model import add_model_arguments, model_from, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
 
     # Whoever has interrupted the search does not want to wait for another.
     asked = None if options.no_needs or verdict.reason == INTERRUPTED else needs_of
-    finding = Finding(verdict, protocol.name, machine, model, engine, asked, claims)
+    finding = CheckReport(verdict, protocol.name, machine, model, engine, asked, claims)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     elif options.script:
@@ -147,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _robust(
-    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: Finding
+    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: CheckReport
 ) -> Sensitivity:
     """What the verdict hangs on; nothing is checked before it is to be shown."""
     verdict, engine = finding.verdict, finding.engine
@@ -229,7 +229,7 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-def _draw(options: argparse.Namespace, finding: Finding) -> None:
+def _draw(options: argparse.Namespace, finding: CheckReport) -> None:
     """Draw the run that breaks a claim, or else the slowest one."""
     verdict = finding.verdict
     if verdict.violations:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN
-from electorate.simulate.bench import Bench
+from electorate.simulate.experiment import Experiment
 from electorate.simulate.seen import Seen
 
 HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
@@ -13,7 +13,9 @@ EXIT_CODES = {HOLDS: EXIT_DONE, VIOLATED: EXIT_BROKEN, UNKNOWN: EXIT_UNKNOWN}
 class Fates:
     """What becomes of each claim, and what the runs did not show."""
 
-    def __init__(self, bench: Bench, broken: Collection[str], seen: Seen, deliveries: int) -> None:
+    def __init__(
+        self, bench: Experiment, broken: Collection[str], seen: Seen, deliveries: int
+    ) -> None:
         kept = [claim for claim in bench.judge.claims if claim.name not in broken]
         self.unmet = seen.unmet(kept)
         """The claims that no run could have broken, and what was never seen."""

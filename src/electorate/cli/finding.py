@@ -24,7 +24,7 @@ NeedsOf = Callable[[str, Budget], Iterable[Need]]
 """Which of the faults that a run has spent are needed to break a claim."""
 
 
-class Finding:
+class CheckReport:
     """A verdict together with what it is about."""
 
     def __init__(

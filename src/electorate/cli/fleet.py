@@ -31,7 +31,7 @@ class News(NamedTuple):
     told: dict[str, Any]
 
 
-class Member:
+class NodeProcess:
     """A node: its process, if it has one, and what it said last."""
 
     def __init__(self, node: int, port: int) -> None:
@@ -81,7 +81,7 @@ class Fleet:
 
     def __init__(self, command: Sequence[str], count: int, folder: Path, *, record: bool) -> None:
         ports = free_ports(count)
-        self.members = {n: Member(n, port) for n, port in enumerate(ports, start=1)}
+        self.members = {n: NodeProcess(n, port) for n, port in enumerate(ports, start=1)}
         self.news: queue.Queue[News] = queue.Queue()
         self.changes = 0
         self._command = list(command)
@@ -238,13 +238,13 @@ class Fleet:
             left = deadline - now if since is None else since + lasting_s - now
             self.hear(min(0.2, max(0.0, left)))
 
-    def _ended(self, member: Member, life: int, code: int) -> None:
+    def _ended(self, member: NodeProcess, life: int, code: int) -> None:
         if member.life == life:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             complaint = self._last_complaint(member.node) if code == EXIT_USAGE else ""
             self._note(member, f"down: {complaint or how}", paused=False)
 
-    def _told(self, member: Member, life: int, line: str) -> None:
+    def _told(self, member: NodeProcess, life: int, line: str) -> None:
         told = json.loads(line)
         with self._lock:
             if member.life != life:
@@ -259,7 +259,7 @@ class Fleet:
         lines = self.log_of(node).read_text(errors="replace").splitlines()
         return lines[-1] if lines else ""
 
-    def _note(self, member: Member, what: str, paused: bool | None = None) -> None:
+    def _note(self, member: NodeProcess, what: str, paused: bool | None = None) -> None:
         if paused is not None:
             member.paused = paused
         member.since_s = self.seconds

@@ -17,7 +17,7 @@ from electorate.trace.moment import Moment, in_ticks, joined
 from electorate.trace.word import counted, listed
 
 
-class Place(NamedTuple):
+class RecordedStart(NamedTuple):
     """A script that leads there at once, and what a verdict has to say of it."""
 
     script: str
@@ -36,7 +36,7 @@ class Stood(NamedTuple):
     names: Mapping[NodeId, str]
 
 
-def place_of(options: argparse.Namespace, file: Path) -> Place:
+def place_of(options: argparse.Namespace, file: Path) -> RecordedStart:
     """The place that `--from RECORD --at TIME` means."""
     name = options.start
     whole = find(options.protocol, options.form) if options.protocol else None
@@ -59,7 +59,7 @@ def place_of(options: argparse.Namespace, file: Path) -> Place:
     if options.order == Order.GLOBAL and mail > 1:
         raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
     steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))
-    return Place(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
+    return RecordedStart(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
 
 
 def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Stood:

@@ -55,7 +55,7 @@ def is_record(path: Path) -> bool:
 class Course:
     """What one instance went through at one node, re-run."""
 
-    def __init__(self, turns: "Machines") -> None:
+    def __init__(self, turns: "RecordedMachines") -> None:
         self._rerun = Rerun(turns.turns)
         self.events = 0
         self.lives = 0
@@ -90,7 +90,7 @@ class Course:
         return found
 
 
-class Machines:
+class RecordedMachines:
     """The machines that records name, each built once."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Records:
         self.courses: dict[str, dict[NodeId, Course]] = {}
         self.notes: list[str] = []
         """What is missing."""
-        self._machines = Machines()
+        self._machines = RecordedMachines()
         self._clocks = Clocks()
         self._wanted = instance
         self._kept: dict[NodeId, list[Occurrence]] = {}

@@ -23,8 +23,8 @@ from electorate.core import Machine, NodeId, Standing, Timing
 from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.recorded import Verdict, judged
-from electorate.simulate.replay import Breach, Difference, Replay, replay
+from electorate.simulate.recorded import RecordVerdict, judged
+from electorate.simulate.replay import Difference, Replay, ReplayViolation, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
 from electorate.trace.merge import window
@@ -53,7 +53,7 @@ STEPS_MAX = 20_000
 """A longer record is told and drawn as it is, and not played by the simulator."""
 
 
-class Played(NamedTuple):
+class ReplayedRun(NamedTuple):
     """One run, replayed."""
 
     name: str
@@ -70,11 +70,11 @@ class Played(NamedTuple):
     """What people call the nodes."""
     instance: str = ""
     """Which instance of a record it is; empty for a script."""
-    judged: Verdict | None = None
+    judged: RecordVerdict | None = None
     """Of a record that the simulator cannot play, what can be said without it."""
 
     @property
-    def verdict(self) -> Replay | Verdict | None:
+    def verdict(self) -> Replay | RecordVerdict | None:
         """What claims say of it; None if nothing."""
         return self.replayed or self.judged
 
@@ -184,7 +184,9 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
     return EXIT_BROKEN if differs else EXIT_DONE
 
 
-def _of_record(options: argparse.Namespace, records: Records, merged: Merged, file: Path) -> Played:
+def _of_record(
+    options: argparse.Namespace, records: Records, merged: Merged, file: Path
+) -> ReplayedRun:
     """One instance of a record, played by the simulator if that can be."""
     doubts = list(merged.doubts)
     if options.between:
@@ -216,7 +218,7 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     start = {node: merged.machine.view(state) for node, state in part.states.items()}
     told = narrated_part(part.trace, merged.machine, start)
     shown = (part.trace, told, merged.machine, start, records.names, merged.instance)
-    return Played(options.runs[0], file, None, *shown, verdict)
+    return ReplayedRun(options.runs[0], file, None, *shown, verdict)
 
 
 def _between(text: str, timing: Timing) -> tuple[float, float]:
@@ -232,7 +234,7 @@ def _between(text: str, timing: Timing) -> tuple[float, float]:
     return begin, end
 
 
-def _write(options: argparse.Namespace, played: Played) -> None:
+def _write(options: argparse.Namespace, played: ReplayedRun) -> None:
     if options.script and played.replayed is not None:
         write(options.script, played.replayed.text)
     if options.svg:
@@ -279,7 +281,7 @@ def read(name: str, file: Path) -> str:
         raise UsageError(f"{name} is not a text") from None
 
 
-def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
+def _of_script(name: str, file: Path, rules: Sequence[str]) -> ReplayedRun:
     written = read(name, file)
     if rules and written.startswith("{"):
         raise UsageError(f"{name} is a trace; --script makes a script of it for --rule")
@@ -295,15 +297,15 @@ def _hint(name: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _played(name: str, file: Path, written: str) -> Played:
+def _played(name: str, file: Path, written: str) -> ReplayedRun:
     """Run what is written, and compare with its outcomes."""
     replayed = replay(written, kind_and_form, file.name)
     machine = find(replayed.trace.setting.protocol).machine(replayed.trace.setting)
     told = narrated(replayed.trace, machine)
-    return Played(name, file, replayed, replayed.trace, told, machine)
+    return ReplayedRun(name, file, replayed, replayed.trace, told, machine)
 
 
-def _draw(file: Path, played: Played) -> None:
+def _draw(file: Path, played: ReplayedRun) -> None:
     found = [] if played.verdict is None else breaches(played.verdict)
     marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in found]
     title = played.instance or played.file.stem.replace("_", " ")
@@ -311,7 +313,7 @@ def _draw(file: Path, played: Played) -> None:
     draw(file, *shown, recorded=bool(played.instance))
 
 
-def breaches(verdict: Replay | Verdict) -> list[tuple[str, Breach]]:
+def breaches(verdict: Replay | RecordVerdict) -> list[tuple[str, ReplayViolation]]:
     """The claims that broke on the way, in order of their steps; none at the very start."""
     found = [
         (name, breach)
@@ -321,7 +323,7 @@ def breaches(verdict: Replay | Verdict) -> list[tuple[str, Breach]]:
     return sorted(found, key=lambda item: item[1].step)
 
 
-def _object(played: Played, rewrite: bool) -> dict[str, object]:
+def _object(played: ReplayedRun, rewrite: bool) -> dict[str, object]:
     verdict, difference = played.verdict, played.difference
     found = {} if verdict is None else verdict.breaches
     return {
@@ -342,7 +344,7 @@ def _object(played: Played, rewrite: bool) -> dict[str, object]:
     }
 
 
-def _show(played: Played, rewrite: bool, tells: bool) -> None:
+def _show(played: ReplayedRun, rewrite: bool, tells: bool) -> None:
     name, steps = played.name, len(played.trace.steps)
     difference = played.difference
     if tells:
@@ -363,7 +365,7 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
         _show_claims(played.verdict, played.names)
 
 
-def _show_claims(verdict: Replay | Verdict, names: Mapping[NodeId, str]) -> None:
+def _show_claims(verdict: Replay | RecordVerdict, names: Mapping[NodeId, str]) -> None:
     always = [claim for claim, kind in verdict.kept.items() if kind is not Kind.GOAL]
     goals = [claim for claim, kind in verdict.kept.items() if kind is Kind.GOAL]
     if always:

@@ -27,14 +27,14 @@ from electorate.cli.protocol import (
     graph_given,
 )
 from electorate.cli.retell import kind_and_form
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
 from electorate.simulate.digest import digest_of, fault_counts, in_T
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Ask
 from electorate.simulate.named import UnknownClaim
-from electorate.simulate.run import Result
+from electorate.simulate.run import RunResult
 from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
-from electorate.simulate.start import StartError
+from electorate.simulate.start import SimulationStartError
 from electorate.simulate.story import Story, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
 from electorate.trace import Connections, Order, Start, Storage, lines_of, to_json_lines
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     try:
-        bench = Bench(subject, kind_and_form)
+        bench = Experiment(subject, kind_and_form)
         if not bench.judge.claims:
             raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
         _verify_that_somebody_asks(subject, bench)
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
         return _run_many(options, subject, bench)
     except UnknownClaim as error:
         raise UsageError(f"{subject.protocol}: {error}") from None
-    except (StartError, ValueError) as error:
+    except (SimulationStartError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -174,7 +174,7 @@ def _subject(options: argparse.Namespace) -> Subject:
     return Subject(protocol.spelled(), scenario, tuple(options.rule), *ranks, kept)
 
 
-def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:
+def _verify_that_somebody_asks(subject: Subject, bench: Experiment) -> None:
     scenario = subject.scenario
     if not scenario.claims:
         listed = sum(isinstance(fault, Ask) for fault in scenario.listed)
@@ -185,7 +185,7 @@ def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:
 # --- one seed ---
 
 
-def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
+def _run_one(options: argparse.Namespace, subject: Subject, bench: Experiment) -> int:
     result = bench.run(options.seed, record=True)
     if options.trace:
         write(options.trace, "".join(f"{line}\n" for line in to_json_lines(result.trace)))
@@ -213,7 +213,11 @@ def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int
 
 
 def _show_one(
-    options: argparse.Namespace, bench: Bench, result: Result, fates: Fates, elected: float | None
+    options: argparse.Namespace,
+    bench: Experiment,
+    result: RunResult,
+    fates: Fates,
+    elected: float | None,
 ) -> None:
     timing = bench.setting.timing
     if options.verbose:
@@ -242,7 +246,7 @@ def _show_one(
 # --- many seeds ---
 
 
-def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
+def _run_many(options: argparse.Namespace, subject: Subject, bench: Experiment) -> int:
     seeds = range(options.seed, options.seed + options.seeds)
     if not seeds:
         raise UsageError("--seeds must be at least 1")
@@ -296,7 +300,7 @@ def _progress(seeds: int) -> Iterator[Any]:
         yield report
 
 
-def _elect_T(swarmed: Swarmed, bench: Bench) -> dict[str, float | None]:
+def _elect_T(swarmed: Swarmed, bench: Experiment) -> dict[str, float | None]:
     shares = {"median": 0.5, "p95": 0.95, "max": 1.0}
     times = {name: swarmed.quantile(share) for name, share in shares.items()}
     timing = bench.setting.timing
@@ -304,7 +308,7 @@ def _elect_T(swarmed: Swarmed, bench: Bench) -> dict[str, float | None]:
 
 
 def _swarm_object(
-    subject: Subject, bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float
+    subject: Subject, bench: Experiment, swarmed: Swarmed, fates: Fates, seconds: float
 ) -> dict[str, Any]:
     return _object(subject, bench, fates) | {
         "seeds": swarmed.seeds,
@@ -321,7 +325,7 @@ def _swarm_object(
 
 
 def _show_swarm(
-    bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
+    bench: Experiment, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
 ) -> None:
     end = ", interrupted" if interrupted else ""
     print(f"{_title(bench)}: {counted(swarmed.seeds, 'seeds')}{end}")
@@ -350,14 +354,14 @@ def _show_swarm(
 # --- both ---
 
 
-def _title(bench: Bench) -> str:
+def _title(bench: Experiment) -> str:
     setting = bench.setting
     rules = f" with {' '.join(setting.rules)}" if setting.rules else ""
     links = "" if setting.graph is None else f" linked {setting.graph_text() or 'not at all'}"
     return f"{setting.protocol}{rules}, {counted(len(setting.ids), 'nodes')}{links}"
 
 
-def _object(subject: Subject, bench: Bench, fates: Fates) -> dict[str, Any]:
+def _object(subject: Subject, bench: Experiment, fates: Fates) -> dict[str, Any]:
     return {
         "protocol": subject.protocol,
         "rules": bench.machine.rules.texts(),
@@ -382,7 +386,7 @@ def _show_silence(fates: Fates) -> None:
         print(f"The verdict is unknown: {fates.reason}.")
 
 
-def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> None:
+def _keep(options: argparse.Namespace, bench: Experiment, story: Story | None) -> None:
     """Write and draw the run that breaks a claim, where that was asked for."""
     if story and options.script:
         write(options.script, story.script)
@@ -393,7 +397,7 @@ def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> Non
         draw(options.svg, story.trace, machine, _title(bench), marks)
 
 
-def _show_story(story: Story | None, bench: Bench) -> None:
+def _show_story(story: Story | None, bench: Experiment) -> None:
     if story:
         texts = {claim.name: claim.text for claim in bench.judge.claims}
         print(f"\nThe shortest run that was found for {story.claim} ({texts[story.claim]}):\n")

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.fleet import Fleet, Member, News
+from electorate.cli.fleet import Fleet, News, NodeProcess
 from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.keyboard import Keyboard
 from electorate.cli.node import add_timing_arguments, timing_words
@@ -251,7 +251,7 @@ def _table(fleet: Fleet, chosen: int) -> Table:
     return table
 
 
-def _cells(fleet: Fleet, member: Member) -> list[str]:
+def _cells(fleet: Fleet, member: NodeProcess) -> list[str]:
     counters = member.told.get("counters", {})
     shade = COLOURS.get(member.status, "white")
     group = member.told.get("group")

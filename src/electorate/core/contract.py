@@ -273,7 +273,7 @@ def _plain(kind: Any) -> Any:
     return get_origin(kind) or kind
 
 
-class Memory:
+class HiddenMemory:
     """What a machine could remember outside its states, watched so that it remembers nothing.
 
     These are the attributes of the machine, of its classes, and of the objects that it holds. All

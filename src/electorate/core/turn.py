@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from electorate.core.contract import Breach, Contract, Memory, hashable, same_kinds
+from electorate.core.contract import Breach, Contract, HiddenMemory, hashable, same_kinds
 from electorate.core.effect import Effect
 from electorate.core.event import Event, Viewed
 from electorate.core.machine import Machine
@@ -59,7 +59,7 @@ class Turns:
             self._contract = Contract(machine)
         except Breach as breach:
             raise ProtocolError(machine, "its declarations", str(breach)) from breach
-        self._memory = Memory(machine)
+        self._memory = HiddenMemory(machine)
 
     def boot(self, me: NodeId, stable: Stable | None) -> Turn:
         """The first turn of a life."""

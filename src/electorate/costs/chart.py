@@ -10,7 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from electorate.costs.case import MESSAGES, TIME, Case
-from electorate.costs.row import Row, formula_at
+from electorate.costs.row import CostRow, formula_at
 from electorate.trace.diagram.ink import width_of
 from electorate.trace.svg.palette import ALARM, GRID, INK, SOFT
 from electorate.trace.svg.pen import Pen, Style, document, number
@@ -39,13 +39,13 @@ class Curve(NamedTuple):
     """One case, and how it is drawn."""
 
     case: Case
-    rows: Sequence[Row]
+    rows: Sequence[CostRow]
     colour: str
     dash: str
     shape: str
 
 
-class Scale(NamedTuple):
+class LogScale(NamedTuple):
     """A logarithmic axis: from a least to a most value, between two places."""
 
     least: float
@@ -71,11 +71,11 @@ class Panel(NamedTuple):
 
     measure: str
     title: str
-    x: Scale
-    y: Scale
+    x: LogScale
+    y: LogScale
 
 
-def chart_of(title: str, rows: Sequence[Row]) -> str:
+def chart_of(title: str, rows: Sequence[CostRow]) -> str:
     """The growth of all cases as an SVG file of its own."""
     curves = _curves(rows)
     sizes = sorted({row.nodes for row in rows})
@@ -95,7 +95,7 @@ def chart_of(title: str, rows: Sequence[Row]) -> str:
     return document(pen, title, width, bottom + MARGIN)
 
 
-def _curves(rows: Sequence[Row]) -> list[Curve]:
+def _curves(rows: Sequence[CostRow]) -> list[Curve]:
     groups = [list(group) for _, group in groupby(rows, key=lambda row: row.case.name)]
     return [
         Curve(
@@ -123,8 +123,8 @@ def _panel(
         if value > 0
     ]
     least, most = min(values, default=1.0), max(values, default=1.0)
-    x = Scale(sizes[0] / 1.06, sizes[-1] * 1.06, left, left + PANEL_WIDTH)
-    y = Scale(least / 1.5, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
+    x = LogScale(sizes[0] / 1.06, sizes[-1] * 1.06, left, left + PANEL_WIDTH)
+    y = LogScale(least / 1.5, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
     return Panel(measure, title, x, y)
 
 

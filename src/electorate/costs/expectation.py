@@ -9,7 +9,7 @@ from electorate.costs.formula import Formula, Numbers
 MEAN = "mean "
 
 
-class Bounds(NamedTuple):
+class ExpectedRange(NamedTuple):
     """The least and the most; the same twice where there is one number."""
 
     least: Fraction
@@ -27,9 +27,9 @@ class Expectation:
         if self.is_mean and dots:
             raise ValueError(f"{text!r} is neither a mean nor two bounds")
 
-    def of(self, numbers: Numbers) -> Bounds:
+    def of(self, numbers: Numbers) -> ExpectedRange:
         """What it comes to."""
-        return Bounds(self._least.of(numbers), self._most.of(numbers))
+        return ExpectedRange(self._least.of(numbers), self._most.of(numbers))
 
     def is_met(self, values: Sequence[int], numbers: Numbers, margin: float) -> bool:
         """Whether these are what was expected; a mean may be off by so much."""

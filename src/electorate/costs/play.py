@@ -24,9 +24,9 @@ from electorate.core import NodeId, Send, Standing, Status
 from electorate.costs.case import MEASURES
 from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
-from electorate.simulate import Cluster, IllegalStep, settle
+from electorate.simulate import IllegalStep, Simulation, settle
 from electorate.simulate.command import run_command
-from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, Calm
+from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, FaultFree
 from electorate.trace import Delivered, Step
 from electorate.trace.word import kind_of
 
@@ -59,7 +59,7 @@ class Tally(NamedTuple):
 class Play:
     """One run of a case."""
 
-    def __init__(self, cluster: Cluster, boots: Iterable[Step], variant: Variant) -> None:
+    def __init__(self, cluster: Simulation, boots: Iterable[Step], variant: Variant) -> None:
         self.cluster = cluster
         cluster.keeps_past = False  # Only the claims of a script look back.
         self._boots = list(boots)
@@ -131,7 +131,7 @@ class Play:
         return leader
 
     def _agree(self) -> None:
-        calm = Calm(self.cluster)
+        calm = FaultFree(self.cluster)
         limit = self.cluster.now + SETTLE_MAX * self.cluster.delay_max
         while not self._agreed():
             time = calm.next_time()
@@ -159,7 +159,7 @@ class Play:
                 self.cluster.view(node, alive)
 
 
-def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
+def tally_of(steps: Iterable[Step], begun: int, cluster: Simulation) -> Tally:
     """Count the messages of these steps."""
     kinds: Counter[str] = Counter()
     writes = multicasts = memories = 0

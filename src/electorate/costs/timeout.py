@@ -12,8 +12,8 @@ from math import ceil, exp, lgamma, log, sqrt
 from typing import Any, NamedTuple
 
 from electorate.core import Machine, Strongest
-from electorate.simulate.bench import Subject
 from electorate.simulate.delay import Delay, parse_delay
+from electorate.simulate.experiment import Subject
 from electorate.simulate.fault import Crash
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.simulate.swarm import Swarmed
@@ -103,7 +103,7 @@ def ranks(n: int, share: float) -> tuple[int | None, int | None]:
     return low, high
 
 
-class Trial(NamedTuple):
+class TimeoutTrial(NamedTuple):
     """One length under one law: who is simulated for it."""
 
     delay: str
@@ -145,7 +145,7 @@ def trials(
     rules: tuple[str, ...] = (),
     crashes: int = 4,
     strongest: Strongest | None = None,
-) -> list[Trial]:
+) -> list[TimeoutTrial]:
     """Every length under every law. Raises ValueError for a law that is none."""
     usual = Scenario()
     unit = usual.timing.T
@@ -172,16 +172,16 @@ def trials(
                 claims=("A2",),
             )
             both = (Subject(protocol, each, rules, strongest) for each in (stormy, calm))
-            found.append(Trial(text, law, length, *both))
+            found.append(TimeoutTrial(text, law, length, *both))
     return found
 
 
-def points(tried: Sequence[Trial], swarms: Sequence[Swarmed]) -> list[Point]:
+def points(tried: Sequence[TimeoutTrial], swarms: Sequence[Swarmed]) -> list[Point]:
     """What was seen in all trials, whose subjects were simulated in the order of `subjects`."""
     pairs = zip(swarms[::2], swarms[1::2], strict=True)
     return [trial.point(*pair) for trial, pair in zip(tried, pairs, strict=True)]
 
 
-def subjects(tried: Sequence[Trial]) -> list[Subject]:
+def subjects(tried: Sequence[TimeoutTrial]) -> list[Subject]:
     """Everything that has to be simulated."""
     return [subject for trial in tried for subject in (trial.stormy, trial.calm)]

@@ -69,7 +69,7 @@ ANOTHER = (
 log = logging.getLogger("electorate")
 
 
-class Place(NamedTuple):
+class MemberAddress(NamedTuple):
     """A member, `scheduler-1@10.0.0.1:7400`: its name, its number for machines, its address."""
 
     name: str
@@ -77,7 +77,7 @@ class Place(NamedTuple):
     address: Address
 
     @classmethod
-    def of(cls, text: str) -> "Place":
+    def of(cls, text: str) -> "MemberAddress":
         """Read `name@host:port`."""
         if not isinstance(text, str):
             raise TypeError(f"a member is name@host:port, not {text!r}")
@@ -99,7 +99,7 @@ def number(name: str) -> NodeId:
     return digest(name)
 
 
-def named(me: str, found: dict[NodeId, Place]) -> Place:
+def named(me: str, found: dict[NodeId, MemberAddress]) -> MemberAddress:
     """This node among the members: by its name, or as it is listed."""
     name = me.rpartition("@")[0] or me
     for place in found.values():
@@ -111,10 +111,10 @@ def named(me: str, found: dict[NodeId, Place]) -> Place:
     raise ValueError(f"{name!r} is no member; the members are {told}")
 
 
-def places(texts: Iterable[str]) -> dict[NodeId, Place]:
+def places(texts: Iterable[str]) -> dict[NodeId, MemberAddress]:
     """All members by their numbers."""
-    found: dict[NodeId, Place] = {}
-    for place in map(Place.of, texts):
+    found: dict[NodeId, MemberAddress] = {}
+    for place in map(MemberAddress.of, texts):
         other = found.setdefault(place.id, place)
         if other.name != place.name:
             raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
@@ -134,7 +134,7 @@ class RecordedMember(msgspec.Struct, frozen=True, array_like=True):
     since: int = 0
 
 
-class Record(msgspec.Struct, frozen=True):
+class OlderRecord(msgspec.Struct, frozen=True):
     """What older versions have kept on disk."""
 
     cluster: str
@@ -156,7 +156,7 @@ class Record(msgspec.Struct, frozen=True):
             ),
             self.roll,
             tuple(sorted(self.former.items())),
-            tuple(sorted((Place.of(place).name, place) for place in self.listed.values())),
+            tuple(sorted((MemberAddress.of(place).name, place) for place in self.listed.values())),
             settled=bool(self.cluster),
         )
 
@@ -190,7 +190,7 @@ class DirectoryHost(Port, Protocol):
         """Host this instance."""
 
 
-def identity(founders: dict[NodeId, Place]) -> str:
+def identity(founders: dict[NodeId, MemberAddress]) -> str:
     """What nodes have in common that were started together."""
     names = sorted(place.name for place in founders.values())
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
@@ -209,7 +209,12 @@ class Directory(Owner):
     instance: Instance
 
     def __init__(
-        self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
+        self,
+        me: MemberAddress,
+        founders: dict[NodeId, MemberAddress],
+        pace: Pace,
+        *,
+        joins: bool = False,
     ) -> None:
         self.me = me
         self.number = me.id
@@ -269,7 +274,7 @@ class Directory(Owner):
         except msgspec.DecodeError:
             pass
         try:
-            return msgspec.msgpack.decode(data, type=Record).stable
+            return msgspec.msgpack.decode(data, type=OlderRecord).stable
         except (msgspec.DecodeError, ValueError) as error:
             raise StoreError(f"what is known of the members cannot be read: {error}") from None
 
@@ -356,24 +361,24 @@ class Directory(Owner):
 
     # --- who comes and goes ---
 
-    def expect_no_clash(self, place: Place) -> None:
+    def expect_no_clash(self, place: MemberAddress) -> None:
         """ValueError if a newcomer would be taken for somebody else."""
         for known in self.known.values():
-            other = Place.of(known.place)
+            other = MemberAddress.of(known.place)
             if other.id == place.id and other.name != place.name:
                 raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
             if other.id != place.id and other.address == place.address:
                 raise ValueError(f"{other} has that address already")
 
-    def await_newcomer(self, place: Place) -> None:
+    def await_newcomer(self, place: MemberAddress) -> None:
         """Get to know a node that is to become a member, or has moved."""
         self._ask(Await(str(place)))
 
-    def await_no_more(self, place: Place) -> None:
+    def await_no_more(self, place: MemberAddress) -> None:
         """It has become a member, or not: then nothing is left of it."""
         self._ask(AwaitNoMore(str(place)))
 
-    def newcomer(self, place: Place) -> NodeId | None:
+    def newcomer(self, place: MemberAddress) -> NodeId | None:
         """Who has answered there, if somebody has."""
         return dict(self.state.newcomers).get(place.name)
 
@@ -448,7 +453,9 @@ class Directory(Owner):
     def _arrange(self) -> None:
         """Connect to whoever speaks on each line, and to newcomers; part with all others."""
         self._set_speakers()
-        places = {number(name): Place.of(place) for name, place in self.state.places.items()}
+        places = {
+            number(name): MemberAddress.of(place) for name, place in self.state.places.items()
+        }
         for line in self._connected.keys() - places.keys():
             del self._connected[line]
             self._net.part(line)
@@ -465,7 +472,7 @@ class Directory(Owner):
             held.clear()
             held.update(new)
 
-    def _connect(self, line: NodeId, place: Place) -> None:
+    def _connect(self, line: NodeId, place: MemberAddress) -> None:
         """Anew if it is another member than before: the old one must not be taken for it."""
         end = place.address, self.speakers.get(line, 0)
         if self._connected.get(line) != end:
@@ -478,7 +485,7 @@ def _is_readable(told: Known) -> bool:
     """Whether every place that is told can be read."""
     try:
         for _, known in told.nodes:
-            Place.of(known.place)
+            MemberAddress.of(known.place)
     except ValueError:
         return False
     return True

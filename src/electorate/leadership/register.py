@@ -28,7 +28,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.errors import MembersUnchanged, StoreError
-from electorate.leadership.directory import Directory, Place
+from electorate.leadership.directory import Directory, MemberAddress
 from electorate.pace import Pace
 from electorate.protocols.leadership import Register as RegisterMachine
 from electorate.protocols.mandate.membership import Change, Hold, Settle, Show, Withdraw
@@ -60,7 +60,7 @@ def _half_made(told: str) -> Iterator[None]:
         raise MembersUnchanged(f"{told}: {error}") from error
 
 
-class House(Protocol):
+class RegisterPort(Protocol):
     """What is needed of the node."""
 
     me: NodeId
@@ -96,16 +96,16 @@ class Register(Owner):
 
     instance: Instance
 
-    def __init__(self, house: House) -> None:
-        self._machine = register_machine(house.pace)
+    def __init__(self, port: RegisterPort) -> None:
+        self._machine = register_machine(port.pace)
         self.codec = Codec(self._machine)
-        self._adding: Place | None = None
+        self._adding: MemberAddress | None = None
         """Who is to become a member by this node's doing."""
         self._introducing: NodeId | None = None
         """Who is to be made known to all as soon as this node holds the register."""
         self._introduced: tuple[NodeId, int] | None = None
         """Who was made known last, and in which term."""
-        self._house = house
+        self._port = port
         self._turn = asyncio.Lock()
         self._last: Roster | None = None
 
@@ -113,15 +113,15 @@ class Register(Owner):
 
     def begin(self, host: Host) -> None:
         """There is a host; it boots later."""
-        turns = self._house.turns(self._machine)
-        self.instance = host.add(Instance(MEMBERS, turns, self._house.me, host, self))
+        turns = self._port.turns(self._machine)
+        self.instance = host.add(Instance(MEMBERS, turns, self._port.me, host, self))
 
     def boot(self) -> None:
         """Begin with what the last life has saved."""
-        self.instance.boot(self._saved(), self._house.alive)
+        self.instance.boot(self._saved(), self._port.alive)
 
     def _saved(self) -> Stable:
-        store, kept = self._house.host.store, self._machine.stable_type
+        store, kept = self._port.host.store, self._machine.stable_type
         try:
             data = store.load(MEMBERS)
             if data is not None:
@@ -129,7 +129,7 @@ class Register(Owner):
             data = store.load(BEFORE)
             if data is not None:
                 inner = msgspec.msgpack.decode(data, type=MandateStable[Stable])
-                return kept(inner=self._house.binding(inner))
+                return kept(inner=self._port.binding(inner))
         except msgspec.DecodeError as error:
             raise StoreError(f"the list of members cannot be read: {error}") from None
         return kept(inner=MandateStable(Promise(), Stable(), self.roster))
@@ -140,7 +140,7 @@ class Register(Owner):
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""
-        self._house.kept_members()
+        self._port.kept_members()
         return Codec.encode(stable)
 
     def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
@@ -150,7 +150,7 @@ class Register(Owner):
     def reconsider(self) -> None:
         """The set of suspects changed."""
         if not self.is_down:
-            self.instance.take(Viewed(self._house.alive))
+            self.instance.take(Viewed(self._port.alive))
 
     def closed(self, node: NodeId) -> None:
         """The process of a node has ended: that is its own last word on the term it had."""
@@ -191,16 +191,16 @@ class Register(Owner):
     @property
     def roster(self) -> Roster:
         """The list that this node has saved. A node that has ended keeps what it knew last."""
-        founders = self._house.directory.founders
+        founders = self._port.directory.founders
         return self._last or Roster(old=founders, new=founders)
 
     # --- what it is asked for ---
 
-    async def add(self, place: Place) -> None:
+    async def add(self, place: MemberAddress) -> None:
         """Make this node a member; it runs, and was told to join."""
         async with self._turn:
             await self._settle()
-            if place.name not in map(self._house.directory.name, self.roster.new):
+            if place.name not in map(self._port.directory.name, self.roster.new):
                 async with self._expecting(place) as newcomer:
                     await self._change(Change(newcomer, True))
 
@@ -210,14 +210,14 @@ class Register(Owner):
             await self._settle()
             await self._change(Change(node, False))
 
-    async def replace(self, node: NodeId, place: Place) -> None:
+    async def replace(self, node: NodeId, place: MemberAddress) -> None:
         """Put a node in the place of a member."""
-        name = self._house.directory.name(node)
+        name = self._port.directory.name(node)
         await self.add(place)
         with _half_made(f"{place} was added, but {name} could not be removed"):
             await self.remove(node)
 
-    async def renew(self, node: NodeId, place: Place) -> None:
+    async def renew(self, node: NodeId, place: MemberAddress) -> None:
         """The same under one name: it has lost its memory, or has only moved."""
         self._expect_majority(Change(node, False))
         async with self._turn:
@@ -235,7 +235,7 @@ class Register(Owner):
     def find(self, name: str) -> NodeId | None:
         """The member of that name, also one that somebody has begun to add or remove."""
         roster = self.roster
-        named = [node for node in roster.everybody if self._house.directory.name(node) == name]
+        named = [node for node in roster.everybody if self._port.directory.name(node) == name]
         return max(named, key=lambda node: node in roster.new, default=None)
 
     def is_undecided(self, name: str) -> bool:
@@ -255,25 +255,25 @@ class Register(Owner):
         await self._until(Settle(), lambda: not self.roster.is_pending)
 
     @asynccontextmanager
-    async def _expecting(self, place: Place) -> AsyncIterator[NodeId]:
+    async def _expecting(self, place: MemberAddress) -> AsyncIterator[NodeId]:
         """Wait for who answers there, and have to do with it for a while."""
-        house, directory = self._house, self._house.directory
+        port, directory = self._port, self._port.directory
         self._adding = place
-        house.enter_here(directory.await_newcomer, place)
+        port.enter_here(directory.await_newcomer, place)
         deadline_ms = self._deadline_ms()
         try:
             while (newcomer := directory.newcomer(place)) is None:
-                if house.now_ms() > deadline_ms:
+                if port.now_ms() > deadline_ms:
                     raise MembersUnchanged(self._unanswered(place))
                 await asyncio.sleep(POLL_S)
             yield newcomer
         finally:
             self._adding = None
-            house.enter_here(directory.await_no_more, place)
+            port.enter_here(directory.await_no_more, place)
 
     def _introduce(self, newcomer: NodeId, token: int) -> None:
         """Tell all who it is, and where: if I fail, others have to be able to reach it."""
-        self._house.directory.propose(newcomer, token)
+        self._port.directory.propose(newcomer, token)
 
     async def _move(self, node: NodeId) -> None:
         """Let all know where it is now. What the register says last about that counts."""
@@ -306,17 +306,17 @@ class Register(Owner):
         is_asked = False
         try:
             while not is_made():
-                if self._house.now_ms() > deadline_ms:
+                if self._port.now_ms() > deadline_ms:
                     raise MembersUnchanged(self._unchanged())
                 if not (is_asked or self.is_down):
                     is_asked = True
-                    self._house.enter_here(self._ask, request)
+                    self._port.enter_here(self._ask, request)
                 expect_possible(request)
-                await asyncio.sleep(self._house.pace.T_ms / 1000)
+                await asyncio.sleep(self._port.pace.T_ms / 1000)
         finally:
             # Nobody wants it here any more: others must be able to have the register.
             if is_asked:
-                self._house.enter_here(self._ask, Withdraw())
+                self._port.enter_here(self._ask, Withdraw())
 
     def _is_decided(self, change: Change) -> bool:
         roster = self.roster
@@ -331,39 +331,39 @@ class Register(Owner):
     def _expect_own_name(self, change: Change) -> None:
         """Another node may have been added meanwhile, under the same name."""
         if change.belongs:
-            called = self._house.directory.name
+            called = self._port.directory.name
             name, others = called(change.node), {*self.roster.new} - {change.node}
             if name in map(called, others):
                 raise MembersUnchanged(f"another {name} was added just now, by another member")
 
     def _expect_majority(self, change: Change) -> None:
         """A change whose members could not go on by themselves is not made: say so at once."""
-        roster, alive = self.roster, self._house.alive
+        roster, alive = self.roster, self._port.alive
         new = {*roster.new} - {change.node} | ({change.node} if change.belongs else set())
         if not roster.is_pending and 2 * len(new & alive) <= len(new):
-            name = self._house.directory.name
+            name = self._port.directory.name
             left, there = (", ".join(sorted(map(name, each))) for each in (new, new & alive))
             raise MembersUnchanged(f"of {left} only {there} can be reached: that is no majority")
 
     def _deadline_ms(self) -> float:
-        pace = self._house.pace
-        return self._house.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
+        pace = self._port.pace
+        return self._port.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
 
-    def _unanswered(self, place: Place) -> str:
-        if self._house.me not in self.roster.everybody:
+    def _unanswered(self, place: MemberAddress) -> str:
+        if self._port.me not in self.roster.everybody:
             return self._unchanged()
-        me = self._house.directory.name(self._house.me)
+        me = self._port.directory.name(self._port.me)
         started = (
             f"start it with join=True, with {me} in its list, and in its folder or an empty one"
         )
         return f"{place} does not answer: {started}"
 
     def _unchanged(self) -> str:
-        roster, name = self.roster, self._house.directory.name
+        roster, name = self.roster, self._port.directory.name
         members = ", ".join(sorted(map(name, roster.new)))
-        if self._house.me not in roster.everybody:
-            return f"{name(self._house.me)} is no member itself; the members are {members}"
-        adding, alive = self._adding, map(name, self._house.alive)
+        if self._port.me not in roster.everybody:
+            return f"{name(self._port.me)} is no member itself; the members are {members}"
+        adding, alive = self._adding, map(name, self._port.alive)
         if adding is not None and adding.name not in alive and not roster.is_pending:
             told = "does not answer any more: does it run, once, and was it told to join?"
             return f"{adding.name} {told}"

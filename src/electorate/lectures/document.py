@@ -40,7 +40,7 @@ class LectureError(ValueError):
     """What is wrong with an item, or with the name of one."""
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RuleChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule changed, and what is printed then."""
 
     by: str
@@ -81,17 +81,17 @@ def _without(words: list[str], option: list[str]) -> list[str]:
     return kept
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LectureRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A command, and what it prints."""
 
     command: str
     shows: tuple[str, ...]
     code: int = 0
     seconds: int = 0
-    change: Change | None = None
+    change: RuleChange | None = None
 
 
-class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LectureItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that a document says or asks, and our answer."""
 
     id: int
@@ -99,7 +99,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     verdict: str
     answer: str
-    run: tuple[Run, ...]
+    run: tuple[LectureRun, ...]
     asks: str = ""
     name: str = ""
     differs: str = ""
@@ -119,7 +119,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     year: str
     kind: str
     """Slides, paper or notes: what a place in it is called after."""
-    item: tuple[Item, ...]
+    item: tuple[LectureItem, ...]
 
     @property
     def cited(self) -> str:
@@ -146,7 +146,7 @@ def _read(key: str) -> Document:
     return document
 
 
-def _problem(item: Item, place: int) -> str | None:
+def _problem(item: LectureItem, place: int) -> str | None:
     """What is wrong with an item, if anything."""
     if item.id != place:
         return f"it is number {place} in the file"
@@ -162,7 +162,7 @@ def _problem(item: Item, place: int) -> str | None:
     return None
 
 
-def item_of(name: str) -> tuple[Document, Item]:
+def item_of(name: str) -> tuple[Document, LectureItem]:
     """The item that is called `souto/13` or `souto/stoller`; a LectureError says what is wrong."""
     key, _, which = name.partition("/")
     document = documents().get(key)

@@ -43,7 +43,7 @@ BUSY_S = 0.005
 log = logging.getLogger("electorate.runtime")
 
 
-class Refused(BadFrame):
+class HandshakeRefused(BadFrame):
     """The other node does not take us for who we say we are."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -222,7 +222,9 @@ async def _until_closed(frames: FrameReader, complete_s: float) -> None:
 
 
 def _objection(answer: Frame) -> BadFrame:
-    return Refused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
+    return (
+        HandshakeRefused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
+    )
 
 
 class Taken(BadFrame):

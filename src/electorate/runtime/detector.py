@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from electorate.core import NodeId
 
 
-class Detector(ABC):
+class FailureDetector(ABC):
     """Keeps, for every other node, the time at which it becomes suspect."""
 
     def __init__(self, others: Iterable[NodeId], timeout_ms: float, probe_ms: float) -> None:
@@ -56,7 +56,7 @@ class Detector(ABC):
         """How long this node may be silent from now on."""
 
 
-class HeartbeatDetector(Detector):
+class HeartbeatDetector(FailureDetector):
     """Suspects whoever is silent for a fixed time."""
 
     def patience(self, node: NodeId, now: float) -> float:
@@ -64,7 +64,7 @@ class HeartbeatDetector(Detector):
         return self.timeout_ms
 
 
-class PhiDetector(Detector):
+class PhiDetector(FailureDetector):
     """Suspects whoever is silent for unusually long, by its own habits.
 
     The phi-accrual detector of Hayashibara et al. (2004): intervals are taken for normally

@@ -10,12 +10,12 @@ from typing import Protocol
 from electorate.core import NodeId
 from electorate.errors import IdTaken
 from electorate.runtime.config import HostConfig
-from electorate.runtime.connection import Link, Listener, Refused
-from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.connection import HandshakeRefused, Link, Listener
+from electorate.runtime.detector import FailureDetector, HeartbeatDetector, PhiDetector
 from electorate.runtime.environment import Address, Environment
 from electorate.runtime.frame import Beat, Hello, Letter, Said
 
-DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
+DETECTORS: dict[str, type[FailureDetector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
 POLL_S = 0.005
 KNOCKS_S = 2.0
 """A link that is refused knocks again within this time, however long it has been refused."""
@@ -46,7 +46,7 @@ class Ledger:
         return max(0, lost)
 
 
-class Reader(Protocol):
+class NetworkReader(Protocol):
     """Who is told what comes in."""
 
     def objection(self, hello: Hello) -> str:
@@ -77,7 +77,7 @@ class Reader(Protocol):
 class Network:
     """A link to each other node, a listener for all of them, and who is alive."""
 
-    def __init__(self, config: HostConfig, environment: Environment, reader: Reader) -> None:
+    def __init__(self, config: HostConfig, environment: Environment, reader: NetworkReader) -> None:
         others = [node for node in config.addresses if node != config.me]
         self.counters: Counter[str] = Counter()
         self.cut: frozenset[NodeId] = frozenset()
@@ -337,11 +337,11 @@ class Network:
         if isinstance(error, ConnectionRefusedError) and node in self._ended:
             self._detector.suspect(node, self._now_ms())
             self._reader.seen()
-        if isinstance(error, Refused) and error.taken:
+        if isinstance(error, HandshakeRefused) and error.taken:
             self._taken_since.setdefault(node, self._now_ms())
         else:
             self._taken_since.pop(node, None)
-        if isinstance(error, Refused):
+        if isinstance(error, HandshakeRefused):
             self._reader.refused(error.news)
             key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1

@@ -64,7 +64,7 @@ class OneInstance(Service, Owner):
             self._on_change(standing)
 
 
-class Node(Host):
+class ProtocolNode(Host):
     """Runs one machine on the network until it is stopped."""
 
     def __init__(

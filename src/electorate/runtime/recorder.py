@@ -36,7 +36,7 @@ from electorate.trace.record import (
     Ended,
     Entry,
     Held,
-    Host,
+    HostLife,
     Letterhead,
     Named,
     Ruled,
@@ -85,7 +85,7 @@ class Recorder:
         self._parts_max = parts_max
         self.gathered: list[Entry | Taken] = []
         """What is not written yet."""
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self._instances: dict[int, InstanceRecorder] = {}
         self._number = 0
         self._file: int | None = None
@@ -105,7 +105,7 @@ class Recorder:
     ) -> None:
         """A life of the host begins; instances that outlive the last one go on in it."""
         is_first = self._host is None
-        self._host = Host(
+        self._host = HostLife(
             FORMAT,
             self._now(),
             node,

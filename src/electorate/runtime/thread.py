@@ -11,7 +11,7 @@ from electorate.core import Machine, Standing
 from electorate.errors import NodeStopped
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
-from electorate.runtime.node import Node
+from electorate.runtime.node import ProtocolNode
 
 R = TypeVar("R")
 
@@ -150,5 +150,5 @@ class NodeThread(HostThread):
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
     ) -> None:
-        self.node = Node(config, machine, on_change)
+        self.node = ProtocolNode(config, machine, on_change)
         super().__init__(self.node)

@@ -15,9 +15,9 @@ from electorate.core import Machine, NodeId, Request, text_of
 from electorate.core.codec import declared_messages
 from electorate.simulate import law
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.local import Locals
-from electorate.simulate.reaction import Reactions, Torn
-from electorate.simulate.world import Armed, Channel, Envelope, Node
+from electorate.simulate.local import LocalStates
+from electorate.simulate.reaction import Reactions, TornTurn
+from electorate.simulate.world import ArmedTimer, Channel, Envelope, SimulatedNode
 from electorate.trace import (
     Crashed,
     Cut,
@@ -31,8 +31,8 @@ from electorate.trace import (
     Paused,
     Phased,
     Placed,
-    Pressed,
     Recovered,
+    Requested,
     Reset,
     Resumed,
     Saw,
@@ -44,11 +44,11 @@ from electorate.trace import (
 )
 
 
-class Cluster(Reactions):
+class Simulation(Reactions):
     """All nodes of one run and the network between them."""
 
     def __init__(
-        self, setting: Setting, machine: Machine[Any], locals_: Locals | None = None
+        self, setting: Setting, machine: Machine[Any], locals_: LocalStates | None = None
     ) -> None:
         super().__init__(setting, machine, locals_)
         self.steps: list[Step] = []
@@ -56,12 +56,12 @@ class Cluster(Reactions):
         """What could be seen so far, while the run is being recorded."""
         self.keeps_past = True
         """Whether that is kept at all: with many messages on their way it takes its time."""
-        self.watch: Callable[[Cluster], None] | None = None
+        self.watch: Callable[[Simulation], None] | None = None
         """Called after every step that is recorded."""
 
-    def copy(self, setting: Setting | None = None) -> "Cluster":
+    def copy(self, setting: Setting | None = None) -> "Simulation":
         """The same world once more, to go another way from here; its record begins anew."""
-        twin = Cluster(setting or self.setting, self.machine, self.locals)
+        twin = Simulation(setting or self.setting, self.machine, self.locals)
         twin.now, twin.numbered, twin.absent = self.now, self.numbered, self.absent
         for node in self.nodes.values():
             timers = {name: structs.replace(armed) for name, armed in node.timers.items()}
@@ -87,20 +87,24 @@ class Cluster(Reactions):
             raise IllegalStep(f"{sender}->{to} #{place} is not on its way: {many} is")
         return on_the_way[place]
 
-    def deliver(self, sender: NodeId, to: NodeId, place: int = 0, torn: Torn | None = None) -> None:
+    def deliver(
+        self, sender: NodeId, to: NodeId, place: int = 0, torn: TornTurn | None = None
+    ) -> None:
         """Hand over a message."""
         envelope = self.waiting(sender, to, place)
         law.may_deliver(self, envelope)
         self.hand_over(envelope, torn)
 
-    def double(self, sender: NodeId, to: NodeId, place: int = 0, torn: Torn | None = None) -> None:
+    def double(
+        self, sender: NodeId, to: NodeId, place: int = 0, torn: TornTurn | None = None
+    ) -> None:
         """Hand over a message, of which a copy stays on its way."""
         envelope = self.waiting(sender, to, place)
         law.may_deliver(self, envelope)
         self.hand_over(envelope, torn, copy_stays=True)
 
     def hand_over(
-        self, envelope: Envelope, torn: Torn | None = None, *, copy_stays: bool = False
+        self, envelope: Envelope, torn: TornTurn | None = None, *, copy_stays: bool = False
     ) -> None:
         """Hand over a message that is known to be allowed to arrive."""
         waiting = envelope.channel.waiting
@@ -136,12 +140,12 @@ class Cluster(Reactions):
 
     # --- events at one node ---
 
-    def fire(self, node: NodeId, timer: str, torn: Torn | None = None) -> None:
+    def fire(self, node: NodeId, timer: str, torn: TornTurn | None = None) -> None:
         """Let a timer run out."""
         law.may_fire(self, self.node(node), timer)
         self.run_out(node, timer, torn)
 
-    def run_out(self, node: NodeId, timer: str, torn: Torn | None = None) -> None:
+    def run_out(self, node: NodeId, timer: str, torn: TornTurn | None = None) -> None:
         """Fire a timer that is known to be due."""
         here = self.nodes[node]
         assert here.local is not None
@@ -150,13 +154,13 @@ class Cluster(Reactions):
         if self.recording:
             self._record(Fired(node, timer), turns)
 
-    def view(self, node: NodeId, alive: Iterable[NodeId], torn: Torn | None = None) -> None:
+    def view(self, node: NodeId, alive: Iterable[NodeId], torn: TornTurn | None = None) -> None:
         """Let a node's failure detector change its mind."""
         seen = frozenset(alive)
         law.may_see(self, self.node(node), seen)
         self.see(node, seen, torn)
 
-    def see(self, node: NodeId, alive: frozenset[NodeId], torn: Torn | None = None) -> None:
+    def see(self, node: NodeId, alive: frozenset[NodeId], torn: TornTurn | None = None) -> None:
         """Let a node see something that it is known to be allowed to see."""
         here = self.nodes[node]
         before, here.view = here.view, alive
@@ -165,7 +169,7 @@ class Cluster(Reactions):
         if self.recording:
             self._record(Saw(node, alive, before), turns)
 
-    def ask(self, node: NodeId, request: Request, torn: Torn | None = None) -> None:
+    def ask(self, node: NodeId, request: Request, torn: TornTurn | None = None) -> None:
         """Let the application ask for something."""
         here = self.node(node)
         law.may_take(self, here)
@@ -175,7 +179,7 @@ class Cluster(Reactions):
             may = ", ".join(map(text_of, offered)) or "nothing"
             raise IllegalStep(f"{node} may be asked for {may} now, not {text_of(request)}")
         outcome = self.locals.asked(here.local, request)
-        self._record(Pressed(node, request), self.react(here, (outcome,), torn))
+        self._record(Requested(node, request), self.react(here, (outcome,), torn))
 
     # --- faults ---
 
@@ -187,7 +191,7 @@ class Cluster(Reactions):
         self.stop(here)
         self._record(Crashed(node))
 
-    def recover(self, node: NodeId, torn: Torn | None = None) -> None:
+    def recover(self, node: NodeId, torn: TornTurn | None = None) -> None:
         """Start a node, for the first time or anew with what its last life saved."""
         here = self.node(node)
         if here.local is not None:
@@ -284,7 +288,7 @@ class Cluster(Reactions):
         here = self.node(node)
         if timer not in here.timers:
             raise IllegalStep(f"{node} {timer} is not armed")
-        here.timers[timer] = Armed(node, timer, self.now + left, self.now + left)
+        here.timers[timer] = ArmedTimer(node, timer, self.now + left, self.now + left)
         self._record(Phased(node, timer, left))
 
     def place(self, placed: Placed) -> None:
@@ -303,7 +307,9 @@ class Cluster(Reactions):
             here.local, here.stable = self.locals.local(value), value.stable
             here.view = placed.alive
             for timer, soonest, latest in placed.timers:
-                here.timers[timer] = Armed(here.id, timer, self.now + soonest, self.now + latest)
+                here.timers[timer] = ArmedTimer(
+                    here.id, timer, self.now + soonest, self.now + latest
+                )
         else:
             here.stable = value
         # Whom it has sent something may be placed only after it.
@@ -315,7 +321,7 @@ class Cluster(Reactions):
 
     # --- what the operations have in common ---
 
-    def node(self, node: NodeId) -> Node:
+    def node(self, node: NodeId) -> SimulatedNode:
         """The member with this id."""
         known = self.nodes.get(node)
         if known is None:

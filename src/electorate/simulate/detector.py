@@ -9,16 +9,16 @@ from collections import defaultdict
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 
 Correction = tuple[NodeId, NodeId, int]
 """One node's detector looks again at another node, if it still is in that life."""
 
 
-class Detectors:
+class SimulatedDetectors:
     """All failure detectors of a cluster; a driver lets time pass for them."""
 
-    def __init__(self, cluster: Cluster, chance: Chance, bound: int, complete: bool) -> None:
+    def __init__(self, cluster: Simulation, chance: Chance, bound: int, complete: bool) -> None:
         self._cluster = cluster
         self._chance = chance
         self._bound = bound

@@ -15,7 +15,7 @@ ACHIEVED = ""
 """Stands for what a protocol is for, among the names of claims."""
 
 
-class Judgement(NamedTuple):
+class RowJudgement(NamedTuple):
     """What is to be said of one row."""
 
     broken: dict[str, Witness]
@@ -24,7 +24,7 @@ class Judgement(NamedTuple):
     """The claims whose premise it meets; ACHIEVED where the protocol does what it is for."""
 
 
-class Judge:
+class RunJudge:
     """Judges rows, each distinct one only once."""
 
     def __init__(
@@ -38,20 +38,20 @@ class Judge:
         premises = {claim.name: claim.premise for claim in self.claims if claim.premise}
         self.premises: dict[str, Premise] = {ACHIEVED: achievement, **premises}
         self._followed = {claim.name for claim in self.claims if not _is_momentary(claim)}
-        self._known: dict[Hashable, Judgement] = {}
+        self._known: dict[Hashable, RowJudgement] = {}
 
     def followed(self) -> list[Following]:
         """The claims about more than one row of standings, to follow one run with."""
         return [Following(claim) for claim in self.claims if not _is_momentary(claim)]
 
-    def of(self, codes: Hashable, row: Callable[[], Row]) -> Judgement:
+    def of(self, codes: Hashable, row: Callable[[], Row]) -> RowJudgement:
         """What a row shows of the momentary claims; `codes` stand for its standings and links."""
         known = self._known.get(codes)
         if known is None:
             shown = row()
             judged = ((claim.name, claim.judge(shown)) for claim in self._momentary)
             broken = {name: witness for name, witness in judged if witness is not None}
-            known = Judgement(broken, self.met(shown, self.premises.keys() - self._followed))
+            known = RowJudgement(broken, self.met(shown, self.premises.keys() - self._followed))
             if len(self._known) >= ROWS_MAX:
                 self._known.clear()
             self._known[codes] = known

@@ -5,7 +5,7 @@ one above all, can be held against them. With unbounded clocks only the order of
 """
 
 from electorate.core import NodeId, text_of
-from electorate.simulate.world import Envelope, Node, World
+from electorate.simulate.world import Envelope, SimulatedNode, SimulationState
 from electorate.trace import Order, Ties
 
 
@@ -13,7 +13,7 @@ class IllegalStep(Exception):
     """A step that the setting of this run does not allow."""
 
 
-def may_deliver(world: World, envelope: Envelope) -> None:
+def may_deliver(world: SimulationState, envelope: Envelope) -> None:
     """A message is handed over in the network's order, within its bounds, to a node that reacts."""
     what = f"{envelope.sender}->{envelope.to} {type(envelope.message).__name__}"
     obstacle = world.obstacle(envelope)
@@ -30,7 +30,7 @@ def may_deliver(world: World, envelope: Envelope) -> None:
         raise IllegalStep(f"{what} is {age} old, and takes at least {world.setting.delay_min}")
 
 
-def overtaken(world: World, envelope: Envelope) -> Envelope | None:
+def overtaken(world: SimulationState, envelope: Envelope) -> Envelope | None:
     """The message that the network's order puts before this one."""
     if world.setting.order in (Order.BAG, Order.SET):
         return None
@@ -42,7 +42,7 @@ def overtaken(world: World, envelope: Envelope) -> Envelope | None:
     return min(before, key=lambda rival: rival.number, default=None)
 
 
-def may_take(world: World, node: Node, timer: str | None = None) -> None:
+def may_take(world: SimulationState, node: SimulatedNode, timer: str | None = None) -> None:
     """A node takes an event if it is up, not paused, and has no ended office to notice first."""
     if node.local is None:
         raise IllegalStep(f"{node.id} is down")
@@ -53,7 +53,7 @@ def may_take(world: World, node: Node, timer: str | None = None) -> None:
         raise IllegalStep(f"{node.id} {ended.timer} has ended its office and must fire first")
 
 
-def may_fire(world: World, node: Node, timer: str) -> None:
+def may_fire(world: SimulationState, node: SimulatedNode, timer: str) -> None:
     """A timer fires when its time has come, after the messages whose bound is used up."""
     may_take(world, node, timer)
     armed = node.timers.get(timer)
@@ -77,7 +77,7 @@ def may_fire(world: World, node: Node, timer: str) -> None:
                 raise IllegalStep(f"{node.id} {timer} cannot fire before {what}, which is due")
 
 
-def may_tick(world: World, by: int) -> None:
+def may_tick(world: SimulationState, by: int) -> None:
     """Time does not pass over anything that is due at a node that reacts."""
     if by < 1:
         raise IllegalStep(f"time passes by at least 1, not {by}")
@@ -101,7 +101,7 @@ def may_tick(world: World, by: int) -> None:
                     raise IllegalStep(f"time cannot pass by {by}: {what} is due {when}")
 
 
-def may_see(world: World, node: Node, alive: frozenset[NodeId]) -> None:
+def may_see(world: SimulationState, node: SimulatedNode, alive: frozenset[NodeId]) -> None:
     """A detector speaks of members, of its own node too, and only to machines that listen."""
     if not world.machine.uses_views:
         raise IllegalStep(f"{type(world.machine).__name__} uses no views")

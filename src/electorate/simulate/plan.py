@@ -12,13 +12,13 @@ from electorate.simulate.fault import (
     AnyFault,
     Ask,
     Crash,
-    Cut,
+    CutLink,
     Lie,
     Partition,
     Pause,
     Plan,
     Recover,
-    Reset,
+    ResetConnection,
     Tear,
 )
 from electorate.simulate.scenario import Scenario
@@ -106,14 +106,16 @@ def _cuts(lots: _Lots) -> list[AnyFault]:
     for _ in range(lots.scenario.faults.cuts):
         at, (one, other) = lots.time(), lots.two_nodes()
         until, one_way = lots.end(at), lots.below(2)
-        faults.append(Cut(at, until, one, other))
+        faults.append(CutLink(at, until, one, other))
         if not one_way:
-            faults.append(Cut(at, until, other, one))
+            faults.append(CutLink(at, until, other, one))
     return faults
 
 
 def _resets(lots: _Lots) -> list[AnyFault]:
-    return [Reset(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.resets)]
+    return [
+        ResetConnection(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.resets)
+    ]
 
 
 def _partitions(lots: _Lots) -> list[AnyFault]:

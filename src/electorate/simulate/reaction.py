@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from electorate.core import Machine, Message, NodeId, ProtocolError, text_of
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.local import Locals, Outcome
-from electorate.simulate.world import Armed, Envelope, Node, World
+from electorate.simulate.local import EventOutcome, LocalStates
+from electorate.simulate.world import ArmedTimer, Envelope, SimulatedNode, SimulationState
 from electorate.trace import Connections, Order, Setting, Storage, TurnRecord
 from electorate.trace.word import counted
 
@@ -19,7 +19,7 @@ CHAIN_MAX = 1000
 """A node that answers itself this often within one step is taken never to end."""
 
 
-class Torn(NamedTuple):
+class TornTurn(NamedTuple):
     """A crash in the middle of a turn: how many of its messages to each node leave."""
 
     sent: Mapping[NodeId, int]
@@ -27,22 +27,24 @@ class Torn(NamedTuple):
     """Which turn of the step it is; those before it are whole, and none comes after it."""
 
 
-class Reactions(World):
+class Reactions(SimulationState):
     """The world, with the rules by which an event at a node changes it."""
 
-    def __init__(self, setting: Setting, machine: Machine[Any], locals_: Locals | None) -> None:
+    def __init__(
+        self, setting: Setting, machine: Machine[Any], locals_: LocalStates | None
+    ) -> None:
         super().__init__(setting, machine, locals_)
         self.recording = True
         self.posted: list[Envelope] = []
         """Messages sent since a driver last emptied this list."""
-        self.armed: list[Armed] = []
+        self.armed: list[ArmedTimer] = []
         """Timers set since a driver last emptied this list."""
         self.severed: list[Envelope] = []
         """Messages sent on a cut link in this step."""
         self._dies = setting.connections is Connections.DIE
 
     def react(
-        self, node: Node, outcomes: tuple[Outcome, ...], torn: Torn | None = None
+        self, node: SimulatedNode, outcomes: tuple[EventOutcome, ...], torn: TornTurn | None = None
     ) -> tuple[TurnRecord, ...]:
         """Take all turns of one step; the record of each, while the run is being recorded."""
         if torn is None and not self.recording and len(outcomes) == 1 and not outcomes[0].memories:
@@ -71,7 +73,9 @@ class Reactions(World):
             raise IllegalStep(f"this step of {node.id} has no turn #{torn.turn}")
         return tuple(records)
 
-    def _tear(self, node: Node, outcome: Outcome, torn: Torn) -> tuple[tuple[NodeId, int], ...]:
+    def _tear(
+        self, node: SimulatedNode, outcome: EventOutcome, torn: TornTurn
+    ) -> tuple[tuple[NodeId, int], ...]:
         """Crash in the middle of this turn: what is stable is saved, some messages leave."""
         sends = Counter(to for to, _ in outcome.sends)
         for to, count in torn.sent.items():
@@ -89,7 +93,7 @@ class Reactions(World):
         self.stop(node)
         return tuple(sent.items())
 
-    def apply(self, node: Node, outcome: Outcome) -> None:
+    def apply(self, node: SimulatedNode, outcome: EventOutcome) -> None:
         """Carry out one turn: what is stable is saved, then the orders follow."""
         node.local = outcome.local
         node.stable = outcome.turn.state.stable
@@ -102,10 +106,10 @@ class Reactions(World):
         for to, message in outcome.sends:
             self._post(me, to, message)
 
-    def arm(self, node: Node, timer: str, after: int, jitter: int) -> None:
+    def arm(self, node: SimulatedNode, timer: str, after: int, jitter: int) -> None:
         """Set a timer; an earlier setting is forgotten."""
         soonest, latest = self.setting.lasts(after, jitter)
-        armed = Armed(node.id, timer, self.now + soonest, self.now + latest)
+        armed = ArmedTimer(node.id, timer, self.now + soonest, self.now + latest)
         node.timers[timer] = armed
         self.armed.append(armed)
 
@@ -127,7 +131,7 @@ class Reactions(World):
                 channel.waiting.append(envelope)
             self.posted.append(envelope)
 
-    def stop(self, node: Node) -> None:
+    def stop(self, node: SimulatedNode) -> None:
         """Take a node down: its timers and its memory are gone, and its storage if that may be."""
         node.local = None
         if self.setting.storage is Storage.LOST:
@@ -138,7 +142,7 @@ class Reactions(World):
             for other in self.members.others(node.id):
                 self.clear(other, node.id)
 
-    def revive(self, node: Node) -> tuple[Outcome, ...]:
+    def revive(self, node: SimulatedNode) -> tuple[EventOutcome, ...]:
         """Get a node ready to boot; what it does first."""
         node.view = self.setting.neighbours(node.id)
         if self._dies:
@@ -146,7 +150,7 @@ class Reactions(World):
                 self.clear(node.id, other)
         return self.first_turns(node)
 
-    def first_turns(self, node: Node) -> tuple[Outcome, ...]:
+    def first_turns(self, node: SimulatedNode) -> tuple[EventOutcome, ...]:
         """What a node does first in its next life; its detector begins by trusting neighbours."""
         return self.locals.life(node.id, node.stable, self.setting.neighbours(node.id))
 

@@ -23,7 +23,7 @@ from electorate.core import (
     Topic,
 )
 from electorate.simulate.named import claims_of
-from electorate.simulate.replay import Breach, Watcher
+from electorate.simulate.replay import ReplayViolation, Watcher
 from electorate.trace import Trace
 from electorate.trace.happening import Fired, Placed, Step
 
@@ -31,20 +31,20 @@ Armed = tuple[NodeId, str, int]
 """A node, its timer, and the number of the step in which it set it."""
 
 
-class Verdict(NamedTuple):
+class RecordVerdict(NamedTuple):
     """What claims say of a run."""
 
-    breaches: dict[str, Breach]
+    breaches: dict[str, ReplayViolation]
     kept: dict[str, Kind]
     """The other claims, but for those that the run does not put to the test."""
 
 
-def judged(trace: Trace, machine: Machine[Any]) -> Verdict:
+def judged(trace: Trace, machine: Machine[Any]) -> RecordVerdict:
     """Judge what does not depend on who is a member with which rank: terms, groups, newcomers."""
     watcher = Watcher(claims=[c for c in claims_of(machine) if _reads_numbers_alone(c)])
     for number, row in _rows(trace, machine):
         watcher.look(row, number)
-    return Verdict(dict(sorted(watcher.breaches.items())), watcher.kept())
+    return RecordVerdict(dict(sorted(watcher.breaches.items())), watcher.kept())
 
 
 def _reads_numbers_alone(claim: Claim) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from electorate.claims import Claim, Following, Kind, Row, Witness
 from electorate.core import Machine
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.simulate.script import ScriptError, run_script
 from electorate.simulate.start import Find
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     """None if nothing more came."""
 
 
-class Breach(NamedTuple):
+class ReplayViolation(NamedTuple):
     """A claim that did not hold, and after which step it first did not."""
 
     step: int
@@ -45,7 +45,7 @@ class Replay(NamedTuple):
     """The file as it should be."""
     trace: Trace
     difference: Difference | None
-    breaches: dict[str, Breach]
+    breaches: dict[str, ReplayViolation]
     """Of claims that hold always: the first breach; of goals: what they lack at the end."""
     kept: dict[str, Kind]
     """The other claims, but for those that the run does not put to the test."""
@@ -55,13 +55,13 @@ class Watcher:
     """Judges after every step what a protocol promises, and whatever else is asked for."""
 
     def __init__(self, named: Iterable[str] = (), claims: Iterable[Claim] | None = None) -> None:
-        self.breaches: dict[str, Breach] = {}
+        self.breaches: dict[str, ReplayViolation] = {}
         self._named = tuple(named)
         self._followed = None if claims is None else [*map(Following, claims)]
         self._met: set[str] = set()
         """The claims whose premise some row has met: of the others the run shows nothing."""
 
-    def __call__(self, cluster: Cluster) -> None:
+    def __call__(self, cluster: Simulation) -> None:
         """Judge the cluster as it is now."""
         if self._followed is None:
             promised = claims_of(cluster.machine)
@@ -79,7 +79,7 @@ class Watcher:
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:
-                breach = Breach(step, witness, claim.kind)
+                breach = ReplayViolation(step, witness, claim.kind)
                 self.breaches.setdefault(claim.name, breach)
 
     def kept(self) -> dict[str, Kind]:

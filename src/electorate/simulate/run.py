@@ -11,12 +11,13 @@ from typing import NamedTuple
 from electorate.claims import Kind, Sight, Witness
 from electorate.simulate import law
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.detector import Correction, Detectors
+from electorate.simulate.cluster import Simulation
+from electorate.simulate.detector import Correction, SimulatedDetectors
 from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tear
 from electorate.simulate.goals import Goals
-from electorate.simulate.judge import Judge
-from electorate.simulate.local import Local
+from electorate.simulate.injector import FaultEnd, FaultInjector
+from electorate.simulate.judge import RunJudge
+from electorate.simulate.local import LocalState
 from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import TURNS, Seen
 from electorate.simulate.traffic import (
@@ -28,8 +29,7 @@ from electorate.simulate.traffic import (
     Agenda,
     Traffic,
 )
-from electorate.simulate.turmoil import Ended, Turmoil
-from electorate.simulate.world import Armed, Envelope, Node
+from electorate.simulate.world import ArmedTimer, Envelope, SimulatedNode
 from electorate.trace import Order, Trace
 
 NEVER = 1 << 62
@@ -37,7 +37,7 @@ AT_ONCE_MAX = 50_000
 """When so much has happened in one moment, time is taken to stand still."""
 
 
-class Violation(NamedTuple):
+class RunViolation(NamedTuple):
     """A claim that a run broke."""
 
     at: int
@@ -46,10 +46,10 @@ class Violation(NamedTuple):
     """How many steps of the record lead to it."""
 
 
-class Result(NamedTuple):
+class RunResult(NamedTuple):
     """What came of a run."""
 
-    violations: dict[str, Violation]
+    violations: dict[str, RunViolation]
     deliveries: int
     elected: int | None
     """From the last fault until the goals had come true for good; None if they did not."""
@@ -59,18 +59,18 @@ class Result(NamedTuple):
     """What it has shown, broken or not."""
 
 
-class _Calm(Fault):
+class _StablePhase(Fault):
     """The beginning of the stable phase."""
 
 
-class Run:
+class SimulatedRun:
     """One run of a cluster through a plan. The cluster is used up by it."""
 
     def __init__(
         self,
         scenario: Scenario,
-        cluster: Cluster,
-        judge: Judge,
+        cluster: Simulation,
+        judge: RunJudge,
         plan: Plan,
         chance: Chance,
         *,
@@ -88,8 +88,8 @@ class Run:
         self._traffic = Traffic(cluster, chance, agenda)
         uses_views = cluster.machine.uses_views
         detection = scenario.detection, scenario.complete
-        self._detectors = Detectors(cluster, chance, *detection) if uses_views else None
-        self._turmoil = Turmoil(cluster, agenda, self._traffic, self._detectors)
+        self._detectors = SimulatedDetectors(cluster, chance, *detection) if uses_views else None
+        self._turmoil = FaultInjector(cluster, agenda, self._traffic, self._detectors)
         self._is_global = cluster.setting.order is Order.GLOBAL
         self._is_fifo = cluster.setting.order is Order.FIFO
         self._index = {node: place for place, node in enumerate(cluster.nodes)}
@@ -102,7 +102,7 @@ class Run:
         self._looks_closely = not judge.sights.isdisjoint({Sight.TIMERS, Sight.MESSAGES})
         self._took_turns = False
         self._goals = Goals((claim.name for claim in judge.goals), scenario)
-        self._violations: dict[str, Violation] = {}
+        self._violations: dict[str, RunViolation] = {}
         self._deadline = NEVER
         self._is_over = False
         self._is_cut_short = False
@@ -113,9 +113,9 @@ class Run:
         for fault in plan:
             if fault.at <= scenario.safety:
                 agenda.push(fault.at, FAULT, fault)
-        agenda.push(scenario.safety, FAULT, _Calm(scenario.safety))
+        agenda.push(scenario.safety, FAULT, _StablePhase(scenario.safety))
 
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         """Run to the end."""
         self._take_in()
         self._look()
@@ -134,7 +134,7 @@ class Run:
                     self._reach(time)
                 self._arrive(what)
             elif rank == TIMER:
-                armed: Armed = what
+                armed: ArmedTimer = what
                 if nodes[armed.node].timers.get(armed.timer) is armed:
                     self._reach(time)
                     self._ring(armed)
@@ -187,7 +187,7 @@ class Run:
                 if first is envelope and copy_at is not None:
                     return
 
-    def _hand_over(self, node: Node, before: Local, envelope: Envelope) -> int | None:
+    def _hand_over(self, node: SimulatedNode, before: LocalState, envelope: Envelope) -> int | None:
         """Let a node take a message; when a copy of it comes, if one does."""
         cluster, traffic, torn, copy_at = self._cluster, self._traffic, None, None
         self._deliveries += 1
@@ -207,7 +207,7 @@ class Run:
             self._see(node)
         return copy_at
 
-    def _ends_office(self, node: Node) -> bool:
+    def _ends_office(self, node: SimulatedNode) -> bool:
         """If the node's office has run out, that is what it takes notice of first."""
         if not node.reacts:
             return False
@@ -216,7 +216,7 @@ class Run:
             self._fire(node, ended)
         return ended is not None
 
-    def _ring(self, armed: Armed) -> None:
+    def _ring(self, armed: ArmedTimer) -> None:
         """A timer's time has come."""
         node = self._nodes[armed.node]
         if node.paused:
@@ -224,7 +224,7 @@ class Run:
         elif not self._ends_office(node) or node.timers.get(armed.timer) is armed:
             self._fire(node, armed)
 
-    def _fire(self, node: Node, armed: Armed) -> None:
+    def _fire(self, node: SimulatedNode, armed: ArmedTimer) -> None:
         torn = None
         if self._turmoil.tears and node.local is not None:
             outcome = self._cluster.locals.timed_out(node.local, armed.timer)
@@ -247,11 +247,11 @@ class Run:
 
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""
-        if isinstance(what, _Calm):
+        if isinstance(what, _StablePhase):
             self._turmoil.calm()
             self._traffic.calm()
             self._deadline = self._goals.deadline()
-        elif isinstance(what, Ended):
+        elif isinstance(what, FaultEnd):
             self._turmoil.end(what.of)
         else:
             if isinstance(what, Lie | Ask):
@@ -281,7 +281,7 @@ class Run:
             self._cluster.see(node.id, alive, torn)
             self._after(node)
 
-    def _after(self, node: Node) -> None:
+    def _after(self, node: SimulatedNode) -> None:
         """A node has taken an event."""
         self._took_turns = True
         if node.local is None:
@@ -308,7 +308,7 @@ class Run:
 
     # --- judging ---
 
-    def _see(self, node: Node) -> None:
+    def _see(self, node: SimulatedNode) -> None:
         """Judge anew if this node's standing has changed."""
         local, place = node.local, self._index[node.id]
         simple = local is not None and local.standing.until is None
@@ -325,7 +325,7 @@ class Run:
             self._codes, self._absent = codes, self._cluster.absent
             self._hold_against_claims()
 
-    def _code(self, node: Node) -> int:
+    def _code(self, node: SimulatedNode) -> int:
         local = node.local
         if local is None:
             return 0
@@ -361,11 +361,11 @@ class Run:
 
     def _blame(self, claim: str, witness: Witness) -> None:
         cluster = self._cluster
-        self._violations[claim] = Violation(cluster.now, witness, len(cluster.steps))
+        self._violations[claim] = RunViolation(cluster.now, witness, len(cluster.steps))
         if claim == self._stop_at:
             self._is_over = True
 
-    def _concluded(self) -> Result:
+    def _concluded(self) -> RunResult:
         cluster = self._cluster
         still = self._at_once > AT_ONCE_MAX
         if self._stop_at not in self._violations and not still:
@@ -378,6 +378,6 @@ class Run:
         happened = self._turmoil.happened + self._traffic.happened
         turns = self._took_turns or self._deliveries > 0 or bool(happened & TURNS)
         seen = Seen(frozenset(met), turns, dict(happened), fleeting, still)
-        return Result(
+        return RunResult(
             self._violations, self._deliveries, elected, cluster.now, cluster.trace(), seen
         )

@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from electorate.core import ProtocolError
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.command import run_command
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.start import Find, StartError, started
+from electorate.simulate.start import Find, SimulationStartError, started
 from electorate.trace import Setting, Trace, lines_of
 
 RULE = "----"
@@ -82,10 +82,10 @@ def _is_command(line: str) -> bool:
 class Player:
     """Plays a script, command by command; `watch` sees the cluster after every step."""
 
-    def __init__(self, find: Find, watch: Callable[[Cluster], None] | None = None) -> None:
+    def __init__(self, find: Find, watch: Callable[[Simulation], None] | None = None) -> None:
         self._find = find
         self._watch = watch
-        self.cluster: Cluster | None = None
+        self.cluster: Simulation | None = None
 
     def obey(self, line: str) -> list[str]:
         """Run one command; the lines it has to say."""
@@ -111,7 +111,7 @@ def run_script(
     text: str,
     find: Find,
     name: str = "script",
-    watch: Callable[[Cluster], None] | None = None,
+    watch: Callable[[Simulation], None] | None = None,
 ) -> Replayed:
     """Run a script; raises ScriptError where it cannot be obeyed."""
     player = Player(find, watch)
@@ -122,7 +122,7 @@ def run_script(
             if _is_command(line):
                 try:
                     said += player.obey(line)
-                except (IllegalStep, StartError, ProtocolError, ValueError) as error:
+                except (IllegalStep, SimulationStartError, ProtocolError, ValueError) as error:
                     raise ScriptError(name, number, error) from error
         outcome = [] if block.expected is None else [RULE, *said]
         shown.append("\n".join([*block.lines, *outcome]))

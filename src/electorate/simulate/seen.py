@@ -10,7 +10,17 @@ from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
 from electorate.core import Machine, Topic
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Reset, Tear
+from electorate.simulate.fault import (
+    Ask,
+    Crash,
+    CutLink,
+    Lie,
+    Partition,
+    Pause,
+    Recover,
+    ResetConnection,
+    Tear,
+)
 from electorate.simulate.judge import ACHIEVED
 from electorate.simulate.scenario import Scenario
 
@@ -21,8 +31,8 @@ LISTED = {
     "crashes": (Crash, Tear),
     "recoveries": (Recover,),
     "pauses": (Pause,),
-    "cuts": (Cut,),
-    "resets": (Reset,),
+    "cuts": (CutLink,),
+    "resets": (ResetConnection,),
     "partitions": (Partition,),
     "lies": (Lie,),
     "asks": (Ask,),

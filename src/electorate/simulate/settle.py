@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from electorate.core import text_of
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.world import Armed, Envelope, Node
+from electorate.simulate.world import ArmedTimer, Envelope, SimulatedNode
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
@@ -25,13 +25,13 @@ REASONS_MAX = 3
 MESSAGE, TIMER = range(2)
 
 
-class Calm:
+class FaultFree:
     """What is due next if nothing fails, for a cluster that is only stepped through here."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Simulation) -> None:
         self.cluster = cluster
         self._periodic = {timer.name for timer in cluster.machine.timers if timer.periodic}
-        self._due: list[tuple[int, int, tuple[Any, ...], Envelope | Armed]] = []
+        self._due: list[tuple[int, int, tuple[Any, ...], Envelope | ArmedTimer]] = []
         self._stuck: list[Envelope] = []
         """Messages that nobody can take; they are lost as time passes."""
         self._armed = 0
@@ -61,7 +61,7 @@ class Calm:
                 if timer not in self._periodic and timer not in node.local.offices:
                     yield f"node {node.id} has the timer {timer}, which is not declared as periodic"
 
-    def _debtor(self) -> Node | None:
+    def _debtor(self) -> SimulatedNode | None:
         """The first node whose application can do what it owes."""
         return next(self.cluster.debtors(), None)
 
@@ -89,13 +89,13 @@ class Calm:
             cluster.ask(debtor.id, debtor.local.owes[0])
             return
         what = self._due[0][3]
-        here = cluster.nodes[what.node if isinstance(what, Armed) else what.to]
+        here = cluster.nodes[what.node if isinstance(what, ArmedTimer) else what.to]
         ended = cluster.ended_office(here)
         if ended is not None:
             cluster.fire(ended.node, ended.timer)
             return
         heapq.heappop(self._due)
-        if isinstance(what, Armed):
+        if isinstance(what, ArmedTimer):
             cluster.fire(what.node, what.timer)
         elif cluster.obstacle(what):
             cluster.drop(what)
@@ -116,7 +116,7 @@ class Calm:
         cluster.posted.clear()
         cluster.armed.clear()
 
-    def _is_void(self, what: Envelope | Armed) -> bool:
+    def _is_void(self, what: Envelope | ArmedTimer) -> bool:
         if isinstance(what, Envelope):
             if what.gone or self.cluster.nodes[what.to].paused:
                 return True
@@ -128,9 +128,9 @@ class Calm:
         return node.timers.get(what.timer) is not what or node.paused
 
 
-def settle(cluster: Cluster) -> None:
+def settle(cluster: Simulation) -> None:
     """Run on until nothing is on its way and nobody waits for anything."""
-    calm = Calm(cluster)
+    calm = FaultFree(cluster)
     limit = cluster.now + SETTLE_MAX * cluster.delay_max
     while (time := calm.next_time()) is not None:
         if time > cluster.now and calm.is_quiet():
@@ -141,9 +141,9 @@ def settle(cluster: Cluster) -> None:
         calm.step()
 
 
-def run_until(cluster: Cluster, time: int) -> None:
+def run_until(cluster: Simulation, time: int) -> None:
     """Let everything happen that is due by then."""
-    calm = Calm(cluster)
+    calm = FaultFree(cluster)
     while (due := calm.next_time()) is not None and due <= time:
         calm.step()
     if cluster.now < time:

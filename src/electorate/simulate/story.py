@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from electorate.simulate.bench import Subject
-from electorate.simulate.run import Result
+from electorate.simulate.experiment import Subject
+from electorate.simulate.run import RunResult
 from electorate.simulate.script import run_script
 from electorate.simulate.shrink import Shrinker
 from electorate.simulate.start import Find
@@ -29,7 +29,7 @@ def shrunk_story(subject: Subject, find: Find, seed: int, claim: str) -> Story:
     return tell(result, find, claim, made)
 
 
-def tell(result: Result, find: Find, claim: str, made: str) -> Story:
+def tell(result: RunResult, find: Find, claim: str, made: str) -> Story:
     """The run up to the violation as a script, and the proof that it replays."""
     violation = result.violations[claim]
     setting = result.trace.setting

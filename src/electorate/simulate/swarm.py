@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.seen import Seen
 from electorate.simulate.start import Find
 
@@ -65,32 +65,32 @@ class Interrupted(Exception):
         return self.swarms[0]
 
 
-class Benches:
+class Experiments:
     """Benches that are set up when they are first needed."""
 
     def __init__(self, subjects: Sequence[Subject], find: Find) -> None:
         self._subjects = subjects
         self._find = find
-        self._made: dict[int, Bench] = {}
+        self._made: dict[int, Experiment] = {}
 
     def run(self, task: "Task") -> list[Seeded]:
         """What comes of some seeds of one subject."""
         which, seeds = task
         if which not in self._made:
-            self._made[which] = Bench(self._subjects[which], self._find)
+            self._made[which] = Experiment(self._subjects[which], self._find)
         return list(_run_seeds(self._made[which], seeds))
 
 
 Task = tuple[int, range]
 """Some seeds of a subject."""
-_benches: Benches | None = None
+_benches: Experiments | None = None
 
 
 def _set_up(subjects: Sequence[Subject], find: Find) -> None:
     """A worker prepares; it leaves the interrupt key to its parent."""
     global _benches
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _benches = Benches(subjects, find)
+    _benches = Experiments(subjects, find)
 
 
 def _run_task(task: Task) -> tuple[int, list[Seeded]]:
@@ -98,7 +98,7 @@ def _run_task(task: Task) -> tuple[int, list[Seeded]]:
     return task[0], _benches.run(task)
 
 
-def _run_seeds(bench: Bench, seeds: range) -> Iterator[Seeded]:
+def _run_seeds(bench: Experiment, seeds: range) -> Iterator[Seeded]:
     for seed in seeds:
         result = bench.run(seed)
         broken = {name: found.witness.text for name, found in result.violations.items()}
@@ -130,7 +130,7 @@ def run_swarms(
 ) -> list[Swarmed]:
     """The same for several subjects, which share the processors and come on evenly."""
     for subject in subjects:
-        Bench(subject, find)  # What is wrong with the subject is said here, not by a worker.
+        Experiment(subject, find)  # What is wrong with the subject is said here, not by a worker.
     done: list[list[Seeded]] = [[] for _ in subjects]
 
     def report(which: int, chunk: Sequence[Seeded]) -> None:
@@ -141,7 +141,7 @@ def run_swarms(
     tasks = ((which, chunk) for chunk in _chunks(seeds) for which in range(len(subjects)))
     try:
         if workers == 1 or len(seeds) * len(subjects) < ALONE_MAX:
-            benches = Benches(subjects, find)
+            benches = Experiments(subjects, find)
             for task in tasks:
                 report(task[0], benches.run(task))
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.cluster import Simulation
 from electorate.simulate.world import Channel, Envelope
 from electorate.trace import Order
 
@@ -30,7 +30,7 @@ class Agenda:
 class Traffic:
     """The network of one run: it decides when each message arrives."""
 
-    def __init__(self, cluster: Cluster, chance: Chance, agenda: Agenda) -> None:
+    def __init__(self, cluster: Simulation, chance: Chance, agenda: Agenda) -> None:
         self._cluster = cluster
         self._chance = chance
         self._agenda = agenda

@@ -13,13 +13,13 @@ import msgspec
 from electorate.claims import Row, Sight
 from electorate.claims.claim import Sent, on_their_way
 from electorate.core import Machine, Message, NodeId, Stable, Standing
-from electorate.simulate.local import Local, Locals
+from electorate.simulate.local import LocalState, LocalStates
 from electorate.trace import Order, Setting
 
 EVERYTHING = frozenset(Sight)
 
 
-class Armed(msgspec.Struct, eq=False):
+class ArmedTimer(msgspec.Struct, eq=False):
     """One setting of a timer: it fires at `earliest` at the soonest and `latest` at the latest."""
 
     node: NodeId
@@ -54,16 +54,16 @@ class Envelope(msgspec.Struct, eq=False):
     """Whether it has been handed over or lost."""
 
 
-class Node(msgspec.Struct, eq=False):
+class SimulatedNode(msgspec.Struct, eq=False):
     """One member; it is down while it has no local state."""
 
     id: NodeId
-    local: Local | None = None
+    local: LocalState | None = None
     stable: Stable | None = None
     """What it saved last; None if it never lived, or has lost it."""
     forgot: bool = False
     """Whether it has lived and lost what it saved."""
-    timers: dict[str, Armed] = {}
+    timers: dict[str, ArmedTimer] = {}
     view: frozenset[NodeId] = frozenset()
     paused: bool = False
     woken: bool = False
@@ -75,18 +75,20 @@ class Node(msgspec.Struct, eq=False):
         return self.local is not None and not self.paused
 
 
-class World:
+class SimulationState:
     """Everything that a run's next step may depend on."""
 
-    def __init__(self, setting: Setting, machine: Machine[Any], locals_: Locals | None) -> None:
+    def __init__(
+        self, setting: Setting, machine: Machine[Any], locals_: LocalStates | None
+    ) -> None:
         self.setting = setting
         self.machine = machine
         self.members = machine.members
-        self.locals = locals_ or Locals(machine)
+        self.locals = locals_ or LocalStates(machine)
         self.everybody = frozenset(self.members.ids)
         self.now = 0
         self.numbered = 0
-        self.nodes = {node: Node(node) for node in self.members.ids}
+        self.nodes = {node: SimulatedNode(node) for node in self.members.ids}
         self.channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self.delay_max = setting.delay_max
         self._owing = type(machine).must_ask is not Machine.must_ask
@@ -128,14 +130,14 @@ class World:
         """Whether a node that is up and not paused must take this message within its bound."""
         return self.nodes[envelope.to].reacts and self.obstacle(envelope) is None
 
-    def debtors(self) -> Iterator[Node]:
+    def debtors(self) -> Iterator[SimulatedNode]:
         """The nodes whose applications owe an answer and can give it now."""
         for node in self.nodes.values() if self._owing else ():
             owes = node.local is not None and node.local.owes
             if owes and not node.paused and self.ended_office(node) is None:
                 yield node
 
-    def ended_office(self, node: Node) -> Armed | None:
+    def ended_office(self, node: SimulatedNode) -> ArmedTimer | None:
         """The timer that has ended this node's office and that it has not taken notice of yet."""
         for office in () if node.local is None else node.local.offices:
             armed = node.timers.get(office)
@@ -143,11 +145,11 @@ class World:
                 return armed
         return None
 
-    def _has_run_out(self, armed: Armed) -> bool:
+    def _has_run_out(self, armed: ArmedTimer) -> bool:
         """Whether a timer's time is over; without bounds it never is."""
         return self.setting.timed and armed.latest <= self.now
 
-    def standing(self, node: Node) -> Standing | None:
+    def standing(self, node: SimulatedNode) -> Standing | None:
         """What to go by: what the node believes, unless its office has run out."""
         if node.local is None:
             return None
@@ -157,7 +159,7 @@ class World:
         armed = (name for name, armed in node.timers.items() if not self._has_run_out(armed))
         return standing.expired(frozenset(armed))
 
-    def _judged(self, node: Node) -> Stable | None:
+    def _judged(self, node: SimulatedNode) -> Stable | None:
         """What claims see of what a node has saved."""
         return None if node.stable is None else self.machine.judged(node.stable)
 
@@ -176,7 +178,7 @@ class World:
             tuple(self._task(node) for node in nodes) if Sight.TASKS in sights else (),
         )
 
-    def _task(self, node: Node) -> Hashable:
+    def _task(self, node: SimulatedNode) -> Hashable:
         return None if node.local is None else self.locals.turns.task(node.local.state)
 
     def _messages(self) -> tuple[Sent, ...]:

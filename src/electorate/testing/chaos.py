@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from electorate.core import NodeId
-from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Plan, Recover
+from electorate.simulate.fault import AnyFault, Crash, CutLink, Pause, Plan, Recover
 from electorate.testing.network import UNITS_PER_S
 
 GAP_S = 2.0
@@ -64,7 +64,7 @@ def _fault(
     cut = chance.sample(others, chance.randint(1, len(others))) if others else []
     back = [other for other in cut if chance.random() >= ONE_WAY]
     ways = [(node, other) for other in cut] + [(other, node) for other in back]
-    return [Cut(at, until, *way) for way in ways]
+    return [CutLink(at, until, *way) for way in ways]
 
 
 def _units(seconds: float) -> int:

@@ -8,13 +8,13 @@ from string import ascii_lowercase
 from typing import Any, TypeVar
 
 from electorate.core import NodeId, Timing
-from electorate.leadership.directory import Place
+from electorate.leadership.directory import MemberAddress
 from electorate.leadership.term import Term
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
 from electorate.simulate.delay import Uniform, parse_delay
-from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Recover
+from electorate.simulate.fault import AnyFault, Crash, CutLink, Pause, Recover
 from electorate.testing.chaos import FAULTS, Hurt, draw_plan
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Program, SimulatedMember
@@ -142,8 +142,8 @@ class Cluster:
     def term(self, election: str, name: str) -> Term | None:
         """The term that a node holds for sure, as its own clock has it."""
         member = self._member(name)
-        for office in member.offices.all() if member.is_up else ():
-            term = office.term if office.name == election else None
+        for each in member.elections.all() if member.is_up else ():
+            term = each.term if each.name == election else None
             if term is not None and term.remaining() > 0:
                 return term.term
         return None
@@ -188,7 +188,7 @@ class Cluster:
         numbers = tuple(range(1, 1 + len(self.names)))
         plan = draw_plan(self._chance, numbers, seconds, tuple(faults))
         begins = [(fault.at, self._begin_fault, fault) for fault in plan]
-        ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | Cut)]
+        ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | CutLink)]
         for at, act, fault in sorted([*begins, *ends], key=lambda entry: entry[0]):
             await asyncio.sleep(begun + at / UNITS_PER_S - self.now)
             act(fault, hurt)
@@ -349,7 +349,7 @@ class Cluster:
                     self.restart(name)
             case Pause(_, _, node) if self.is_running(name := self.names[node - 1]):
                 self.pause(name)
-            case Cut(_, _, sender, to):
+            case CutLink(_, _, sender, to):
                 way = self.names[sender - 1], self.names[to - 1]
                 if hurt.cuts[way] or not self._network.is_cut(*self._ends(way)):
                     hurt.cuts[way] += 1
@@ -360,7 +360,7 @@ class Cluster:
         match fault:
             case Pause(_, _, node) if self._member(self.names[node - 1]).is_up:
                 self.unpause(self.names[node - 1])
-            case Cut(_, _, sender, to) if hurt.cuts[
+            case CutLink(_, _, sender, to) if hurt.cuts[
                 way := (self.names[sender - 1], self.names[to - 1])
             ]:
                 hurt.cuts[way] -= 1
@@ -393,7 +393,7 @@ class Cluster:
             self._boot(name)
 
     def _join(self, name: str) -> None:
-        place = Place.of(self.place(name))
+        place = MemberAddress.of(self.place(name))
         self._members[name] = SimulatedMember(place, self.seed, self._loop, self._network)
 
     def _up_ones(self) -> list[SimulatedMember]:
@@ -402,9 +402,9 @@ class Cluster:
     def _tell(self, sender: NodeId, to: NodeId, data: bytes, fate: str) -> None:
         """Letters are told; signs of life and introductions are not."""
         if is_letter(data):
-            offices = self._members[self.names[0]].offices
+            elections = self._members[self.names[0]].elections
             ways = self.names[sender - 1], self.names[to - 1]
-            self.story.tell(ToldLetter(offices, *ways, data, fate))
+            self.story.tell(ToldLetter(elections, *ways, data, fate))
 
 
 def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:

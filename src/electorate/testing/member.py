@@ -8,8 +8,8 @@ from typing import Any
 
 from electorate.core.turn import TrustedTurns
 from electorate.errors import Removed
-from electorate.leadership.directory import Place
-from electorate.leadership.offices import Offices
+from electorate.leadership.directory import MemberAddress
+from electorate.leadership.elections import Elections
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
@@ -29,7 +29,7 @@ class SimulatedMember:
     node: Node
 
     def __init__(
-        self, place: Place, seed: int, loop: VirtualLoop, network: SimulatedNetwork
+        self, place: MemberAddress, seed: int, loop: VirtualLoop, network: SimulatedNetwork
     ) -> None:
         self.name = place.name
         self.id = place.id
@@ -55,9 +55,9 @@ class SimulatedMember:
         return random.Random(f"{seed} {self.name} {purpose}")
 
     @property
-    def offices(self) -> Offices:
+    def elections(self) -> Elections:
         """The elections of its node."""
-        return self.engine.offices
+        return self.engine.elections
 
     @property
     def is_up(self) -> bool:
@@ -80,7 +80,7 @@ class SimulatedMember:
             self.name, members, pace, self.process, self._environment(), join=self.joins
         )
         # Real nodes verify some turns of the machine; a test of an application has no need to.
-        self.offices.machines.kind_of_turns = TrustedTurns
+        self.elections.machines.kind_of_turns = TrustedTurns
         self.engine.host.on_wake_up = lambda: watch(self)
         self.node = Node.of(self.engine)
         self._tasks = []
@@ -113,7 +113,7 @@ class SimulatedMember:
         self._tasks.append(task)
 
     async def _run(self, program: Program, given: tuple[Any, ...]) -> None:
-        await self.offices.lived.wait()
+        await self.elections.lived.wait()
         try:
             await program(self.node, *given)
         except Exception as error:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.offices import Offices
+from electorate.leadership.elections import Elections
 from electorate.protocols.invitation.machine import AreYouLeader, AreYouThere, Here
 from electorate.protocols.invitation.ranked_invitation import Said
 from electorate.protocols.mandate.admission import Edition
@@ -22,9 +22,9 @@ class ToldLetter:
     """Who has said what to whom; read only if somebody wants to know."""
 
     def __init__(
-        self, offices: Offices, sender: str, receiver: str, packed: bytes, fate: str
+        self, elections: Elections, sender: str, receiver: str, packed: bytes, fate: str
     ) -> None:
-        self._offices = offices
+        self._elections = elections
         self._sender = sender
         self._receiver = receiver
         self._packed = packed
@@ -60,7 +60,7 @@ class ToldLetter:
     def _text(self, message: Message) -> str:
         """The message, with names where the numbers of groups have those of nodes."""
         text = text_of(message)
-        directory = self._offices.directory
+        directory = self._elections.directory
         for node in directory.ids:
             text = text.replace(f"({node}, ", f"({directory.name(node)}, ")
         return text
@@ -71,7 +71,7 @@ class ToldLetter:
         letter = unpack(self._packed[HEADER.size :])
         for said in letter.said if isinstance(letter, Letter) else ():
             kind, _, name = said.to.partition(" ")
-            message = self._offices.decode(kind, bytes(said.body))
+            message = self._elections.decode(kind, bytes(said.body))
             found.append((name, message))
         return found
 

@@ -126,7 +126,7 @@ SIGNS = {
 # --- what every kind says ---
 
 
-class Change(NamedTuple):
+class ClusterChange(NamedTuple):
     """The nodes that are up or down from now on, and the links that are cut or healed."""
 
     up: tuple[NodeId, ...] = ()
@@ -169,9 +169,9 @@ class Happening(Value, tag_field="what", tag=True):
         return self.where
 
     @property
-    def change(self) -> Change:
+    def change(self) -> ClusterChange:
         """Who and what is otherwise from now on."""
-        return Change()
+        return ClusterChange()
 
     @property
     def ways(self) -> tuple[Link, ...]:
@@ -397,7 +397,7 @@ class Saw(Happening):
         return f"Node {self.node}", listed(texts or [sees])
 
 
-class Pressed(Happening):
+class Requested(Happening):
     """The application asked for something."""
 
     node: NodeId
@@ -422,8 +422,8 @@ class Crashed(Happening):
     budget = "crash", "crashes"
 
     @property
-    def change(self) -> Change:
-        return Change(down=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(down=(self.node,))
 
 
 class Recovered(Happening):
@@ -436,8 +436,8 @@ class Recovered(Happening):
     budget = "recovery", "recoveries"
 
     @property
-    def change(self) -> Change:
-        return Change(up=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(up=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.node} {'boots' if self.first else 'recovers'}"
@@ -495,8 +495,8 @@ class Cut(Linked):
     budget = "cut", "cuts"
 
     @property
-    def change(self) -> Change:
-        return Change(cut=self.ways)
+    def change(self) -> ClusterChange:
+        return ClusterChange(cut=self.ways)
 
 
 class Healed(Linked):
@@ -506,8 +506,8 @@ class Healed(Linked):
     budget = "heal", "heals"
 
     @property
-    def change(self) -> Change:
-        return Change(healed=self.ways)
+    def change(self) -> ClusterChange:
+        return ClusterChange(healed=self.ways)
 
 
 class Reset(Linked):
@@ -560,8 +560,8 @@ class Placed(Happening):
         return None
 
     @property
-    def change(self) -> Change:
-        return Change(up=(self.node,)) if self.is_up else Change(down=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(up=(self.node,)) if self.is_up else ClusterChange(down=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         mail = " and ".join(f"{json} to {to}" for to, _, json in self.sent)
@@ -582,7 +582,7 @@ KINDS: Mapping[str, type[Happening]] = {
         Lost,
         Fired,
         Saw,
-        Pressed,
+        Requested,
         Crashed,
         Recovered,
         Paused,

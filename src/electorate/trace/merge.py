@@ -37,8 +37,8 @@ from electorate.trace.happening import (
     Happening,
     Lost,
     Placed,
-    Pressed,
     Recovered,
+    Requested,
     Saw,
     Step,
     Trace,
@@ -49,7 +49,7 @@ from electorate.trace.record import (
     Ended,
     EventReader,
     Held,
-    Host,
+    HostLife,
     Letterhead,
     Line,
     OfInstance,
@@ -93,7 +93,7 @@ class Rerun:
         self._turns_of = turns_of
         self._state: State | None = None
         self._number = 0
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self.clusters: list[str] = []
         """The machines that it ran, one after the other."""
 
@@ -369,7 +369,7 @@ class Merger:
                     return None
                 return Saw(node, alive, before or alive)
             case Asked(request):
-                return Pressed(node, request)
+                return Requested(node, request)
         raise RecordError(f"no such event: {occurrence.event!r}")
 
     def _add(self, occurrence: Occurrence, happening: Happening, *turns: TurnRecord) -> None:

@@ -36,7 +36,7 @@ from electorate.trace.happening import (
     Heard,
     Lost,
     Placed,
-    Pressed,
+    Requested,
     Saw,
     Step,
     Trace,
@@ -46,7 +46,7 @@ from electorate.trace.setting import Setting
 from electorate.trace.text import json_word
 
 
-class Letter(NamedTuple):
+class MessageInFlight(NamedTuple):
     """A message on its way, and when it was sent."""
 
     sender: NodeId
@@ -71,8 +71,8 @@ class Moment:
         """What each node was asked last in its present life, of each kind."""
         self._timers: defaultdict[NodeId, dict[str, tuple[float, float]]] = defaultdict(dict)
         self._views: dict[NodeId, frozenset[NodeId]] = {}
-        self._waiting: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
-        self._untaken: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
+        self._waiting: defaultdict[tuple[NodeId, NodeId], list[MessageInFlight]] = defaultdict(list)
+        self._untaken: defaultdict[tuple[NodeId, NodeId], list[MessageInFlight]] = defaultdict(list)
         """Those that nobody took; what was sent before one that was taken can come no more."""
         self.heard_of: set[NodeId] = set()
         """All that some node had seen, or had sent something to."""
@@ -84,7 +84,7 @@ class Moment:
                 self._see(_node_of(step), first_views[number])
 
     @property
-    def mail(self) -> list[Letter]:
+    def mail(self) -> list[MessageInFlight]:
         """What is on its way."""
         recent = self.until - self._setting.delay_max
         untaken = [each for kept in self._untaken.values() for each in kept if each.at >= recent]
@@ -101,7 +101,7 @@ class Moment:
         for way in what.loses(self._setting):
             self._waiting[way].clear()
         match what:
-            case Pressed(node, request):
+            case Requested(node, request):
                 self.asked[node][type(request)] = request
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
@@ -139,7 +139,7 @@ class Moment:
         for send, left in turn.mail():
             self.heard_of.add(send.to)
             if left:
-                letter = Letter(node, send.to, send.message, at)
+                letter = MessageInFlight(node, send.to, send.message, at)
                 self._waiting[node, send.to].append(letter)
         if turn.sent is not None:
             self._stop(node, turn.after.stable)

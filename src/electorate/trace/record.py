@@ -41,7 +41,7 @@ class Letterhead(msgspec.Struct, frozen=True, array_like=True, gc=False):
     number: int
 
 
-class Host(msgspec.Struct, frozen=True, tag="host"):
+class HostLife(msgspec.Struct, frozen=True, tag="host"):
     """A life of the host begins, or (`continued`) the next file of the same life."""
 
     format: int
@@ -136,7 +136,7 @@ class Stopped(msgspec.Struct, frozen=True, tag="stopped"):
 
 
 OfInstance = Ruled | Booted | Held | Took | Ended
-Entry = Host | Named | Stopped | OfInstance
+Entry = HostLife | Named | Stopped | OfInstance
 
 _entries = msgspec.json.Decoder(Entry)
 _views = msgspec.json.Decoder(frozenset[NodeId])
@@ -232,7 +232,7 @@ class Line(NamedTuple):
 
     where: str
     """File and line number."""
-    host: Host
+    host: HostLife
     clock: int
     """Counts how often the clock of this node has begun anew, as when its machine was rebooted."""
     gap: bool
@@ -281,10 +281,10 @@ class RecordFile:
         """Whose record it is: none as long as no whole line was read, and another one after the
         first if a node has lost its folder and was replaced under its name."""
         self.names: dict[NodeId, str] = {}
-        self.hosts: list[Host] = []
+        self.hosts: list[HostLife] = []
         """Every life of the host."""
         self.gaps: list[Gap] = []
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self._stopped: Gap | None = None
         self._instances: dict[int, str] = {}
         self._clock = 0
@@ -309,7 +309,7 @@ class RecordFile:
 
     def _read(self, line: bytes, where: str) -> Line | None:
         entry = parse_entry(line, where)
-        if isinstance(entry, Host):
+        if isinstance(entry, HostLife):
             self._begin(entry)
             return None
         if self._host is None:
@@ -330,7 +330,7 @@ class RecordFile:
             del self._instances[entry.i]
         return Line(where, self._host, self._clock, self._gap, name, entry)
 
-    def _begin(self, host: Host) -> None:
+    def _begin(self, host: HostLife) -> None:
         if host.node not in self.nodes:
             self.nodes.append(host.node)
         last, self._host = self._host, host
@@ -352,7 +352,7 @@ class RecordFile:
             self.names[host.node] = host.name
         self._instances.clear()
 
-    def _is_gap(self, last: Host | None, host: Host) -> bool:
+    def _is_gap(self, last: HostLife | None, host: HostLife) -> bool:
         """Whether something is missing between the last line and this life, or this file."""
         if last is None:
             return host.continued
@@ -374,6 +374,6 @@ def parse_entry(line: bytes, where: str) -> Entry:
                 "replay it with the version that wrote it"
             ) from None
         raise RecordError(f"{where}: {error}") from None
-    if isinstance(entry, Host) and entry.format != FORMAT:
+    if isinstance(entry, HostLife) and entry.format != FORMAT:
         raise RecordError(f"{where}: format {entry.format}; this version reads {FORMAT}")
     return entry

@@ -29,7 +29,7 @@ from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 
 
-class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfiguredMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One member."""
 
     address: str
@@ -40,7 +40,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
-    members: dict[str, Member]
+    members: dict[str, ConfiguredMember]
     election: str = USUAL
     """Which protocol names who finds out decisions."""
     data: str = "data"

@@ -16,7 +16,7 @@ FIRST = ""
 """Who wrote what was there before the first transaction."""
 
 
-class Row(NamedTuple):
+class DatabaseRow(NamedTuple):
     """A row of some database."""
 
     place: str
@@ -30,7 +30,7 @@ class Read(NamedTuple):
     """A transaction saw a row as that writer had left it."""
 
     tx: str
-    row: Row
+    row: DatabaseRow
     writer: str
 
 
@@ -38,7 +38,7 @@ class Write(NamedTuple):
     """A transaction wrote a row that it had found as that writer had left it."""
 
     tx: str
-    row: Row
+    row: DatabaseRow
     replaced: str
 
 

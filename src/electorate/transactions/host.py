@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Members as Ranking
-from electorate.core import NodeId, Timing, Turns, Wants
+from electorate.core import Members, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
@@ -24,16 +23,16 @@ from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.admin import AdminSocket
-from electorate.transactions.deal import Deal, end_node_if_failed
 from electorate.transactions.guard import ResourceGuard
+from electorate.transactions.instance import TransactionInstance, end_node_if_failed
 from electorate.transactions.letter import (
     PREFIX,
     Letter,
-    Lost,
-    Part,
-    Parts,
-    Record,
-    Step,
+    LoggedTransaction,
+    Parties,
+    Party,
+    PromiseLost,
+    TransactionEnvelope,
     Word,
     decode,
     encode,
@@ -43,13 +42,13 @@ from electorate.transactions.reader import WIPED, Reader
 from electorate.transactions.recovery import (
     RECOVERY,
     USUAL,
-    Members,
+    KnownMembers,
     RecoveryElection,
     expect_election,
 )
 from electorate.transactions.resource import Resource
 from electorate.transactions.transaction import Draft, Errands
-from electorate.transactions.worker import Worker
+from electorate.transactions.worker import ResourceWorker
 
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
 """For whom mail is: one transaction, or this node as a whole."""
@@ -61,7 +60,7 @@ Commitment = TwoPhase.over(ToldLeader)
 """What decides a transaction. It is told the leader of the recovery election."""
 
 _messages = Codec(Commitment)
-_steps = msgspec.msgpack.Decoder(Step)
+_steps = msgspec.msgpack.Decoder(TransactionEnvelope)
 
 
 class TransactionHost(Service):
@@ -69,14 +68,14 @@ class TransactionHost(Service):
 
     kinds = (TRANSACTION, LETTER, RECOVERY)
     host: Host
-    worker: Worker | None = None
+    worker: ResourceWorker | None = None
     guard: ResourceGuard
     errands: Errands
     recovery: RecoveryElection
 
     def __init__(
         self,
-        members: Members,
+        members: KnownMembers,
         pace: Pace,
         folder: Path,
         database: Resource | None = None,
@@ -85,7 +84,7 @@ class TransactionHost(Service):
     ) -> None:
         self.members = members
         self.pace = pace
-        self.deals: dict[str, Deal] = {}
+        self.instances: dict[str, TransactionInstance] = {}
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node knows nothing of, and why."""
         if recovery != USUAL:
@@ -119,7 +118,9 @@ class TransactionHost(Service):
             return
         host, database = self.host, self._database
         self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
-        self.worker = None if database is None else Worker(database, self.pace.idle_ms, host.now_ms)
+        self.worker = (
+            None if database is None else ResourceWorker(database, self.pace.idle_ms, host.now_ms)
+        )
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
         self._reader = Reader(self)
@@ -162,17 +163,17 @@ class TransactionHost(Service):
         sender = self.members.sender(hello)
         if sender is None or not self.is_awake:
             return
-        for deal in self.deals.values():
-            self._reader.sender_in(deal, sender, hello)
+        for instance in self.instances.values():
+            self._reader.sender_in(instance, sender, hello)
         self.guard.met(sender, hello)
         self.recovery.met(sender)
 
     def refused(self, name: str, hello: Hello) -> None:
         """Somebody was not let in: a participant that has lost its memory may be that one."""
-        for deal in self.deals.values():
-            for part in deal.parts.all:
+        for instance in self.instances.values():
+            for part in instance.parts.all:
                 if part.name == name and part.lost_by(hello):
-                    deal.damage = f"{name} {WIPED}"
+                    instance.damage = f"{name} {WIPED}"
 
     def decode(self, kind: str, body: bytes) -> Any:
         """A letter, or the message of a machine with those who take part."""
@@ -201,9 +202,9 @@ class TransactionHost(Service):
         self._admin.close()
         for task in self._tasks:
             task.cancel()
-        for deal in self.deals.values():
-            deal.close()
-        self.deals.clear()
+        for instance in self.instances.values():
+            instance.close()
+        self.instances.clear()
         self.errands.close()
         for _ in range(3):
             await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
@@ -232,18 +233,18 @@ class TransactionHost(Service):
         """The name of a transaction: no two ever share one."""
         return f"{self.members.called(self.members.me)}-{self._process}-{next(self._numbers)}"
 
-    def me_as_part(self) -> Part:
+    def me_as_part(self) -> Party:
         """This node, with the memory that it has."""
         store, me = self.host.store, self.members.me
-        return Part(me, store.identity, store.incarnation, self.members.called(me))
+        return Party(me, store.identity, store.incarnation, self.members.called(me))
 
-    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
+    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
         """A transaction that begins here, or that others speak of and nothing here knows of."""
         turns, me = self.turns(parts), self.members.me
-        deal = self.deals[tx] = Deal(self, tx, parts, turns, me)
+        instance = self.instances[tx] = TransactionInstance(self, tx, parts, turns, me)
         machine: Any = turns.machine
-        deal.boot(None, None if begins else machine.unknown(me))
-        return deal
+        instance.boot(None, None if begins else machine.unknown(me))
+        return instance
 
     def send(self, to: NodeId, letter: Letter) -> None:
         """Bring a letter on its way, or drop it."""
@@ -252,14 +253,14 @@ class TransactionHost(Service):
             raise Refused(f"{len(body):,} bytes are too many for one message")
         self.enter(self.host.tell, LETTER, to, body)
 
-    def turns(self, parts: Parts) -> Turns:
+    def turns(self, parts: Parties) -> Turns:
         """The machine for these nodes; transactions of the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
             node = parts.coordinator.node
             lengths = self.pace.transaction_lengths
             rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
-            self._turns[key] = Turns(Commitment(Ranking.of(parts.ids), Timing(), rules))
+            self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
     # --- the desk of its deals ---
@@ -277,53 +278,59 @@ class TransactionHost(Service):
         """Have the resource prepare, commit or abort."""
         await self.guard.do(tx, wants)
 
-    def confess(self, deal: Deal, reason: str, *, lost: bool) -> None:
+    def confess(self, instance: TransactionInstance, reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
-        kind = Lost if lost else Word
-        self.send(deal.parts.coordinator.node, kind(deal.tx, reason))
+        kind = PromiseLost if lost else Word
+        self.send(instance.parts.coordinator.node, kind(instance.tx, reason))
 
-    def moved(self, deal: Deal) -> None:
+    def moved(self, instance: TransactionInstance) -> None:
         """Let go of a transaction of which nothing is left, once nothing is being done for it."""
-        if deal.is_blank:
-            self.host.then(self._forget, deal)
+        if instance.is_blank:
+            self.host.then(self._forget, instance)
 
-    def _forget(self, deal: Deal) -> None:
-        if self.deals.get(deal.tx) is not deal or deal.busy or not deal.is_blank:
+    def _forget(self, instance: TransactionInstance) -> None:
+        if (
+            self.instances.get(instance.tx) is not instance
+            or instance.busy
+            or not instance.is_blank
+        ):
             return
-        del self.deals[deal.tx]
-        is_over = deal.view.over
-        deal.ended.set_result(None)
-        deal.close()
+        del self.instances[instance.tx]
+        is_over = instance.view.over
+        instance.ended.set_result(None)
+        instance.close()
         if is_over:
-            self.watch(deal.tx, "forgot")
-            self.guard.forget(deal.tx)
+            self.watch(instance.tx, "forgot")
+            self.guard.forget(instance.tx)
 
-    def abandon(self, deal: Deal) -> None:
+    def abandon(self, instance: TransactionInstance) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
-        self.enter(self._abandon, deal)
+        self.enter(self._abandon, instance)
 
-    def _abandon(self, deal: Deal) -> None:
-        deal.drop()
-        del self.deals[deal.tx]
-        deal.close()
+    def _abandon(self, instance: TransactionInstance) -> None:
+        instance.drop()
+        del self.instances[instance.tx]
+        instance.close()
 
     # --- one transaction ---
 
-    def _go_on(self, tx: str, record: Record) -> None:
+    def _go_on(self, tx: str, record: LoggedTransaction) -> None:
         turns = self.turns(record.parts)
-        deal = self.deals[tx] = Deal(self, tx, record.parts, turns, self.members.me)
-        deal.boot(record, Codec(turns.machine).stable(record.stable))
+        instance = self.instances[tx] = TransactionInstance(
+            self, tx, record.parts, turns, self.members.me
+        )
+        instance.boot(record, Codec(turns.machine).stable(record.stable))
 
-    def whom(self, deal: Deal) -> NodeId | None:
+    def whom(self, instance: TransactionInstance) -> NodeId | None:
         """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
-        if self.recovery.leader in deal.parts.ids:
+        if self.recovery.leader in instance.parts.ids:
             return self.recovery.leader
-        alive = self.members.alive & {part.node for part in deal.parts.participants}
-        return deal.machine.members.strongest_of(alive) if alive else None
+        alive = self.members.alive & {part.node for part in instance.parts.participants}
+        return instance.machine.members.strongest_of(alive) if alive else None
 
     def _name_all(self) -> None:
-        for deal in list(self.deals.values()):
-            deal.name(self.whom(deal))
+        for instance in list(self.instances.values()):
+            instance.name(self.whom(instance))
 
     # --- what is done beside everything else ---
 
@@ -334,8 +341,8 @@ class TransactionHost(Service):
             if self._lives:
                 self.enter(self.recovery.look)
             self.enter(self._name_all)
-            for deal in list(self.deals.values()):
-                self.enter(deal.remind)
+            for instance in list(self.instances.values()):
+                self.enter(instance.remind)
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
         """Have something done beside everything else."""

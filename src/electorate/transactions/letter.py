@@ -21,7 +21,7 @@ PREFIX = "transaction "
 """With which the names of their instances and records begin."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class Party(msgspec.Struct, frozen=True):
     """Whom a number means in one transaction: a node with the memory that it had when it joined."""
 
     node: NodeId
@@ -35,14 +35,14 @@ class Part(msgspec.Struct, frozen=True):
         return hello.store != self.store or hello.incarnation < self.incarnation
 
 
-class Parts(msgspec.Struct, frozen=True):
+class Parties(msgspec.Struct, frozen=True):
     """Everybody who takes part in one transaction."""
 
-    coordinator: Part
-    participants: tuple[Part, ...]
+    coordinator: Party
+    participants: tuple[Party, ...]
 
     @property
-    def all(self) -> tuple[Part, ...]:
+    def all(self) -> tuple[Party, ...]:
         """The participants and the coordinator."""
         return (*self.participants, self.coordinator)
 
@@ -51,7 +51,7 @@ class Parts(msgspec.Struct, frozen=True):
         """Their ids."""
         return tuple(part.node for part in self.all)
 
-    def of(self, node: NodeId) -> Part | None:
+    def of(self, node: NodeId) -> Party | None:
         """The part of a node, if it has one."""
         return next((part for part in self.all if part.node == node), None)
 
@@ -95,21 +95,21 @@ class Word(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-class Lost(msgspec.Struct, frozen=True, tag=True):
+class PromiseLost(msgspec.Struct, frozen=True, tag="Lost"):
     """I cannot do as was decided: what I had promised is not there any more."""
 
     tx: str
     reason: str
 
 
-class Step(msgspec.Struct, frozen=True):
+class TransactionEnvelope(msgspec.Struct, frozen=True):
     """A message of the machine that decides a transaction, and among whom it does."""
 
-    parts: Parts
+    parts: Parties
     body: msgspec.Raw
 
 
-Letter = Work | Worked | Failed | Leave | Word | Lost
+Letter = Work | Worked | Failed | Leave | Word | PromiseLost
 
 PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 
@@ -151,10 +151,10 @@ def decode(body: bytes) -> Letter:
     return letter
 
 
-class Record(msgspec.Struct, frozen=True):
+class LoggedTransaction(msgspec.Struct, frozen=True):
     """What is known of a transaction."""
 
-    parts: Parts
+    parts: Parties
     stable: bytes
     """The stable part of its machine."""
     began: float
@@ -163,7 +163,7 @@ class Record(msgspec.Struct, frozen=True):
     """What somebody has decided by hand, if so."""
 
 
-_records = msgspec.msgpack.Decoder(Record)
+_records = msgspec.msgpack.Decoder(LoggedTransaction)
 
 
 class Kept(Protocol):
@@ -176,15 +176,15 @@ class Kept(Protocol):
         """What was saved last under this name."""
 
 
-def records(store: Kept) -> dict[str, Record]:
+def records(store: Kept) -> dict[str, LoggedTransaction]:
     """Every transaction that is not over."""
     names = [name for name in store.names() if name.startswith(PREFIX)]
     return {name.removeprefix(PREFIX): _read(store, name) for name in sorted(names)}
 
 
-def _read(store: Kept, name: str) -> Record:
+def _read(store: Kept, name: str) -> LoggedTransaction:
     try:
-        record: Record = _records.decode(store.load(name) or b"")
+        record: LoggedTransaction = _records.decode(store.load(name) or b"")
     except msgspec.DecodeError as error:
         raise StoreError(f"the record of {name} cannot be read: {error}") from None
     return record

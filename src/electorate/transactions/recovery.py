@@ -26,7 +26,7 @@ USUAL = "bully"
 SOUND = "sound"
 
 
-class Members(Protocol):
+class KnownMembers(Protocol):
     """Who the members are, as a node knows them at the moment."""
 
     @property
@@ -48,14 +48,14 @@ class Members(Protocol):
         """The member that speaks; None if it is not to be heard any more."""
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class RecoveryEnvelope(msgspec.Struct, frozen=True, array_like=True):
     """A message of the machine, and among whom it was sent."""
 
     edition: int
     body: msgspec.Raw
 
 
-_said = msgspec.msgpack.Decoder(Said)
+_said = msgspec.msgpack.Decoder(RecoveryEnvelope)
 
 
 class RecoveryElection(Owner):
@@ -64,7 +64,7 @@ class RecoveryElection(Owner):
     looks_inside = True
 
     def __init__(
-        self, protocol: str, timing: Timing, members: Members, changed: Callable[[], None]
+        self, protocol: str, timing: Timing, members: KnownMembers, changed: Callable[[], None]
     ) -> None:
         self.leader: NodeId | None = None
         self._kind, self._form = _kind(protocol)
@@ -182,7 +182,7 @@ class RecoveryElection(Owner):
 
     def wrapped(self, body: bytes) -> bytes:
         """A message goes with the members among whom it was sent."""
-        return msgspec.msgpack.encode(Said(self._edition, msgspec.Raw(body)))
+        return msgspec.msgpack.encode(RecoveryEnvelope(self._edition, msgspec.Raw(body)))
 
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""

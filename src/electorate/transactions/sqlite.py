@@ -49,7 +49,7 @@ CHANCES = {"random", "randomblob", "changes", "total_changes", "sqlite_version"}
 """Functions that may give something else when they are played again."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class LoggedStatement(msgspec.Struct, frozen=True):
     """A statement, and a checksum of what it gave."""
 
     statement: str
@@ -65,7 +65,7 @@ class Sqlite:
     def __init__(self, path: Path | str, wait_s: float = 2.0) -> None:
         self._path = Path(path)
         self._wait_s = wait_s
-        self._steps: list[Step] = []
+        self._steps: list[LoggedStatement] = []
         self._forgotten: set[str] = set()
         self._lock = threading.RLock()
         self._free = threading.Condition(self._lock)
@@ -128,7 +128,7 @@ class Sqlite:
                 answer = self._play(statement, values)
             except (sqlite3.Error, sqlite3.Warning, TypeError) as error:
                 raise Refused(str(error)) from error
-            self._steps.append(Step(statement, list(values), _checksum(answer)))
+            self._steps.append(LoggedStatement(statement, list(values), _checksum(answer)))
             return answer
 
     def prepare(self, tx: str) -> None:
@@ -150,7 +150,7 @@ class Sqlite:
         with self._lock:
             for work in self._column("select work from electorate_prepared where tx = ?", tx):
                 with self._written():
-                    for step in msgspec.msgpack.decode(work, type=list[Step]):
+                    for step in msgspec.msgpack.decode(work, type=list[LoggedStatement]):
                         if _checksum(self._play(step.statement, step.values)) != step.gave:
                             raise Damaged(f"{step.statement!r} came out differently")
                     self._db.execute("delete from electorate_prepared where tx = ?", (tx,))

@@ -37,7 +37,7 @@ class Session:
         """What came of the last piece of work."""
 
 
-class Worker:
+class ResourceWorker:
     """Has the resource do what transactions want, and knows which are at work."""
 
     def __init__(self, resource: Resource, idle_ms: float, now_ms: Callable[[], float]) -> None:

@@ -11,7 +11,7 @@ from electorate.check.table.stretch import TARGET, TICK, Stretch
 Array = np.ndarray[Any, Any]
 
 
-class Graph(NamedTuple):
+class FlatGraph(NamedTuple):
     """A whole graph in three arrays: where each state's edges begin, their targets and ticks."""
 
     starts: Array
@@ -19,7 +19,7 @@ class Graph(NamedTuple):
     ticks: Array
 
     @classmethod
-    def of(cls, stretches: Sequence[Stretch]) -> "Graph":
+    def of(cls, stretches: Sequence[Stretch]) -> "FlatGraph":
         """The stretches put together."""
         counts = [np.diff(stretch.starts) for stretch in stretches]
         starts = np.zeros(sum(map(len, counts)) + 1, np.int64)

@@ -13,7 +13,7 @@ from electorate.check.table.component import (
     OPEN,
     TICKING,
     UNSETTLED,
-    Graph,
+    FlatGraph,
     by_component,
     components,
     described,
@@ -82,7 +82,7 @@ class Missed:
         self._calm = calm
         self._claim = claim
         self._lacks = calm.lacks(claim)
-        graph = Graph.of(calm.stretches)
+        graph = FlatGraph.of(calm.stretches)
         self._member, count = components(graph.starts, graph.targets)
         self._first, self._states = by_component(self._member, count)
         self._flags = described(*graph, self._member, count, self._lacks, calm.cut)

@@ -11,7 +11,7 @@ from electorate.core import NodeId, Standing
 from electorate.trace.diagram.arrow import lay_arrows, put_arrows, put_labels
 from electorate.trace.diagram.frame import put_frame, put_legend, put_marks
 from electorate.trace.diagram.lane import put_beliefs, put_lanes, put_turns
-from electorate.trace.diagram.layout import Layout
+from electorate.trace.diagram.layout import DiagramLayout
 from electorate.trace.diagram.life import View
 from electorate.trace.diagram.sheet import MARGIN, Mark, Sheet
 from electorate.trace.happening import Trace
@@ -26,7 +26,7 @@ def layout_of(
     names: Mapping[NodeId, str] | None = None,
     *,
     recorded: bool = False,
-) -> Layout:
+) -> DiagramLayout:
     """Where everything goes in the picture of a run.
 
     `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
@@ -45,4 +45,4 @@ def layout_of(
     sheet.parts += sheet.timer_names
     put_labels(sheet, arrows)
     height = put_legend(sheet, sheet.legend_y) + MARGIN / 2
-    return Layout(title or trace.setting.text(), sheet.width, height, tuple(sheet.parts))
+    return DiagramLayout(title or trace.setting.text(), sheet.width, height, tuple(sheet.parts))

@@ -7,7 +7,7 @@ from math import cos, radians, sin
 
 from electorate.core import NodeId, text_of
 from electorate.trace.diagram.flight import BEFORE, Fate, Flight
-from electorate.trace.diagram.ink import MIDDLE, Place, width_of
+from electorate.trace.diagram.ink import MIDDLE, TextPosition, width_of
 from electorate.trace.diagram.layout import Arrow
 from electorate.trace.diagram.sheet import BAND, Sheet
 from electorate.trace.word import kind_of, short_text
@@ -130,20 +130,22 @@ def _told(sheet: Sheet, flight: Flight) -> str:
     return f"{what}, {sent}\n{sheet.told(flight.ended)}"
 
 
-def _beside(arrow: Arrow, text: str) -> Iterator[Place]:
+def _beside(arrow: Arrow, text: str) -> Iterator[TextPosition]:
     """Places for the label of a message that never left, best first."""
-    yield Place(arrow.x2, arrow.y2 + (12 if arrow.y2 > arrow.y1 else -12))
-    yield Place(arrow.x2 + width_of(text) / 2 + 8, arrow.y2)
+    yield TextPosition(arrow.x2, arrow.y2 + (12 if arrow.y2 > arrow.y1 else -12))
+    yield TextPosition(arrow.x2 + width_of(text) / 2 + 8, arrow.y2)
 
 
-def _along(arrow: Arrow, text: str) -> Iterator[Place]:
+def _along(arrow: Arrow, text: str) -> Iterator[TextPosition]:
     """Places for any other label, best first."""
     half = width_of(text) / 2
     for part in PARTS:
         (x, y), angle = arrow.at(part), arrow.angle(part)
         if abs(angle) > STEEP:
-            yield Place(x + half + 5, y)
-            yield Place(x - half - 5, y)
+            yield TextPosition(x + half + 5, y)
+            yield TextPosition(x - half - 5, y)
         elif half < arrow.length * min(part, 1 - part) - 4:
             for side in (-8, 8):
-                yield Place(x - sin(radians(angle)) * side, y + cos(radians(angle)) * side, angle)
+                yield TextPosition(
+                    x - sin(radians(angle)) * side, y + cos(radians(angle)) * side, angle
+                )

@@ -29,7 +29,7 @@ def width_of(text: str, size: float = FONT_SIZE) -> float:
     return size * sum(widths)
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """A place for a text: the middle of it, and how far it is turned."""
 
     x: float
@@ -62,13 +62,13 @@ class Ink:
         self.mark(points, SOLID)
 
     def best(
-        self, text: str, places: Iterable[Place], owner: int = SOLID, crossed_max: int = 1000
-    ) -> Place | None:
+        self, text: str, places: Iterable[TextPosition], owner: int = SOLID, crossed_max: int = 1000
+    ) -> TextPosition | None:
         """The place where the text crosses least; earlier ones are better, None if all are taken.
 
         Ink of the owner does not count: a label may touch its own line.
         """
-        found: tuple[int, Place] | None = None
+        found: tuple[int, TextPosition] | None = None
         for bias, place in enumerate(places):
             cost = self._cost(_points(text, place), owner)
             if cost is None or cost > crossed_max * CROSSING:
@@ -77,7 +77,7 @@ class Ink:
                 found = (cost + bias, place)
         return None if found is None else found[1]
 
-    def settle(self, text: str, place: Place) -> None:
+    def settle(self, text: str, place: TextPosition) -> None:
         """A text is written there: no other may cover it."""
         self.mark(_points(text, place), SOLID)
 
@@ -96,7 +96,7 @@ class Ink:
         return crossed
 
 
-def _points(text: str, place: Place) -> Iterator[Point]:
+def _points(text: str, place: TextPosition) -> Iterator[Point]:
     """Points all over a text."""
     half = width_of(text) / 2 + 1
     along = (cos(radians(place.angle)), sin(radians(place.angle)))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from electorate.core import Value
 
 
-class Part(Value):
+class DiagramPart(Value):
     """One thing to draw, or several that belong together."""
 
     role: str
@@ -20,18 +20,18 @@ class Part(Value):
     """What is written there; of parts that belong together, what is said of them."""
     colour: str = ""
     """What it is filled with, where its role does not say it."""
-    parts: tuple["Part", ...] = ()
+    parts: tuple["DiagramPart", ...] = ()
     facts: Mapping[str, str] = {}
     """Whose it is, and what became of it."""
 
 
-class Layout(Value):
+class DiagramLayout(Value):
     """A whole picture, the undermost part first."""
 
     title: str
     width: float
     height: float
-    parts: tuple[Part, ...]
+    parts: tuple[DiagramPart, ...]
 
 
 class Arrow(NamedTuple):

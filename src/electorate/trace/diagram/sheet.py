@@ -10,7 +10,7 @@ from electorate.core import NodeId, Standing
 from electorate.trace.diagram.axis import Axis
 from electorate.trace.diagram.flight import BEFORE, flights_of
 from electorate.trace.diagram.ink import Ink, width_of
-from electorate.trace.diagram.layout import Part
+from electorate.trace.diagram.layout import DiagramPart
 from electorate.trace.diagram.life import Life, View, Wait, lives_of
 from electorate.trace.diagram.link import severances_of
 from electorate.trace.happening import Trace
@@ -48,7 +48,7 @@ LEADER_COLOURS, MESSAGE_COLOURS = 12, 8
 Mark = tuple[int, str]
 
 
-class Row(NamedTuple):
+class WaitRow(NamedTuple):
     """A wait, with its place below its lane."""
 
     wait: Wait
@@ -84,7 +84,7 @@ class Sheet:
         self.trace = trace
         self.names = names
         self.title = title
-        self.parts: list[Part] = []
+        self.parts: list[DiagramPart] = []
         """What has been put on the sheet, the undermost first."""
         self.flights = flights_of(trace)
         self.lives: dict[NodeId, Life] = lives_of(trace, view, start)
@@ -101,7 +101,7 @@ class Sheet:
         self.right = max(self.zero + self.axis.end + TAIL, WIDTH_MIN - MARGIN)
         self.width = self.right + MARGIN
         self.ink = Ink(self.begin, self.right)
-        self.timer_names: list[Part] = []
+        self.timer_names: list[DiagramPart] = []
         """The names of the timers, which stand over whatever passes there."""
         self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
         """Where something stands on each lane."""
@@ -137,7 +137,7 @@ class Sheet:
 
     def put(self, role: str, *at: float, text: str = "", colour: str = "") -> None:
         """Put something on the sheet."""
-        self.parts.append(Part(role, at, text, colour))
+        self.parts.append(DiagramPart(role, at, text, colour))
 
     @contextmanager
     def group(
@@ -146,7 +146,7 @@ class Sheet:
         """What is put on the sheet in here belongs together."""
         outer, self.parts = self.parts, []
         yield
-        outer.append(Part(role, at, text, parts=tuple(self.parts), facts=facts))
+        outer.append(DiagramPart(role, at, text, parts=tuple(self.parts), facts=facts))
         self.parts = outer
 
     def _lay_rows(self, marks: Sequence[Mark]) -> None:
@@ -160,7 +160,7 @@ class Sheet:
         spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
         self.links_rows, rows = _rows(spans)
         y += STRIP * rows
-        self.bars: dict[NodeId, list[Row]] = {}
+        self.bars: dict[NodeId, list[WaitRow]] = {}
         self._ys: dict[NodeId, float] = {}
         for node, life in self.lives.items():
             self.bars[node], rows = self._lay_bars(life)
@@ -189,14 +189,15 @@ class Sheet:
             notes.append(Note(x, lines, row, anchor))
         return notes, len(ends)
 
-    def _lay_bars(self, life: Life) -> tuple[list[Row], int]:
+    def _lay_bars(self, life: Life) -> tuple[list[WaitRow], int]:
         spans = []
         for wait in life.waits:
             after = "" if wait.after is None else f" {self.axis.length(wait.after)}"
             spans.append((self.x(wait.begin), self.x(wait.end), wait.timer + after))
         rows, count = _rows(spans)
         bars = [
-            Row(wait, row, *span) for wait, row, span in zip(life.waits, rows, spans, strict=True)
+            WaitRow(wait, row, *span)
+            for wait, row, span in zip(life.waits, rows, spans, strict=True)
         ]
         return bars, count
 

@@ -11,7 +11,7 @@ from math import cos, radians, sin
 
 from electorate.trace.diagram.flight import Fate
 from electorate.trace.diagram.ink import MIDDLE
-from electorate.trace.diagram.layout import Arrow, Layout, Part
+from electorate.trace.diagram.layout import Arrow, DiagramLayout, DiagramPart
 from electorate.trace.diagram.life import Ending
 from electorate.trace.happening import SIGNS, Shape
 from electorate.trace.svg.palette import ALARM, COLOURS, INK, SOFT, STYLES
@@ -32,7 +32,7 @@ PATTERNS = (
 )
 
 
-def svg_of(layout: Layout) -> str:
+def svg_of(layout: DiagramLayout) -> str:
     """A layout as an SVG file of its own."""
     pen = Pen()
     _draw_patterns(pen)
@@ -41,7 +41,7 @@ def svg_of(layout: Layout) -> str:
     return document(pen, layout.title, layout.width, layout.height)
 
 
-def _draw(pen: Pen, part: Part) -> None:
+def _draw(pen: Pen, part: DiagramPart) -> None:
     if part.role in STYLES:
         _draw_plain(pen, part)
     elif part.role in FATES:
@@ -56,7 +56,7 @@ def _draw(pen: Pen, part: Part) -> None:
         _draw_group(pen, part)
 
 
-def _draw_plain(pen: Pen, part: Part) -> None:
+def _draw_plain(pen: Pen, part: DiagramPart) -> None:
     tag, usual = STYLES[part.role]
     style = {**usual, **({"fill": COLOURS[part.colour]} if part.colour else {})}
     if tag != "text":
@@ -68,7 +68,7 @@ def _draw_plain(pen: Pen, part: Part) -> None:
     pen.write(x, y, part.text, **style)
 
 
-def _draw_group(pen: Pen, part: Part) -> None:
+def _draw_group(pen: Pen, part: DiagramPart) -> None:
     style: Style = {"class_": part.role}
     at = " ".join(map(number, part.at))
     if at:

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import RECORD as DIRECTORY
-from electorate.leadership.directory import Directory, Place
+from electorate.leadership.directory import Directory, MemberAddress
+from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
 from electorate.leadership.groups import Groups
-from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace
 from electorate.protocols.leadership import TO_ELECTIONS
@@ -78,7 +78,7 @@ class Kinds:
             )
 
 
-class Offices(Service, Admission):
+class Elections(Service, Admission):
     """The desk of every election of a node."""
 
     kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
@@ -87,7 +87,12 @@ class Offices(Service, Admission):
     """The clock of its host."""
 
     def __init__(
-        self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
+        self,
+        me: MemberAddress,
+        founders: dict[NodeId, MemberAddress],
+        pace: Pace,
+        *,
+        joins: bool = False,
     ) -> None:
         self.call: Callable[..., None]
         """How to have something done in the node's thread; whoever starts the node sets it."""
@@ -99,7 +104,7 @@ class Offices(Service, Admission):
         self.directory.changed = self._directory_changed
         self.speakers, self.routes = self.directory.speakers, self.directory.routes
         self.register = Register(self)
-        self.offices: dict[str, Office] = {}
+        self.by_quorum: dict[str, QuorumElection] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
         self.paused = False
@@ -107,7 +112,7 @@ class Offices(Service, Admission):
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
-        self._candidates: dict[Office, None] = {}
+        self._candidates: dict[QuorumElection, None] = {}
         """Where this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
         self._reached: frozenset[NodeId] = frozenset()
@@ -118,10 +123,14 @@ class Offices(Service, Admission):
     def begin(self, host: Host) -> None:
         """Know again what was promised, and by which memories the others are known."""
         self.host, self.now_ms = host, host.now_ms
-        self._booting = ChunkedWork(host.enter, self.office)
-        self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
+        self._booting = ChunkedWork(host.enter, self.election)
+        self._standing = ChunkedWork[ElectionInstance](
+            host.enter, lambda election: election.stand()
+        )
         self._reconsidering = ChunkedWork(host.enter, self._reconsider)
-        self._candidacies = ChunkedWork[Office](host.enter, lambda office: office.ask_to_stand())
+        self._candidacies = ChunkedWork[QuorumElection](
+            host.enter, lambda election: election.ask_to_stand()
+        )
         self.directory.begin(host, self.turns(self.directory.machine))
         self.me = self.directory.number
         self.alive = frozenset({self.me})
@@ -131,7 +140,7 @@ class Offices(Service, Admission):
         host.wiring.join(TO_DIRECTORY, self.register.instance, self.directory.instance)
         for name in host.store.names():
             if name.startswith(PREFIX) and name != BEFORE:
-                self.office(name.removeprefix(PREFIX))
+                self.election(name.removeprefix(PREFIX))
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
@@ -148,7 +157,7 @@ class Offices(Service, Admission):
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind_every_second())
             self.register.boot()
-            self._booting.over(self.offices)
+            self._booting.over(self.by_quorum)
             self.directory.instance.hear()
             self.groups.lives()
 
@@ -168,7 +177,7 @@ class Offices(Service, Admission):
     def _see(self) -> None:
         """Show all elections who is alive."""
         self.register.reconsider()
-        self.reconsider(self.offices)
+        self.reconsider(self.by_quorum)
         self.groups.viewed()
 
     def _members_reached(self) -> frozenset[NodeId]:
@@ -180,7 +189,7 @@ class Offices(Service, Admission):
         if now.enrolled.new != before.enrolled.new and before.enrolled.new:
             names = ", ".join(sorted(map(self.directory.name, now.enrolled.new)))
             log.info("the members are now %s", names)
-            self.reconsider(list(self.offices))
+            self.reconsider(list(self.by_quorum))
         if now.over != before.over:
             told = "no member any more" if now.over else "a member again"
             log.warning("%s is %s", self.directory.me.name, told)
@@ -214,8 +223,8 @@ class Offices(Service, Admission):
         member = self.directory.speakers.get(node)
         if member is not None:
             self.register.closed(member)
-            for office in list(self.offices.values()):
-                office.closed(member)
+            for election in list(self.by_quorum.values()):
+                election.closed(member)
 
     @property
     def is_at_rest(self) -> bool:
@@ -254,7 +263,7 @@ class Offices(Service, Admission):
         else:
             if mail.name in self._kinds.in_groups:
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
-            self.office(mail.name).hear(mail.sender, mail.message, mail.head)
+            self.election(mail.name).hear(mail.sender, mail.message, mail.head)
 
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
         """Whether it is about members, and of one that is only about to become one itself."""
@@ -268,25 +277,25 @@ class Offices(Service, Admission):
         """Nothing is led here any more."""
         if self._reminding is not None:
             self._reminding.cancel()
-        for office in self.all():
-            office.halt(NodeStopped("the node has stopped"))
+        for election in self.all():
+            election.halt(NodeStopped("the node has stopped"))
 
     # --- all elections ---
 
-    def all(self) -> list[Seat]:
+    def all(self) -> list[ElectionInstance]:
         """Every election, of either kind."""
-        return [*self.offices.values(), *self.groups.offices.values()]
+        return [*self.by_quorum.values(), *self.groups.elections.values()]
 
-    def named(self, name: str, safety: Safety) -> Seat:
+    def named(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name, as the application of this node wants it."""
         self._kinds.name(name, safety)
-        return self.office(name) if safety == "quorum" else self.groups.office(name)
+        return self.election(name) if safety == "quorum" else self.groups.election(name)
 
-    def office(self, name: str) -> Office:
+    def election(self, name: str) -> QuorumElection:
         """The election of that name; every node votes in every election that it hears of."""
-        found = self.offices.get(name)
+        found = self.by_quorum.get(name)
         if found is None:
-            found = self.offices[name] = Office(name, self)
+            found = self.by_quorum[name] = QuorumElection(name, self)
             found.paused = self.is_paused(found)
         if found.is_down and self.lived.is_set():
             self._boot(found)
@@ -297,50 +306,52 @@ class Offices(Service, Admission):
         self._reconsidering.over(names)
 
     def _reconsider(self, name: str) -> None:
-        self.office(name).reconsider()
+        self.election(name).reconsider()
 
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        seats = self.all()
-        return self.register.is_held or any(seat.term is not None or seat.is_held for seat in seats)
+        elections = self.all()
+        return self.register.is_held or any(
+            election.term is not None or election.is_held for election in elections
+        )
 
     def pause(self, paused: bool) -> None:
         """Stand nowhere, or again where it did."""
         self.paused = paused
-        for office in self.all():
-            office.paused = self.is_paused(office)
+        for election in self.all():
+            election.paused = self.is_paused(election)
         self._standing.over(self.all())
 
-    def is_paused(self, office: Seat) -> bool:
+    def is_paused(self, election: ElectionInstance) -> bool:
         """Whoever is paused stands nowhere, but may still be asked to change the members."""
         return self.directory.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have the node that leads, if there is one, step down or hand over."""
-        office = self.office(name)
-        if office.seen.leader is not None:
-            office.ask(Order(heir))
+        election = self.election(name)
+        if election.seen.leader is not None:
+            election.ask(Order(heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""
-        office = self.offices.get(name)
-        return 0 if office is None else office.priority_of(node)
+        election = self.by_quorum.get(name)
+        return 0 if election is None else election.priority_of(node)
 
     def ask_who_stands(self, name: str) -> None:
         """Ask the others with which priority they stand there."""
-        self.office(name).ask_to_stand()
+        self.election(name).ask_to_stand()
 
-    def _boot(self, office: Office) -> None:
-        data = self.host.store.load(PREFIX + office.name)
+    def _boot(self, election: QuorumElection) -> None:
+        data = self.host.store.load(PREFIX + election.name)
         try:
             saved: Any = None if data is None else self.machines.codec.stable(data)
         except msgspec.DecodeError as error:
-            raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
+            raise StoreError(f"what {election.name} has promised cannot be read: {error}") from None
         if saved is None:
-            office.boot(MandateStable(Promise(), Stable(), self.register.roster))
+            election.boot(MandateStable(Promise(), Stable(), self.register.roster))
         else:
-            office.boot(self.binding(saved))
+            election.boot(self.binding(saved))
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
         """What was promised, and for how long: an older version has said that in one place."""
@@ -352,10 +363,12 @@ class Offices(Service, Admission):
         """How turns of this machine are taken here."""
         return self.machines.turns(machine)
 
-    def hosted(self, office: Office) -> Instance:
+    def hosted(self, election: QuorumElection) -> Instance:
         """The instance of this election, which is told who the members are."""
         turns = self.machines.of_elections
-        instance = self.host.add(Instance(PREFIX + office.name, turns, self.me, self.host, office))
+        instance = self.host.add(
+            Instance(PREFIX + election.name, turns, self.me, self.host, election)
+        )
         self.host.wiring.join(TO_ELECTIONS, self.register.instance, instance)
         return instance
 
@@ -379,7 +392,7 @@ class Offices(Service, Admission):
         node: NodeId = hello.member
         return node if self.directory.speakers.get(hello.node) == node else None
 
-    def stand_soon(self, office: Office) -> None:
+    def stand_soon(self, election: QuorumElection) -> None:
         """Stand in this election, together with all others that are begun now.
 
         What is said of them goes in one letter, and so does all that follows, for as long as they
@@ -387,13 +400,13 @@ class Offices(Service, Admission):
         """
         if not self._candidates:
             asyncio.get_running_loop().call_soon(self.host.enter, self._stand_together)
-        self._candidates[office] = None
+        self._candidates[election] = None
 
     def _stand_together(self) -> None:
         candidates, self._candidates = self._candidates, {}
         self._candidacies.over(candidates)
 
-    def keeps(self, office: Seat) -> None:
+    def keeps(self, election: ElectionInstance) -> None:
         """Something is about to be kept that others rely on."""
         self.directory.settle()
 
@@ -426,11 +439,11 @@ class Offices(Service, Admission):
 
     def _remind(self) -> None:
         """Say again what may have been lost, and see how this node itself is doing."""
-        seats, late_ms = self.all(), self.host.lateness.look()
+        elections, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
-            log.warning(BEHIND, self.directory.me.name, late_ms, len(seats))
-        for seat in seats:
-            if seat.term is not None:  # Its work may have no end.
-                seat.term.abandon_after(self.pace.grace_ms)
+            log.warning(BEHIND, self.directory.me.name, late_ms, len(elections))
+        for election in elections:
+            if election.term is not None:  # Its work may have no end.
+                election.term.abandon_after(self.pace.grace_ms)
         if not self.is_busy:
             self.directory.expect_member()

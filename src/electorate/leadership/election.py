@@ -1,7 +1,7 @@
-"""One election at one node: a machine that takes its turns, and the term that the application has.
+"""One election at one node: its machine's instance, and the term that the application has.
 
-`Seat` is what elections of every kind have in common; what is to be done when the machine has taken
-a turn, each kind says for itself. `Office` is the kind that a majority grants.
+`ElectionInstance` is what both kinds have in common: who waits for a term, and who is told of the
+leader. A `QuorumElection` gives a term only with a majority behind it.
 """
 
 from abc import ABC, abstractmethod
@@ -66,14 +66,14 @@ class Machines:
         return self.kind_of_turns(machine, TURNS_MAX)
 
 
-class Seen(NamedTuple):
+class KnownLeader(NamedTuple):
     """Who leads, as one node knows it; nobody while the office is vacant."""
 
     leader: NodeId | None = None
     token: int | None = None
 
 
-class SeatDesk(Protocol):
+class ElectionPort(Protocol):
     """What every election needs of its node."""
 
     @property
@@ -94,27 +94,27 @@ class SeatDesk(Protocol):
         """Have something done in the node's thread, from any other."""
 
 
-class Seat(Owner, ABC):
+class ElectionInstance(Owner, ABC):
     """Owns the instance of one election, and gives terms to whoever waits for one."""
 
     _instance: Instance
 
-    def __init__(self, name: str, desk: SeatDesk) -> None:
+    def __init__(self, name: str, port: ElectionPort) -> None:
         self.name = name
         self.priority = 1
         self.paused = False
         self.waiting: deque[Future[Tenure]] = deque()
-        self.watching: list[Callable[[Seen], None]] = []
-        self.seen = Seen()
+        self.watching: list[Callable[[KnownLeader], None]] = []
+        self.seen = KnownLeader()
         """What anybody may know; this moment may have changed it, but has not been kept yet."""
         self.term: Tenure | None = None
         """The term whose work has not ended, also when it is over itself."""
-        self.released = Seen()
+        self.released = KnownLeader()
         """The last term that was given up by another's own word."""
-        self._seen = Seen()
+        self._seen = KnownLeader()
         self._promised: Future[Tenure] | None = None
         """Who is to have the present term once that is kept."""
-        self._seat_desk = desk
+        self._election_port = port
 
     @property
     @abstractmethod
@@ -136,7 +136,7 @@ class Seat(Owner, ABC):
     @property
     def is_held(self) -> bool:
         """Whether this node is in office."""
-        return self.seen.leader == self._seat_desk.me
+        return self.seen.leader == self._election_port.me
 
     @property
     def is_down(self) -> bool:
@@ -150,7 +150,7 @@ class Seat(Owner, ABC):
 
     def boot(self, stable: Stable | None) -> None:
         """Begin, with what the last life has promised."""
-        self._instance.boot(stable, self._seat_desk.alive)
+        self._instance.boot(stable, self._election_port.alive)
 
     def ask(self, request: Request) -> None:
         """The application's word."""
@@ -167,7 +167,7 @@ class Seat(Owner, ABC):
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
-        self._show(Seen())
+        self._show(KnownLeader())
 
     # --- what the application wants ---
 
@@ -184,7 +184,7 @@ class Seat(Owner, ABC):
 
     def finished(self, term: Tenure) -> None:
         """The work of a term has ended; called in any thread."""
-        self._seat_desk.enter(self._finished, term)
+        self._election_port.enter(self._finished, term)
 
     # --- what follows from a turn ---
 
@@ -194,52 +194,52 @@ class Seat(Owner, ABC):
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 self.term, self._promised = term, future
-                self._seat_desk.then(self._hand, future, term)
+                self._election_port.then(self._hand, future, term)
 
     def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
         """What the term rests on is kept: no later life of this node uses its token again."""
         self._promised = None
         future.set_result(term)
 
-    def _tell(self, seen: Seen) -> None:
+    def _tell(self, seen: KnownLeader) -> None:
         if seen != self._seen:
             self._seen = seen
-            self._seat_desk.then(self._show, seen)
+            self._election_port.then(self._show, seen)
 
-    def _show(self, seen: Seen) -> None:
+    def _show(self, seen: KnownLeader) -> None:
         if seen != self.seen:
             self.seen = seen
             for tell in list(self.watching):
                 tell(seen)
 
 
-class Desk(SeatDesk, Protocol):
+class QuorumPort(ElectionPort, Protocol):
     """What an office needs of its node."""
 
     host: Host
 
-    def keeps(self, office: "Office") -> None:
+    def keeps(self, election: "QuorumElection") -> None:
         """Something is about to be kept that others rely on."""
 
     @property
     def members(self) -> tuple[str, ...]:
         """What the members are called."""
 
-    def hosted(self, office: "Office") -> Instance:
+    def hosted(self, election: "QuorumElection") -> Instance:
         """The instance of this election, which is told who the members are."""
 
-    def stand_soon(self, office: "Office") -> None:
+    def stand_soon(self, election: "QuorumElection") -> None:
         """Stand in this election, together with all others that are begun now."""
 
 
-class Office(Seat):
+class QuorumElection(ElectionInstance):
     """An office that a majority grants, so that nobody else is in it."""
 
-    def __init__(self, name: str, desk: Desk) -> None:
-        super().__init__(name, desk)
-        self._desk = desk
+    def __init__(self, name: str, port: QuorumPort) -> None:
+        super().__init__(name, port)
+        self._port = port
         self._list: Roster | None = None
-        self._instance = desk.hosted(self)
+        self._instance = port.hosted(self)
 
     @property
     def stands_with(self) -> int:
@@ -261,7 +261,7 @@ class Office(Seat):
     def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
         """A message has come."""
         if isinstance(message, Release):
-            self.released = Seen(sender, message.epoch)
+            self.released = KnownLeader(sender, message.epoch)
         self._instance.take(Received(sender, message), head)
 
     def described(self, machine: Machine[Any]) -> str:
@@ -270,20 +270,20 @@ class Office(Seat):
 
     def packed(self, stable: Stable) -> bytes:
         """What is to be kept of it."""
-        self._desk.keeps(self)
+        self._port.keeps(self)
         return Codec.encode(stable)
 
     def closed(self, node: NodeId) -> None:
         """The process of a node has ended: that is its own last word on the term it had."""
         state: Any = self._instance.state
         if state is not None and state.bound == node:
-            self.released = Seen(node, state.stable.promise.epoch)
+            self.released = KnownLeader(node, state.stable.promise.epoch)
             self._instance.take(Received(node, Release(state.stable.promise.epoch)))
 
     def reconsider(self) -> None:
         """The set of suspects changed."""
         if self._instance.state is not None:
-            self._instance.take(Viewed(self._desk.alive))
+            self._instance.take(Viewed(self._port.alive))
 
     def stand(self) -> None:
         """See whether this node stands now as it did before; one that does not steps down."""
@@ -292,7 +292,7 @@ class Office(Seat):
             if state.wish:
                 self.ask_to_stand()
             else:
-                self._desk.stand_soon(self)
+                self._port.stand_soon(self)
 
     def ask_to_stand(self) -> None:
         """Stand as the application wants it; the others are told of it and asked once more."""
@@ -300,7 +300,7 @@ class Office(Seat):
 
     def priority_of(self, node: NodeId) -> int:
         """The priority with which a node stands, as far as it is known here."""
-        if node == self._desk.me:
+        if node == self._port.me:
             return self.stands_with
         state: Any = self._instance.state
         return 0 if state is None else dict(state.ranks).get(node, 0)
@@ -308,7 +308,7 @@ class Office(Seat):
     def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
-            if self._seen == (self._desk.me, term.token):
+            if self._seen == (self._port.me, term.token):
                 self._leave_office()
             self.stand()
 
@@ -316,7 +316,7 @@ class Office(Seat):
         """The work has ended, or there is nobody to do it: ask for what is open to be asked."""
         for status, request in ((Status.NORMAL, StepDown()), (Status.REORGANIZATION, Ended())):
             standing = self._instance.standing
-            if standing is None or standing.leader != self._desk.me:
+            if standing is None or standing.leader != self._port.me:
                 return
             if standing.status is status:
                 self.ask(request)
@@ -328,20 +328,22 @@ class Office(Seat):
         if self.roster is not self._list:
             self._list = self.roster
             if self.term is not None:
-                self.term.members = self._desk.members
+                self.term.members = self._port.members
         standing = self._instance.standing
         seen = self._seen
         if standing is None or (standing.leader, standing.token) != seen:
-            seen = Seen() if standing is None else Seen(standing.leader, standing.token)
-        if self.term is not None and seen != (self._desk.me, self.term.token):
+            seen = (
+                KnownLeader() if standing is None else KnownLeader(standing.leader, standing.token)
+            )
+        if self.term is not None and seen != (self._port.me, self.term.token):
             self.term.end()
-        if standing is not None and seen.leader == self._desk.me:
+        if standing is not None and seen.leader == self._port.me:
             self._hold(standing, seen)
         else:
             self._tell(seen)
         self.stand()
 
-    def _hold(self, standing: Standing, seen: Seen) -> None:
+    def _hold(self, standing: Standing, seen: KnownLeader) -> None:
         """This node is in office: so is the application, for as long as that is certain."""
         assert standing.token is not None
         assert standing.until is not None
@@ -359,5 +361,5 @@ class Office(Seat):
             self._leave_office()
 
     def _term(self, token: int, deadline_ms: float) -> Tenure:
-        desk = self._desk
-        return Tenure(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
+        port = self._port
+        return Tenure(self.name, token, self, deadline_ms, port.now_ms, port.members)

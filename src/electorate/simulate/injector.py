@@ -1,30 +1,34 @@
-"""Turmoil: faults begin and end, and everybody concerned is told."""
+"""Carries out the faults of a plan: begins each, ends it in time, tells the nodes that notice."""
 
 import random
 from collections import Counter
 
 from electorate.core import NodeId, Request
 from electorate.simulate import fault
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.detector import Detectors
+from electorate.simulate.cluster import Simulation
+from electorate.simulate.detector import SimulatedDetectors
 from electorate.simulate.fault import Fault
-from electorate.simulate.local import Outcome
-from electorate.simulate.reaction import Torn
+from electorate.simulate.local import EventOutcome
+from electorate.simulate.reaction import TornTurn
 from electorate.simulate.traffic import FAULT, TIMER, Agenda, Traffic
-from electorate.simulate.world import Node
+from electorate.simulate.world import SimulatedNode
 
 
-class Ended(Fault):
+class FaultEnd(Fault):
     """The end of a fault that lasts for a while."""
 
     of: Fault
 
 
-class Turmoil:
+class FaultInjector:
     """Does to a cluster what its plan says."""
 
     def __init__(
-        self, cluster: Cluster, agenda: Agenda, traffic: Traffic, detectors: Detectors | None
+        self,
+        cluster: Simulation,
+        agenda: Agenda,
+        traffic: Traffic,
+        detectors: SimulatedDetectors | None,
     ) -> None:
         self._cluster = cluster
         self._agenda = agenda
@@ -52,13 +56,13 @@ class Turmoil:
                 self._recover(cluster.nodes[node])
             case fault.Pause(_, until, node) if cluster.nodes[node].local is not None:
                 self._pause(node)
-                self._agenda.push(until, FAULT, Ended(until, what))
-            case fault.Cut(_, until) | fault.Partition(_, until):
+                self._agenda.push(until, FAULT, FaultEnd(until, what))
+            case fault.CutLink(_, until) | fault.Partition(_, until):
                 for sender, to in self._links(what):
                     self._cut(sender, to)
-                    self.happened["cuts" if isinstance(what, fault.Cut) else "partitions"] += 1
-                self._agenda.push(until, FAULT, Ended(until, what))
-            case fault.Reset(_, sender, to):
+                    self.happened["cuts" if isinstance(what, fault.CutLink) else "partitions"] += 1
+                self._agenda.push(until, FAULT, FaultEnd(until, what))
+            case fault.ResetConnection(_, sender, to):
                 self._reset(sender, to)
             case fault.Lie(_, node, about):
                 self._lie(node, about)
@@ -70,7 +74,7 @@ class Turmoil:
         match what:
             case fault.Pause(_, _, node):
                 self._resume(node)
-            case fault.Cut() | fault.Partition():
+            case fault.CutLink() | fault.Partition():
                 for sender, to in self._links(what):
                     self._heal(sender, to)
 
@@ -84,9 +88,9 @@ class Turmoil:
             self._cuts[link] = 1
             self._heal(*link)
 
-    def _links(self, what: fault.Cut | fault.Partition) -> list[tuple[NodeId, NodeId]]:
+    def _links(self, what: fault.CutLink | fault.Partition) -> list[tuple[NodeId, NodeId]]:
         """The ways that it is about, of those that there are."""
-        if isinstance(what, fault.Cut):
+        if isinstance(what, fault.CutLink):
             ways = [(what.sender, what.to)]
         else:
             ids = self._cluster.members.ids
@@ -102,7 +106,7 @@ class Turmoil:
             self.last = self._cluster.now
             self.happened["resets"] += 1
 
-    def note_crash(self, node: Node) -> None:
+    def note_crash(self, node: SimulatedNode) -> None:
         """A node has gone down, in the middle of a turn or not."""
         self.last = self._cluster.now
         self.happened["crashes"] += 1
@@ -113,7 +117,7 @@ class Turmoil:
         if self._detectors:
             self._detectors.note_crash(node.id)
 
-    def _recover(self, node: Node) -> None:
+    def _recover(self, node: SimulatedNode) -> None:
         self.last = self._cluster.now
         self.happened["recoveries"] += 1
         outcome = self._cluster.first_turns(node)[0]
@@ -126,7 +130,7 @@ class Turmoil:
         if self._detectors:
             self._detectors.note_recovery(node.id)
 
-    def torn(self, node: Node, outcome: Outcome) -> Torn | None:
+    def torn(self, node: SimulatedNode, outcome: EventOutcome) -> TornTurn | None:
         """How the node's next turn is torn, if it is to be and sends anything."""
         if node.id not in self.tears or not outcome.sends:
             return None
@@ -135,7 +139,7 @@ class Turmoil:
         sent = {to: lots.randint(0, count) for to, count in sorted(wanted.items())}
         if sent == wanted:
             sent[lots.choice(sorted(sent))] -= 1
-        return Torn(sent)
+        return TornTurn(sent)
 
     def _pause(self, node: NodeId) -> None:
         self.last = self._cluster.now
@@ -199,7 +203,7 @@ class Turmoil:
             self.note_crash(here)
         detectors.note(node, about)
 
-    def _ask(self, node: Node, draw: int) -> None:
+    def _ask(self, node: SimulatedNode, draw: int) -> None:
         opened = self._opening() if not self._cluster.numbered else []
         if opened:
             node, request = opened[draw % len(opened)]
@@ -217,7 +221,7 @@ class Turmoil:
         if torn is not None:
             self.note_crash(node)
 
-    def _opening(self) -> list[tuple[Node, Request]]:
+    def _opening(self) -> list[tuple[SimulatedNode, Request]]:
         """Requests by which something begins, where nothing does by itself.
 
         As long as nobody has said a word, whoever asks anything asks for one of these, wherever it
