@@ -52,10 +52,10 @@ class Node:
     it; `members` names some of those then. With `record` it writes down in that folder everything
     that its elections and transactions go through; `electorate replay` runs that again.
 
-    With `database` it takes part in the transactions of others; every node may begin some. It
-    opens the database when it is entered, and closes it in the end. `recovery` is the protocol by
-    which the members elect who finds out what was decided, where a coordinator is gone. `watch` is
-    told the name of a transaction and what was just done for it; it must not block.
+    With `database` it takes part in the transactions of others; every node may begin some. It opens
+    the database when it is entered, and closes it in the end. `recovery` is the protocol by which
+    the members elect the node that finds out what was decided, if a coordinator is gone. `watch` is
+    called with the name of a transaction and what was just done for it; it must not block.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of this node."""
         return self._engine.me.name
 
     @property
@@ -116,16 +116,17 @@ class Node:
         safety: Safety = "quorum",
         on_merge: OnMerge | None = None,
     ) -> Election:
-        """The election of that name. This node stands in it while somebody asks for its terms.
+        """The election of that name. This node stands in it while it waits for terms.
 
-        The priority is 1 unless something else was said before; 0 votes and never leads. With
+        The priority is 1 unless another was set before; 0 votes and never leads. With
         `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
-        `on_merge(term, others)` before its work, with who has come from which leader's group.
+        `on_merge(term, others)` before its work, with the members that came from each other
+        leader's group.
         """
         return Election(self._engine, name, priority, safety, on_merge)
 
     def observe(self, name: str, *, safety: Safety = "quorum") -> Observed:
-        """Who leads an election, now and whenever that changes, without standing in it."""
+        """The leader of an election, now and whenever it changes, without standing in it."""
         expect_name(name)
         return Observed(self._engine, self._engine.election(name, safety))
 
@@ -141,7 +142,7 @@ class Node:
         return () if self._caller is None else tuple(self._caller.transactions.instances)
 
     async def add_member(self, member: str) -> None:
-        """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
+        """Add a member: a node that runs and was told to join. MembersUnchanged if that fails."""
         await asyncio.wrap_future(self._engine.add_member(member))
 
     async def remove_member(self, name: str) -> None:
@@ -149,9 +150,9 @@ class Node:
         await asyncio.wrap_future(self._engine.remove_member(name))
 
     async def replace_member(self, name: str, member: str) -> None:
-        """Put a node in the place of a member. One of the same name has lost its memory, or moved.
+        """Replace a member by another node. One of the same name has lost its memory, or moved.
 
-        It is told to join, like one that is added.
+        The new node is told to join, like one that is added.
         """
         await asyncio.wrap_future(self._engine.replace_member(name, member))
 
@@ -168,7 +169,7 @@ class Node:
             await asyncio.sleep(0.005)
 
     async def resume(self) -> None:
-        """Stand again where it did."""
+        """Stand again as before."""
         self._engine.pause(False)
 
 
@@ -241,7 +242,7 @@ class ThreadEngine(NodeEngine):
         self.expect_running()
 
     def _told(self, error: FolderOfAnother) -> str:
-        """Whose folder it is, as people call nodes."""
+        """The name of the node whose folder this is."""
         owner = self.places.get(error.owner)
         whose = "a node of another name" if owner is None else owner.name
         return f"{self._folder} belongs to {whose}: give {self.me.name} a folder of its own"
@@ -265,12 +266,12 @@ class ThreadEngine(NodeEngine):
         return self._thread.has_begun and not self._thread.ended.is_set()
 
     def expect_running(self) -> None:
-        """Raise what has ended the node, if something has."""
+        """Raise the error that has ended the node, if one has."""
         if self._thread.ended.is_set():
             raise self._thread.error or NodeStopped("the node has stopped")
 
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done in the node's thread."""
+        """Run this in the node's thread."""
         self._expect_begun()
         self.elections.enter(act, *given)
 
@@ -307,7 +308,7 @@ class ThreadEngine(NodeEngine):
     def observe(
         self, election: ElectionInstance, tell: Callable[[Leader], None]
     ) -> Callable[[], None]:
-        """Tell who leads, and once more when the node has ended; returns how to end that."""
+        """Tell who leads, and once more when the node has ended; returns how to stop that."""
         end = super().observe(election, tell)
         self._observers.append(tell)
         if not self.running:
@@ -320,7 +321,7 @@ class ThreadEngine(NodeEngine):
         return forget
 
     def submit(self, act: Callable[[], Coroutine[Any, Any, R]]) -> "Future[R]":
-        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        """Await this in the node's loop; NodeStopped if it has ended."""
         self._expect_begun()
         asked: Future[R] = Future()
 
@@ -340,7 +341,7 @@ class ThreadEngine(NodeEngine):
         return asked
 
     async def call(self, act: Coroutine[Any, Any, R]) -> R:
-        """What comes of something that is awaited in the node's loop."""
+        """The result of something that is awaited in the node's loop."""
         try:
             self._expect_begun()
         except NodeStopped:
@@ -349,7 +350,7 @@ class ThreadEngine(NodeEngine):
         return await asyncio.wrap_future(self._thread.submit(act))
 
     def _expect(self, future: "Future[Any]") -> None:
-        """Have it fail with NodeStopped if the node ends before."""
+        """Fail the future with NodeStopped if the node ends before."""
         self._waits.add(future)
         future.add_done_callback(self._waits.discard)
         if not self.running:
@@ -361,7 +362,7 @@ class ThreadEngine(NodeEngine):
             tell(Leader(None, None))
 
     def _stopped(self) -> NodeStopped:
-        """That there is no node any more, and why."""
+        """The error that says that the node has ended, and why."""
         why = self._thread.error
         error = NodeStopped(
             "the node has stopped" if why is None else f"the node has stopped: {why}"
@@ -370,7 +371,7 @@ class ThreadEngine(NodeEngine):
         return error
 
     def _fail_waits(self) -> None:
-        """What was asked for while the node was ending has been heard by nobody."""
+        """What was asked for while the node was ending has reached nobody."""
         error = self._stopped()
         for future in list(self._waits):
             with suppress(InvalidStateError):

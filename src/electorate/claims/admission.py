@@ -1,4 +1,4 @@
-"""The claims about admission: whom a node speaks to by a name, and what it knows of members.
+"""The claims about admission: which member a node speaks to by a name, and what nodes know.
 
 A node has met a member once it knows by which memory. What it knows is saved at once. In a search
 nodes are memories, each with its own id: one that takes itself for another member is none.
@@ -24,7 +24,7 @@ History = frozenset[MetMember]
 
 
 def _met(history: History, row: Row) -> History:
-    """Everything that a node has ever known of others, once it has a part in its cluster."""
+    """All that a node has ever known of others, once it has a part in its cluster."""
     return history | {
         MetMember(node, member, known.name, known.store)
         for node, state in _states(row)

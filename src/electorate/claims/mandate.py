@@ -13,7 +13,7 @@ from electorate.core import NodeId, Standing, Topic, Value
 
 
 class EnteredTerm(Value):
-    """A term that somebody has entered."""
+    """A term that some node has entered."""
 
     token: int
     holder: NodeId
@@ -38,7 +38,7 @@ class TokenOrder(Value):
 
 
 def holders(row: Row) -> Iterator[tuple[NodeId, int]]:
-    """Who is in office, with which token."""
+    """The nodes in office, with their tokens."""
     for node, standing in row.live():
         if standing.leader == node and standing.token is not None:
             yield node, standing.token
@@ -88,7 +88,7 @@ def _ordered(known: TokenOrder, row: Row) -> TokenOrder:
 
 
 def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
-    """Who has promised itself a token."""
+    """The nodes that have promised themselves a token."""
     for node, stable in zip(row.members.ids, row.stables, strict=False):
         promise = getattr(stable, "promise", None)
         if promise is not None and promise.holder == node:
@@ -159,13 +159,13 @@ def _newest(row: Row, nodes: Iterable[NodeId]) -> Lists:
 
 
 def _roster(row: Row, node: NodeId) -> Any:
-    """The list of members that a node has saved; None where members never change."""
+    """The list of members that a node has saved; None if members never change."""
     stable = row.stables[row.members.ids.index(node)] if row.stables else None
     return getattr(stable, "roster", None)
 
 
 def _members_in_reach(row: Row, holder: NodeId) -> Iterator[tuple[NodeId, Standing]]:
-    """Those members by the list of whoever is in office that it reaches, itself among them."""
+    """The members by the list of a holder that can be reached from these nodes."""
     members = _newest(row, (holder,))[-1]
     for node, standing in row.live():
         if node == holder or (node in members and row.linked(holder, node)):
@@ -307,7 +307,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "M7",
             Kind.GOAL,
-            "once nothing fails any more, whoever is in office is known to all whom it reaches",
+            "once nothing fails any more, a node in office is known to all that it reaches",
             the_holder_is_known,
             sights=frozenset({Sight.STABLES}),
             premise=IN_REACH,
@@ -316,7 +316,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "M8",
             Kind.GOAL,
-            "once nothing changes any more, whoever is in office stands for it",
+            "once nothing changes any more, a node in office stands for it",
             the_holder_stands,
             premise=IN_OFFICE,
             about=CANDIDATES,

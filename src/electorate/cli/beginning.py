@@ -27,7 +27,7 @@ from electorate.simulate.world import SimulatedNode
 from electorate.trace import Clock, Connections, Order, Placed, Setting, Start, Storage, Ties
 
 WHO = ("nodes", "graph", "attribute", "equal", "strongest")
-"""What the first line of a script says for good: who takes part."""
+"""What the first line of a script fixes: who takes part."""
 KINDS: dict[str, Any] = {
     "clock": Clock,
     "ties": Ties,
@@ -35,9 +35,9 @@ KINDS: dict[str, Any] = {
     "connections": Connections,
     "storage": Storage,
 }
-"""What the command line may say otherwise, by the field of the setting."""
+"""What the command line may replace, by the field of the setting."""
 OPTIONS = {"clock": "timing"}
-"""The options that are called otherwise than their field."""
+"""The options that have another name than their field."""
 
 
 class Begun(NamedTuple):
@@ -49,7 +49,7 @@ class Begun(NamedTuple):
 
 
 def begun(options: argparse.Namespace) -> Begun:
-    """The place that `--from FILE` leads to."""
+    """The beginning that `--from FILE` leads to."""
     file = found(options.start)
     if not file.exists():
         near = get_close_matches(options.start, [*Start, *run_names()], 1)
@@ -68,7 +68,7 @@ def begun(options: argparse.Namespace) -> Begun:
 
 
 def _without_times(options: argparse.Namespace, script: str) -> argparse.Namespace:
-    """The arguments but for those of time, which the script of a record goes by already."""
+    """The arguments without those of time: the script of a record has taken these in."""
     T = Setting.parse(script.splitlines()[0]).timing.T
     delay = None if options.delay is None else (options.delay[0], T)
     return argparse.Namespace(**{**vars(options), "handling": None, "timing": None, "delay": delay})
@@ -91,7 +91,7 @@ def _of_script(options: argparse.Namespace, file: str, written: str) -> Begun:
 
 
 def changed(setting: Setting, options: argparse.Namespace) -> Setting:
-    """The setting with what the command line says in its place."""
+    """The setting, changed by what the command line says."""
     if options.form and not options.protocol:
         raise UsageError("--form is of a protocol: name it, too")
     protocol = setting.protocol
@@ -115,7 +115,7 @@ def changed(setting: Setting, options: argparse.Namespace) -> Setting:
 
 
 def played(text: str, name: str) -> Simulation:
-    """The cluster once it has obeyed a script."""
+    """The cluster after it has run a script."""
     seen: list[Simulation] = []
     try:
         run_script(
@@ -127,7 +127,7 @@ def played(text: str, name: str) -> Simulation:
 
 
 def given_of(cluster: Simulation, name: str) -> Given:
-    """The place that a cluster has come to."""
+    """The beginning that a cluster stands for."""
     setting = cluster.setting
     # Where nodes are only put into their states there is no past: half of them is no moment.
     is_placed = all(isinstance(step.happening, Placed) for step in cluster.steps)

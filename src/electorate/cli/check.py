@@ -62,7 +62,7 @@ EXIT_CODES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `check` can be told."""
+    """The arguments of `check`."""
     add_protocol_arguments(parser, "or leave it out if --from FILE names it")
     add_claim_argument(parser)
     add_model_arguments(parser)
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, and say what was found."""
+    """Check, and report what was found."""
     protocol, model = _asked(options)
     machine = protocol.machine(model.setting)
     protocol.warn(machine)
@@ -149,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
 def _robust(
     options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: CheckReport
 ) -> Sensitivity:
-    """What the verdict hangs on; nothing is checked before it is to be shown."""
+    """Print what the verdict depends on, before anything is checked."""
     verdict, engine = finding.verdict, finding.engine
     most = options.states_max
     if most is None:
@@ -170,7 +170,7 @@ def _robust(
 
 
 def _asked(options: argparse.Namespace) -> tuple[Protocol, Model]:
-    """What is to be checked."""
+    """What to check."""
     if options.start not in list(Start):
         beginning = begun(options)
         if options.robust:
@@ -201,7 +201,7 @@ def _claims(
 
 
 def _shown(error: StartError, model: Model) -> str:
-    """Show the run that leads nowhere, if there is one, and say where else a check may begin."""
+    """Show the run that leads nowhere, if there is one, and suggest where else to begin."""
     hints = []
     if error.trace.steps:
         print(script_of(error.trace), file=sys.stderr)

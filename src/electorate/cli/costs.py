@@ -48,7 +48,7 @@ GROWTH = 2**0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `costs` can be told."""
+    """The arguments of `costs`."""
     add_name_argument(parser)
     parser.add_argument(
         "--nodes", type=_sizes, default="3..8", metavar="SIZES", help="3..64 or 3,5,9; default 3..8"
@@ -90,7 +90,7 @@ def _many(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure every case, and say where it differs from its formula."""
+    """Measure every case, and report where it differs from its formula."""
     protocol = find(options.protocol, options.form)
     protocol.rules(options.rule)
     subject = MeasuredProtocol(

@@ -1,4 +1,4 @@
-"""What becomes of the claims that simulated runs are held against."""
+"""What becomes of the claims that simulated runs are judged by."""
 
 from collections.abc import Collection
 
@@ -11,7 +11,7 @@ EXIT_CODES = {HOLDS: EXIT_DONE, VIOLATED: EXIT_BROKEN, UNKNOWN: EXIT_UNKNOWN}
 
 
 class Fates:
-    """What becomes of each claim, and what the runs did not show."""
+    """The fate of each claim, and what the runs did not show."""
 
     def __init__(
         self, bench: Experiment, broken: Collection[str], seen: Seen, deliveries: int
@@ -33,7 +33,7 @@ class Fates:
 
     @property
     def verdict(self) -> str:
-        """What becomes of all of them together."""
+        """The fate of all of them together."""
         fates = self.claims.values()
         return next(fate for fate in (VIOLATED, UNKNOWN, HOLDS) if fate in fates)
 

@@ -33,7 +33,7 @@ Place = tuple[Document, LectureItem]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which items, and what is done with them."""
+    """The arguments of `lecture`."""
     parser.add_argument(
         "names",
         nargs="*",
@@ -157,7 +157,7 @@ def _answer(places: Iterable[Place], options: argparse.Namespace) -> int:
 
 
 def _shown(text: str) -> Iterator[str]:
-    """What a command prints, but for the script of a run that it has told in sentences."""
+    """What a command prints, without the script of a run that it has told in sentences."""
     told, _, _ = text.partition("\n\n# ")
     yield from told.splitlines()
 

@@ -1,4 +1,4 @@
-"""The place that a recorded run came to, as a script that puts every node into its state."""
+"""A moment of a recorded run, as a script that puts every node into its state."""
 
 import argparse
 import re
@@ -18,7 +18,7 @@ from electorate.trace.word import counted, listed
 
 
 class RecordedStart(NamedTuple):
-    """A script that leads there at once, and what a verdict has to say of it."""
+    """A script that puts the nodes there at once, and what a verdict says about that."""
 
     script: str
     about: str
@@ -27,17 +27,17 @@ class RecordedStart(NamedTuple):
 
 
 class Stood(NamedTuple):
-    """Where the nodes stood in one instance, or in several that are the parts of an ensemble."""
+    """The states of the nodes in one instance, or in those that are the parts of an ensemble."""
 
     instance: str
     moment: Moment
     setting: Setting
-    """The machine that all of them ran; it takes any time, and begins in any state."""
+    """The machine that all of them ran, with unbounded clocks, beginning in any state."""
     names: Mapping[NodeId, str]
 
 
 def place_of(options: argparse.Namespace, file: Path) -> RecordedStart:
-    """The place that `--from RECORD --at TIME` means."""
+    """The moment that `--from RECORD --at TIME` means."""
     name = options.start
     whole = find(options.protocol, options.form) if options.protocol else None
     if whole is not None and issubclass(whole.kind, Ensemble):
@@ -63,7 +63,7 @@ def place_of(options: argparse.Namespace, file: Path) -> RecordedStart:
 
 
 def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Stood:
-    """Where the nodes stood in one instance."""
+    """The states of the nodes in one instance."""
     name = options.start
     records = Records([file], instance)
     merged = records.merged()
@@ -88,7 +88,7 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
 
 
 def _joined(options: argparse.Namespace, file: Path, whole: Protocol) -> Stood:
-    """Where the nodes stood in all parts of what they ran: named as these, but for one."""
+    """The states of the nodes in all parts of what they ran: named as these, but for one."""
     kind: Any = whole.kind
     parts, focus = tuple(kind.parts), str(kind.focus)
     if options.instance is None or options.at is None:
@@ -122,7 +122,7 @@ def _setting_of_all(whole: Protocol, stood: Mapping[str, Stood]) -> Setting:
 
 
 def _setting(records: Records, merged: Merged, moment: Moment) -> Setting:
-    """The setting of the machine that all nodes run which are up."""
+    """The setting of the machine that all live nodes run."""
     at = f"at {moment.until / 1000:g}s"
     if not moment.up:
         raise UsageError(f"no node was up {at} in {merged.instance}: choose another --at")

@@ -61,17 +61,17 @@ class ReplayedRun(NamedTuple):
     replayed: Replay | None
     """None for a record that the simulator cannot play: it is told and drawn as it is."""
     trace: Trace
-    """With the times of a record, which a script does not know."""
+    """With the times of a record, which a script does not have."""
     told: Narration
     machine: Machine[Any]
     start: dict[NodeId, Standing] | None = None
-    """How nodes stood where a part of a run begins."""
+    """The standings of the nodes where a part of a run begins."""
     names: Mapping[NodeId, str] = {}
     """What people call the nodes."""
     instance: str = ""
-    """Which instance of a record it is; empty for a script."""
+    """The instance of a record; empty for a script."""
     judged: RecordVerdict | None = None
-    """Of a record that the simulator cannot play, what can be said without it."""
+    """For a record that the simulator cannot play, what can be said without it."""
 
     @property
     def verdict(self) -> Replay | RecordVerdict | None:
@@ -80,12 +80,12 @@ class ReplayedRun(NamedTuple):
 
     @property
     def difference(self) -> Difference | None:
-        """How it came out otherwise than it is written."""
+        """How it differs from what is written."""
         return None if self.replayed is None else self.replayed.difference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is replayed, and how it is shown."""
+    """The arguments of `replay`."""
     parser.add_argument(
         "runs",
         nargs="*",
@@ -187,7 +187,7 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
 def _of_record(
     options: argparse.Namespace, records: Records, merged: Merged, file: Path
 ) -> ReplayedRun:
-    """One instance of a record, played by the simulator if that can be."""
+    """One instance of a record, played by the simulator if it can."""
     doubts = list(merged.doubts)
     if options.between:
         doubts.append("--between leaves out how it began")
@@ -242,7 +242,7 @@ def _write(options: argparse.Namespace, played: ReplayedRun) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    """The runs of electorate, or those whose names begin so."""
+    """The runs of electorate, or those whose names begin like this."""
     begins = tuple(options.runs) or ("",)
     names = [name for name in run_names() if name.startswith(begins)]
     if not names:
@@ -252,7 +252,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _refuse(options: argparse.Namespace, recorded: bool) -> None:
-    """Say what does not go together."""
+    """Refuse options that do not go together."""
     if recorded and options.rewrite:
         raise UsageError("a record is what happened; it is not rewritten")
     if recorded and options.rule:
@@ -272,7 +272,7 @@ def found(name: str) -> Path:
 
 
 def read(name: str, file: Path) -> str:
-    """What is written in a file; a UsageError says why nothing can be read."""
+    """The text of a file; a UsageError says why it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -289,7 +289,7 @@ def _of_script(name: str, file: Path, rules: Sequence[str]) -> ReplayedRun:
 
 
 def _hint(name: str) -> str:
-    """What may have been meant by a name that leads nowhere."""
+    """Suggestions for a name that leads nowhere."""
     with suppress(LectureError):
         item_of(name)
         return f"; no single run answers it, see electorate lecture {name}"
@@ -298,7 +298,7 @@ def _hint(name: str) -> str:
 
 
 def _played(name: str, file: Path, written: str) -> ReplayedRun:
-    """Run what is written, and compare with its outcomes."""
+    """Run a script, and compare with its outcomes."""
     replayed = replay(written, kind_and_form, file.name)
     machine = find(replayed.trace.setting.protocol).machine(replayed.trace.setting)
     told = narrated(replayed.trace, machine)

@@ -59,7 +59,7 @@ DIGEST_MAX = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `simulate` can be told. What is left out is as the scenario has it."""
+    """The arguments of `simulate`. What is left out is as the scenario has it."""
     add_protocol_arguments(parser)
     parser.set_defaults(nodes=None)
     add_claim_argument(parser)
@@ -118,7 +118,7 @@ def _share(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Simulate one seed or many, and say what came of it."""
+    """Simulate one seed or many, and report the result."""
     try:
         subject = _subject(options)
     except ValueError as error:
@@ -387,7 +387,7 @@ def _show_silence(fates: Fates) -> None:
 
 
 def _keep(options: argparse.Namespace, bench: Experiment, story: Story | None) -> None:
-    """Write and draw the run that breaks a claim, where that was asked for."""
+    """Write and draw the run that breaks a claim, if that was asked for."""
     if story and options.script:
         write(options.script, story.script)
     if story and options.svg:

@@ -52,7 +52,7 @@ LENGTHS_MAX = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `timeouts` can be told."""
+    """The arguments of `timeouts`."""
     add_name_argument(parser)
     add_form_arguments(parser)
     lengths = ",".join(f"{length:g}" for length in LENGTHS)

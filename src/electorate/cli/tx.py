@@ -30,7 +30,7 @@ waits: to guess may split it. `resolve` decides it by hand at this one node."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be done."""
+    """The arguments of `tx`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     serve = actions.add_parser("serve", help="run a member of a cluster")
     serve.add_argument("config", type=Path, metavar="FILE", help="the cluster, as TOML")
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it."""
+    """Carry out the command."""
     try:
         match options.action:
             case "serve":

@@ -30,7 +30,7 @@ TICK_GAP = 4.0
 
 ABOUT = "every delay is exactly T · lines: formulas, marks: measured · both axes are logarithmic"
 COLOURS = ("#0060a8", "#c64600", "#00805c", "#a13b8c", "#8a6a00", "#3b2a91", "#7c1d3f", "#00788c")
-"""Strong ones, as those of messages in other drawings; neighbours differ."""
+"""Strong colours, as those of messages in other drawings; neighbours differ."""
 DASHES = ("none", "7 4", "2 3", "10 3 2 3", "5 2")
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
 
@@ -46,7 +46,7 @@ class Curve(NamedTuple):
 
 
 class LogScale(NamedTuple):
-    """A logarithmic axis: from a least to a most value, between two places."""
+    """A logarithmic axis: from a least to a most value, between two positions."""
 
     least: float
     most: float
@@ -54,7 +54,7 @@ class LogScale(NamedTuple):
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value."""
         share = log(value / self.least) / log(self.most / self.least)
         return self.begin + share * (self.end - self.begin)
 
@@ -168,7 +168,7 @@ def _draw_curve(pen: Pen, panel: Panel, curve: Curve) -> None:
 
 
 def _draw_line(pen: Pen, panel: Panel, curve: Curve) -> None:
-    """The formula, or where there is none a line through what was measured."""
+    """The formula; without one, a line through what was measured."""
     style: Style = {"stroke": curve.colour, "fill": "none", "stroke_dasharray": curve.dash}
     if panel.measure in curve.case.formulas:
         sizes = range(curve.rows[0].nodes, curve.rows[-1].nodes + 1) if curve.rows else ()
@@ -193,7 +193,7 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def draw_mark(pen: Pen, x: float, y: float, shape: str, colour: str) -> None:
-    """The sign of a curve, hollow, so that signs on the same place can all be seen."""
+    """The sign of a curve, hollow, so that signs in the same position can all be seen."""
     style: Style = {"stroke": colour, "stroke_width": 1.4, "fill": "none"}
     match shape:
         case "circle":
@@ -217,7 +217,7 @@ def draw_mark(pen: Pen, x: float, y: float, shape: str, colour: str) -> None:
 
 
 def _draw_legend(pen: Pen, curves: Sequence[Curve], top: float) -> float:
-    """A row for each curve, with its formulas; where the last one ends."""
+    """A row for each curve, with its formulas; returns where the last one ends."""
     names, messages = _legend_columns(curves)
     y = top
     with pen.group(class_="legend", font_size=12):

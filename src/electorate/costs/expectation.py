@@ -10,7 +10,7 @@ MEAN = "mean "
 
 
 class ExpectedRange(NamedTuple):
-    """The least and the most; the same twice where there is one number."""
+    """The least and the most; the same twice if there is one number."""
 
     least: Fraction
     most: Fraction
@@ -28,11 +28,11 @@ class Expectation:
             raise ValueError(f"{text!r} is neither a mean nor two bounds")
 
     def of(self, numbers: Numbers) -> ExpectedRange:
-        """What it comes to."""
+        """Its values."""
         return ExpectedRange(self._least.of(numbers), self._most.of(numbers))
 
     def is_met(self, values: Sequence[int], numbers: Numbers, margin: float) -> bool:
-        """Whether these are what was expected; a mean may be off by so much."""
+        """Whether the measured numbers are as expected; a mean may be off by this much."""
         wanted = self.of(numbers)
         if self.is_mean:
             return abs(mean_of(values) - wanted.least) <= margin

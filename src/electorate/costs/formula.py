@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 Numbers = Mapping[str, int]
-"""What letters stand for."""
+"""The values of letters."""
 Part = Callable[[Numbers], Fraction]
 
 TOKEN = re.compile(r"\s*(\d+|H_[A-Za-z]|[A-Za-z]|[-+·/²()])")

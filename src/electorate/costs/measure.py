@@ -24,7 +24,7 @@ MESSAGES_MAX = 30_000
 STARTS_MAX = 64
 """How many starts are kept to begin other runs with."""
 VERIFIED, VERIFIED_NODES = 100, 8
-"""So many arrangements of so few nodes are run with every turn verified; the rest is believed."""
+"""In so many arrangements of so few nodes every turn is verified; later ones are trusted."""
 
 
 class MeasuredProtocol(Value):
@@ -34,7 +34,7 @@ class MeasuredProtocol(Value):
     kind: type[Machine[Any]]
     form: str = "sound"
     rules: tuple[str, ...] = ()
-    """Changes to the rules; they count after those that a case itself asks for."""
+    """Changes to the rules; they apply after those that a case itself asks for."""
 
 
 class Measure:
@@ -74,7 +74,7 @@ class Measure:
         return row_of(case, nodes, played, batches.complete, z)
 
     def _tallies(self, case: Case, batch: Batch, messages_max: int | None) -> list[Tally]:
-        """What each run takes; a sample ends where it has become too much work."""
+        """What each run takes; a sample ends when it has become too much work."""
         tallies: list[Tally] = []
         messages = 0
         for variant in batch.variants:

@@ -37,9 +37,9 @@ class Tally(NamedTuple):
     """What a run took."""
 
     kinds: Counter[str]
-    """How many messages of each kind were sent to other nodes, also to such as were down."""
+    """How many messages of each kind were sent to other nodes, also to those that were down."""
     multicasts: int
-    """How many there would be if the same words to several nodes were one message."""
+    """How many there would be if the same message to several nodes counted once."""
     memories: int
     """How many messages were sent to oneself."""
     rounds: int
@@ -67,7 +67,7 @@ class Play:
         self._begun = cluster.now
 
     def run(self, script: str) -> Tally:
-        """Obey every command; what was sent since the last `count`."""
+        """Run every command; returns what was sent since the last `count`."""
         for line in re.split(r"[;\n]", script):
             if line.strip():
                 self._obey(line.strip(), self._variant.numbers)

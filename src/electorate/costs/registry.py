@@ -78,7 +78,7 @@ OVER: Mapping[type[Over[Any]], tuple[Case, ...]] = {
     Mandate: mandate.OVER,
     Paxos: paxos.OVER,
 }
-"""The cases of a protocol over another election than the one that its own are played over."""
+"""The cases of a protocol over another election than the one that its own cases are played over."""
 
 GENERIC = (
     Case("the first election, from boot", "agree", start=Start.BOOT, nodes_min=1),
@@ -89,7 +89,7 @@ GENERIC = (
         nodes_min=2,
     ),
 )
-"""Measured only: what these cost is for the protocol to say."""
+"""Measured only: the protocol itself has to say what these cost."""
 
 
 DECLARED = "COSTS"
@@ -99,7 +99,7 @@ DECLARED = "COSTS"
 def cases_of(kind: type[Machine[Any]]) -> tuple[Case, ...]:
     """The cases that its own file declares, or that are known of it, or that fit any election.
 
-    A machine that is made from another one is held against what that one costs.
+    A machine that is made from another one is expected to cost the same.
     """
     declared = getattr(sys.modules.get(kind.__module__), DECLARED, None)
     if isinstance(declared, Mapping):

@@ -22,13 +22,13 @@ def one_initiator(name: str, formulas: Mapping[str, str], **more: Any) -> Case:
 
 
 def all_start(name: str, formulas: Mapping[str, str], **more: Any) -> Case:
-    """Everybody is asked at once."""
+    """All nodes are asked at once."""
     script = "for i in 1..N: ask i Elect; settle"
     return Case(name, script, formulas, leader="N", nodes_min=2, **more)
 
 
 def any_initiators(name: str, formulas: Mapping[str, str], k: str = "1..N", **more: Any) -> Case:
-    """Some k nodes are asked at once, and each set of so many has its turn."""
+    """Some k nodes are asked at once; each set of k nodes is tried."""
     more |= {"numbers": {"k": k}, "sets": {"S": "k of 1..N"}}
     script = "for i in S: ask i Elect; settle"
     return Case(name, script, formulas, leader="N", nodes_min=2, **more)

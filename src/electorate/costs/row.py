@@ -14,7 +14,7 @@ from electorate.costs.variant import numbers_of
 
 
 class MeasuredRuns(NamedTuple):
-    """A batch of runs that the same formulas are about, and what they took."""
+    """Runs that the same formulas are about, and what they took."""
 
     numbers: Numbers
     tallies: Sequence[Tally]
@@ -25,7 +25,7 @@ class Figure(NamedTuple):
 
     measured: ExpectedRange
     mean: Fraction | None
-    """Only where the formula is about the mean."""
+    """Only if the formula is about the mean."""
     margin: float
     """How far the mean of all runs may be from this one; 0 if these are all runs."""
     formula: ExpectedRange | None
@@ -61,7 +61,7 @@ def row_of(
     z: float,
     problem: str = "",
 ) -> CostRow:
-    """Hold all runs of a case at one size against its formulas.
+    """Compare all runs of a case at one size with its formulas.
 
     `z` says how many standard errors the mean of a sample may be off.
     """
@@ -74,7 +74,7 @@ def row_of(
 
 
 def formula_at(case: Case, measure: str, nodes: int) -> ExpectedRange | None:
-    """The least and the most that a formula comes to at one size."""
+    """The least and the most that a formula gives at one size."""
     expected = case.expected(measure)
     if expected is None:
         return None
@@ -83,7 +83,7 @@ def formula_at(case: Case, measure: str, nodes: int) -> ExpectedRange | None:
 
 
 def _measures(case: Case, played: Sequence[MeasuredRuns]) -> list[str]:
-    """The kinds of messages, what is counted of them together, and the rest."""
+    """The kinds of messages, those that are counted together, and the rest."""
     tallies = [tally for batch in played for tally in batch.tallies]
     kinds = dict.fromkeys([*case.formulas, *(kind for tally in tallies for kind in tally.kinds)])
     rest = [*case.tallies, *MEASURES]

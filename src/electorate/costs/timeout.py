@@ -29,7 +29,7 @@ OUTSIDE = 0.025
 DRAWS = 10_000
 
 Interval = tuple[float | None, float | None]
-"""Two ends; None where there were too few runs to say."""
+"""Two ends; None if there were too few runs to say."""
 
 
 class Quantile(NamedTuple):
@@ -54,7 +54,7 @@ class Point(NamedTuple):
     elections: int
     """How often the leader crashed."""
     times: tuple[float, ...]
-    """How long until all followed another one, in T, shortest first; some may have failed to."""
+    """How long until all followed another one, in T, shortest first; some runs may have failed."""
 
     @property
     def share(self) -> float:
@@ -88,9 +88,9 @@ def wilson(hits: int, runs: int) -> tuple[float, float]:
 
 
 def ranks(n: int, share: float) -> tuple[int | None, int | None]:
-    """Between which of n sorted numbers a quantile lies, whatever they are distributed like.
+    """Between which of n sorted numbers a quantile lies, whatever their distribution.
 
-    How many numbers are below it is binomial; None where even the outermost one does not suffice.
+    How many numbers are below it is binomial; None if even the outermost one is not enough.
     """
     below, low, high = 0.0, None, None
     for count in range(n):
@@ -104,7 +104,7 @@ def ranks(n: int, share: float) -> tuple[int | None, int | None]:
 
 
 class TimeoutTrial(NamedTuple):
-    """One length under one law: who is simulated for it."""
+    """One length under one law, and the runs for it."""
 
     delay: str
     law: Delay
@@ -146,7 +146,7 @@ def trials(
     crashes: int = 4,
     strongest: Strongest | None = None,
 ) -> list[TimeoutTrial]:
-    """Every length under every law. Raises ValueError for a law that is none."""
+    """Every length under every law. ValueError if there is no such law."""
     usual = Scenario()
     unit = usual.timing.T
     ids = tuple(range(1, nodes + 1))
@@ -183,5 +183,5 @@ def points(tried: Sequence[TimeoutTrial], swarms: Sequence[Swarmed]) -> list[Poi
 
 
 def subjects(tried: Sequence[TimeoutTrial]) -> list[Subject]:
-    """Everything that has to be simulated."""
+    """Everything to simulate."""
     return [subject for trial in tried for subject in (trial.stormy, trial.calm)]

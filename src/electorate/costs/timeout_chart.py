@@ -24,14 +24,14 @@ Bounds = tuple[float, float, float]
 
 
 class LinearScale(NamedTuple):
-    """An axis from zero to a most value, between two places."""
+    """An axis from zero to a most value, between two positions."""
 
     most: float
     begin: float
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value."""
         return self.begin + value / self.most * (self.end - self.begin)
 
     def ticks(self) -> list[float]:

@@ -44,7 +44,7 @@ TURNS_MAX = 2_000
 
 
 class Machines:
-    """The machine of all elections by quorum of a node: one for all, for its whole life."""
+    """The machine of all elections by quorum of a node: one for all of them, for its whole life."""
 
     def __init__(self, pace: Pace) -> None:
         self.kind_of_turns: Callable[[Machine[Any], int], Turns]
@@ -67,14 +67,14 @@ class Machines:
 
 
 class KnownLeader(NamedTuple):
-    """Who leads, as one node knows it; nobody while the office is vacant."""
+    """The leader, as one node knows it; None while the office is vacant."""
 
     leader: NodeId | None = None
     token: int | None = None
 
 
 class ElectionPort(Protocol):
-    """What every election needs of its node."""
+    """What an election of either kind needs of its node."""
 
     @property
     def me(self) -> NodeId:
@@ -88,14 +88,14 @@ class ElectionPort(Protocol):
         """The node's clock."""
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once everything is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
 
 
 class ElectionInstance(Owner, ABC):
-    """Owns the instance of one election, and gives terms to whoever waits for one."""
+    """Owns the instance of one election, and gives terms to those that wait for one."""
 
     _instance: Instance
 
@@ -106,14 +106,14 @@ class ElectionInstance(Owner, ABC):
         self.waiting: deque[Future[Tenure]] = deque()
         self.watching: list[Callable[[KnownLeader], None]] = []
         self.seen = KnownLeader()
-        """What anybody may know; this moment may have changed it, but has not been kept yet."""
+        """What may be told; the present wake-up may have changed it, but that is not saved yet."""
         self.term: Tenure | None = None
-        """The term whose work has not ended, also when it is over itself."""
+        """The term whose work has not ended, even if the term itself is over."""
         self.released = KnownLeader()
-        """The last term that was given up by another's own word."""
+        """The last term that its own leader gave up."""
         self._seen = KnownLeader()
         self._promised: Future[Tenure] | None = None
-        """Who is to have the present term once that is kept."""
+        """Gets the present term once that is saved."""
         self._election_port = port
 
     @property
@@ -145,11 +145,11 @@ class ElectionInstance(Owner, ABC):
 
     @property
     def is_urgent(self) -> bool:
-        """Whoever is in office has no time to wait."""
+        """A node in office has no time to wait."""
         return self.is_held
 
     def boot(self, stable: Stable | None) -> None:
-        """Begin, with what the last life has promised."""
+        """Begin, with what the last life promised."""
         self._instance.boot(stable, self._election_port.alive)
 
     def ask(self, request: Request) -> None:
@@ -157,7 +157,7 @@ class ElectionInstance(Owner, ABC):
         self._instance.take(Asked(request))
 
     def halt(self, error: Exception) -> None:
-        """The node has ended: there is no office any more."""
+        """The node has ended, and with it every term."""
         self._instance.halt()
         if self.term is not None:
             self.term.end()
@@ -172,12 +172,12 @@ class ElectionInstance(Owner, ABC):
     # --- what the application wants ---
 
     def wait(self, future: "Future[Tenure]") -> None:
-        """Somebody wants to lead."""
+        """The application wants to lead."""
         self.waiting.append(future)
         self.stand()
 
     def leave(self, future: "Future[Tenure]") -> None:
-        """Somebody does not want to lead any more."""
+        """The application does not want to lead any more."""
         if future in self.waiting:
             self.waiting.remove(future)
             self.stand()
@@ -189,7 +189,7 @@ class ElectionInstance(Owner, ABC):
     # --- what follows from a turn ---
 
     def _give(self, term: Tenure) -> None:
-        """Give the term to whoever has waited longest."""
+        """Give the term to the one that has waited longest."""
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
@@ -197,7 +197,7 @@ class ElectionInstance(Owner, ABC):
                 self._election_port.then(self._hand, future, term)
 
     def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
-        """What the term rests on is kept: no later life of this node uses its token again."""
+        """What the term rests on is saved: no later life of this node uses its token again."""
         self._promised = None
         future.set_result(term)
 
@@ -214,26 +214,26 @@ class ElectionInstance(Owner, ABC):
 
 
 class QuorumPort(ElectionPort, Protocol):
-    """What an office needs of its node."""
+    """What an election by quorum needs of its node."""
 
     host: Host
 
     def keeps(self, election: "QuorumElection") -> None:
-        """Something is about to be kept that others rely on."""
+        """Something that others rely on is about to be saved."""
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What the members are called."""
+        """The names of the members."""
 
     def hosted(self, election: "QuorumElection") -> Instance:
-        """The instance of this election, which is told who the members are."""
+        """The instance of this election; it will be told who the members are."""
 
     def stand_soon(self, election: "QuorumElection") -> None:
-        """Stand in this election, together with all others that are begun now."""
+        """Stand in this election, together with all others that begin now."""
 
 
 class QuorumElection(ElectionInstance):
-    """An office that a majority grants, so that nobody else is in it."""
+    """An election that a majority decides, so that there is never a second leader."""
 
     def __init__(self, name: str, port: QuorumPort) -> None:
         super().__init__(name, port)
@@ -245,8 +245,8 @@ class QuorumElection(ElectionInstance):
     def stands_with(self) -> int:
         """The priority with which this node stands; 0 if it only votes.
 
-        Who has nobody to do the work does not stand, and neither does one that is still busy with
-        the work of a term that is over.
+        A node without anybody to do the work does not stand. Neither does one that is still busy
+        with the work of a term that is over.
         """
         has_hands = bool(self.waiting) or self.term is not None
         is_late = self.term is not None and self.term.lost.is_set()
@@ -269,12 +269,12 @@ class QuorumElection(ElectionInstance):
         return described(machine, "mandate-over-strongest-alive/application", "application")
 
     def packed(self, stable: Stable) -> bytes:
-        """What is to be kept of it."""
+        """What to save of it."""
         self._port.keeps(self)
         return Codec.encode(stable)
 
     def closed(self, node: NodeId) -> None:
-        """The process of a node has ended: that is its own last word on the term it had."""
+        """The process of a node has ended: with that it has given up its term."""
         state: Any = self._instance.state
         if state is not None and state.bound == node:
             self.released = KnownLeader(node, state.stable.promise.epoch)
@@ -286,7 +286,7 @@ class QuorumElection(ElectionInstance):
             self._instance.take(Viewed(self._port.alive))
 
     def stand(self) -> None:
-        """See whether this node stands now as it did before; one that does not steps down."""
+        """See whether this node stands now as it did before; if not, it may have to step down."""
         state: Any = self._instance.state
         if state is not None and state.wish != self.stands_with:
             if state.wish:
@@ -295,7 +295,7 @@ class QuorumElection(ElectionInstance):
                 self._port.stand_soon(self)
 
     def ask_to_stand(self) -> None:
-        """Stand as the application wants it; the others are told of it and asked once more."""
+        """Stand as the application wants it; the others are told, and asked for theirs."""
         self.ask(Stand(self.stands_with))
 
     def priority_of(self, node: NodeId) -> int:
@@ -313,7 +313,7 @@ class QuorumElection(ElectionInstance):
             self.stand()
 
     def _leave_office(self) -> None:
-        """The work has ended, or there is nobody to do it: ask for what is open to be asked."""
+        """The work has ended, or nobody is there to do it: ask for what can be asked for."""
         for status, request in ((Status.NORMAL, StepDown()), (Status.REORGANIZATION, Ended())):
             standing = self._instance.standing
             if standing is None or standing.leader != self._port.me:
@@ -324,7 +324,7 @@ class QuorumElection(ElectionInstance):
     # --- what follows from a turn ---
 
     def after(self) -> None:
-        """See whether this node has come into office, stays there, or is out of it."""
+        """See whether this node has come into office, stays there, or has left it."""
         if self.roster is not self._list:
             self._list = self.roster
             if self.term is not None:

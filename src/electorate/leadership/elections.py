@@ -27,13 +27,13 @@ from electorate.runtime.instance import Instance
 from electorate.runtime.timers import ChunkedWork
 
 Safety = Literal["quorum", "group"]
-"""One leader, which a majority has granted; or one in each group of nodes that reach each other."""
+"""One leader, granted by a majority; or one leader in each group of nodes that reach each other."""
 
 WORDS: dict[Safety, str] = {"quorum": "by quorum", "group": "in groups"}
 OFFICE, GROUP = "office", "group"
-"""For which kind of election mail is."""
+"""The kinds of elections that mail is for."""
 PACE = "pace"
-"""Under which an older version has kept how long promises bind."""
+"""The name under which an older version saved how long promises bind."""
 REMIND_S = 1.0
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
@@ -44,11 +44,11 @@ log = logging.getLogger("electorate")
 
 
 class Kinds:
-    """Of which kind the elections are that the application of this node has named."""
+    """The kind of each election that the application of this node has named."""
 
     def __init__(self) -> None:
         self.in_groups: set[str] = set()
-        """Those in groups; every letter about one by quorum asks for it."""
+        """Those in groups; every letter about one by quorum asks for this."""
         self._named: dict[str, Safety] = {}
         self._odd: set[tuple[str, str]] = set()
 
@@ -69,7 +69,7 @@ class Kinds:
         return self._named.get(election, safety) == safety
 
     def say_odd(self, node: str, election: str, safety: Safety) -> None:
-        """Another node has an election of a kind that does not fit: say so once."""
+        """Another node has an election of a kind that does not fit: log it once."""
         if (node, election) not in self._odd:
             self._odd.add((node, election))
             log.error(
@@ -79,7 +79,7 @@ class Kinds:
 
 
 class Elections(Service, Admission):
-    """The desk of every election of a node."""
+    """All elections of a node, as a service of its host."""
 
     kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
     host: Host
@@ -95,9 +95,9 @@ class Elections(Service, Admission):
         joins: bool = False,
     ) -> None:
         self.call: Callable[..., None]
-        """How to have something done in the node's thread; whoever starts the node sets it."""
+        """Runs something in the node's thread; set by the code that starts the node."""
         self.refusing: Callable[[str, Hello], None] = lambda name, hello: None
-        """Told whom this node does not let in, by the name that it goes by."""
+        """Called with the name of a node that is refused."""
         self.me = me.id
         self.pace = pace
         self.directory = Directory(me, founders, pace, joins=joins)
@@ -113,15 +113,15 @@ class Elections(Service, Admission):
         self.machines = Machines(pace)
         self._kinds = Kinds()
         self._candidates: dict[QuorumElection, None] = {}
-        """Where this node is about to stand."""
+        """Elections in which this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
         self._reached: frozenset[NodeId] = frozenset()
-        """The lines on which somebody is."""
+        """The addresses at which a member is reached."""
 
     # --- a service of its host ---
 
     def begin(self, host: Host) -> None:
-        """Know again what was promised, and by which memories the others are known."""
+        """Read what was promised, and by which memories the others are known."""
         self.host, self.now_ms = host, host.now_ms
         self._booting = ChunkedWork(host.enter, self.election)
         self._standing = ChunkedWork[ElectionInstance](
@@ -162,12 +162,12 @@ class Elections(Service, Admission):
             self.groups.lives()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
-        """Other nodes are suspect than before."""
+        """The set of suspects changed."""
         self._reached = alive
         self._look_around()
 
     def _look_around(self) -> None:
-        """See which members are reached: others may have been put in the place of some."""
+        """See which members are reached: some may have been replaced."""
         before, self.alive = self.alive, self._members_reached()
         if self.alive != before:
             self._see()
@@ -185,7 +185,7 @@ class Elections(Service, Admission):
         return frozenset(node for node in speakers if node is not None)
 
     def _directory_changed(self, before: AdmissionState, now: AdmissionState) -> None:
-        """Whom this node knows and lets in has changed, or who the members are."""
+        """The members have changed, or the nodes that this one knows and lets in."""
         if now.enrolled.new != before.enrolled.new and before.enrolled.new:
             names = ", ".join(sorted(map(self.directory.name, now.enrolled.new)))
             log.info("the members are now %s", names)
@@ -198,23 +198,23 @@ class Elections(Service, Admission):
             self._look_around()
 
     def objection(self, hello: Hello) -> str:
-        """Why another node is not to be let in; empty if it is."""
+        """Why another node is refused; empty if it is let in."""
         why = self.directory.objection(hello)
         if why:
             self.refusing(self.directory.called(hello.node), hello)
         return why
 
     def news(self) -> bytes:
-        """Who is who by now, for one that takes others for who they are no more."""
+        """The members by now, for a node that no longer knows them."""
         return self.directory.news()
 
     def refused(self, news: bytes) -> None:
-        """A node that has not let in this one has told that: something may have been missed."""
+        """A node refused us and said why: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             self.directory.refused(news)
 
     def met(self, hello: Hello) -> None:
-        """Another node has connected, and is the one that has promised what it has promised."""
+        """Another node has connected, with the memory that made its promises."""
         self.directory.recognise(hello)
         self._look_around()
 
@@ -266,7 +266,7 @@ class Elections(Service, Admission):
             self.election(mail.name).hear(mail.sender, mail.message, mail.head)
 
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
-        """Whether it is about members, and of one that is only about to become one itself."""
+        """Whether it is about members, and from a node that is only about to become one."""
         said = mail.message.message if kind == MEMBERS else mail.message
         if not isinstance(said, Listed | Decree):
             return False
@@ -317,14 +317,14 @@ class Elections(Service, Admission):
         )
 
     def pause(self, paused: bool) -> None:
-        """Stand nowhere, or again where it did."""
+        """Stand nowhere, or again as before."""
         self.paused = paused
         for election in self.all():
             election.paused = self.is_paused(election)
         self._standing.over(self.all())
 
     def is_paused(self, election: ElectionInstance) -> bool:
-        """Whoever is paused stands nowhere, but may still be asked to change the members."""
+        """A paused node stands nowhere, but may still be asked to change the members."""
         return self.directory.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
@@ -354,17 +354,17 @@ class Elections(Service, Admission):
             election.boot(self.binding(saved))
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
-        """What was promised, and for how long: an older version has said that in one place."""
+        """What was promised, and for how long: an older version saved that once for all."""
         return replace(stable, granted=stable.granted or self._granted_before_ms)
 
-    # --- the desk of its offices ---
+    # --- what its elections need ---
 
     def turns(self, machine: Machine[Any]) -> Turns:
         """How turns of this machine are taken here."""
         return self.machines.turns(machine)
 
     def hosted(self, election: QuorumElection) -> Instance:
-        """The instance of this election, which is told who the members are."""
+        """The instance of this election; it will be told who the members are."""
         turns = self.machines.of_elections
         instance = self.host.add(
             Instance(PREFIX + election.name, turns, self.me, self.host, election)
@@ -374,7 +374,7 @@ class Elections(Service, Admission):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What the members are called."""
+        """The names of the members."""
         return tuple(sorted(map(self.directory.name, self.register.roster.new)))
 
     @property
@@ -384,19 +384,19 @@ class Elections(Service, Admission):
         return dict(sorted(found.items()))
 
     def called(self, node: NodeId) -> str:
-        """What people call a node."""
+        """The name of a node."""
         return self.directory.name(node)
 
     def sender(self, hello: Hello) -> NodeId | None:
-        """The member that speaks; None if another one has been put in its place just now."""
+        """The member that speaks; None if another one has just taken its place."""
         node: NodeId = hello.member
         return node if self.directory.speakers.get(hello.node) == node else None
 
     def stand_soon(self, election: QuorumElection) -> None:
-        """Stand in this election, together with all others that are begun now.
+        """Stand in this election, together with all others that begin now.
 
-        What is said of them goes in one letter, and so does all that follows, for as long as they
-        are led from here: their timers run together.
+        Their messages share one letter, and so do all later ones, for as long as they are led from
+        here: their timers run together.
         """
         if not self._candidates:
             asyncio.get_running_loop().call_soon(self.host.enter, self._stand_together)
@@ -407,19 +407,19 @@ class Elections(Service, Admission):
         self._candidacies.over(candidates)
 
     def keeps(self, election: ElectionInstance) -> None:
-        """Something is about to be kept that others rely on."""
+        """Something that others rely on is about to be saved."""
         self.directory.settle()
 
     def kept_members(self) -> None:
-        """The list is about to be kept as it is now."""
+        """The list is about to be saved as it is now."""
         self.directory.settle()
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once everything is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
         self.host.then(effect, *given)
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
         self.call(self.host.enter, act, *given)
 
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
@@ -438,7 +438,7 @@ class Elections(Service, Admission):
             self.host.enter(self._remind)
 
     def _remind(self) -> None:
-        """Say again what may have been lost, and see how this node itself is doing."""
+        """Say again what may have been lost, and see whether this node keeps up."""
         elections, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
             log.warning(BEHIND, self.directory.me.name, late_ms, len(elections))

@@ -68,11 +68,11 @@ class NodeEngine(ABC):
 
     @abstractmethod
     def expect_running(self) -> None:
-        """Raise what has ended the node, if something has."""
+        """Raise the error that has ended the node, if one has."""
 
     @abstractmethod
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done as the node does its own things; NodeStopped if it has ended."""
+        """Run this in the node's thread; NodeStopped if it has ended."""
 
     @abstractmethod
     def election(self, name: str, safety: Safety) -> ElectionInstance:
@@ -84,7 +84,7 @@ class NodeEngine(ABC):
         return self.elections.is_busy
 
     def pause(self, paused: bool) -> threading.Event:
-        """Stand nowhere, or again where it did; what is returned is set once that is so."""
+        """Stand nowhere, or again as before; returns an event that is set once that is so."""
         heard = threading.Event()
 
         def change() -> None:
@@ -95,13 +95,13 @@ class NodeEngine(ABC):
         return heard
 
     def wait(self, election: ElectionInstance) -> "Future[Tenure]":
-        """A term, once there is one. Whoever cancels that does not stand any more."""
+        """A term, once there is one. To cancel the future is to stand no more."""
         future: Future[Tenure] = Future()
         self.do(election.wait, future)
         return future
 
     def give_up(self, election: ElectionInstance, future: "Future[Tenure]") -> None:
-        """Nobody waits for that term any more; if it has come just now, it is over."""
+        """Stop waiting for that term; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):
                 self.do(election.leave, future)
@@ -109,7 +109,7 @@ class NodeEngine(ABC):
             future.result().finish()
 
     def told(self, seen: KnownLeader) -> Leader:
-        """The same by name; one that nobody knows any more leads nobody."""
+        """The same by name; a leader that is not known any more counts as none."""
         directory = self.elections.directory
         if seen.leader is None or seen.leader not in directory.known:
             return Leader(None, None)
@@ -118,7 +118,7 @@ class NodeEngine(ABC):
     def observe(
         self, election: ElectionInstance, tell: Callable[[Leader], None]
     ) -> Callable[[], None]:
-        """Tell who leads, now and whenever that changes; returns how to end that."""
+        """Tell who leads, now and whenever that changes; returns a function that ends this."""
 
         def told(seen: KnownLeader) -> None:
             tell(self.told(seen))
@@ -144,7 +144,7 @@ class NodeEngine(ABC):
         self.do(change)
 
     async def expect_heir(self, election: ElectionInstance, name: str) -> NodeId:
-        """Who is to take over; ValueError or TransferFailed if it cannot."""
+        """The node that takes over; ValueError or TransferFailed if it cannot."""
         heir = self.expect_member(name)
         if heir not in self.elections.alive:
             raise TransferFailed(f"{name} cannot be reached")
@@ -154,7 +154,7 @@ class NodeEngine(ABC):
         return heir
 
     async def _stands(self, node: NodeId, election: str) -> bool:
-        """Whether a node stands; it is asked if this one does not know of that."""
+        """Whether a node stands; it is asked if that is not known here."""
         elections, loop = self.elections, asyncio.get_running_loop()
         deadline = loop.time() + self.answered_s
         if not elections.stands_with(node, election):
@@ -164,7 +164,7 @@ class NodeEngine(ABC):
         return bool(elections.stands_with(node, election))
 
     def expect_leader(self, election: ElectionInstance) -> Leader:
-        """Who leads; TransferFailed if this node has heard of nobody."""
+        """The leader; TransferFailed if this node has heard of none."""
         now = self.told(election.seen)
         if now.leader is None:
             raise TransferFailed(
@@ -187,7 +187,7 @@ class NodeEngine(ABC):
 
     @abstractmethod
     def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
-        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        """Await this in the node's loop; NodeStopped if it has ended."""
 
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
@@ -200,7 +200,7 @@ class NodeEngine(ABC):
         return self.submit(partial(self.elections.register.remove, node))
 
     def replace_member(self, name: str, text: str) -> "Future[None]":
-        """Put a node in the place of a member."""
+        """Replace a member by another node."""
         place = self._expect_newcomer(text, instead_of=name)
         node = self._expect_leaver(name)
         if place.name == name:
@@ -232,7 +232,7 @@ class NodeEngine(ABC):
 
     @property
     def again_s(self) -> float:
-        """How soon to ask again for what nobody may have heard."""
+        """How soon to ask again for what may have been lost."""
         return self.pace.granted_ms / 2000
 
     @property
@@ -242,11 +242,11 @@ class NodeEngine(ABC):
 
     @property
     def sure_s(self) -> float:
-        """After how long a node that was granted an office here has it, or has given it up."""
+        """After this time a node that was granted an office here has it, or has given it up."""
         return (3 * self.pace.T_ms + 2 * self.pace.P_ms) / 1000
 
     def unchanged(self, election: ElectionInstance) -> str:
-        """What is wrong when nothing has come of a wish."""
+        """What is wrong if nothing has come of a request."""
         leader, me = self.told(election.seen).leader, self.me.name
         if leader is None:
             known = f"{me} knows of nobody who leads {election.name} after {self.patience_s:.1f} s"
@@ -262,7 +262,7 @@ class NodeEngine(ABC):
 
 
 def expect_name(name: str) -> None:
-    """ValueError if no election can be called that."""
+    """ValueError if this cannot be the name of an election."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"an election has a name, not {name!r}")
 
@@ -297,24 +297,24 @@ class Election:
 
     @property
     def leader(self) -> Leader:
-        """Who leads at the moment, as this node knows it."""
+        """The present leader, as this node knows it."""
         return self._engine.told(self._election.seen)
 
     def set_priority(self, priority: int) -> None:
         """Stand with another priority from now on; 0 is a witness, which votes and never leads.
 
-        In a group the highest priority leads: who has it takes over at once.
+        In a group the member with the highest priority leads, and takes over at once.
         """
         if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
             raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
         self._engine.set_priority(self._election, priority)
 
     def terms(self) -> "Terms":
-        """Every term of this node, one after the other; it stands while somebody waits for one."""
+        """Every term of this node, one after the other; it stands while this is waited for."""
         return Terms(self._engine, self._election, self._on_merge)
 
     async def run(self, work: Work, stopped: Work | None = None) -> None:
-        """Do this work in every term, and something after each; neither ever overlaps."""
+        """Do this work in every term, and `stopped` after each; neither ever overlaps."""
         async for term in self.terms():
             try:
                 async with term:
@@ -324,23 +324,23 @@ class Election:
                     await stopped(term)
 
     def observe(self) -> "Observed":
-        """Who leads, now and whenever that changes."""
+        """The leader, now and whenever it changes."""
         return Observed(self._engine, self._election)
 
     async def step_down(self) -> None:
-        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
+        """Have the leader give up its office, once its work has ended; else TransferFailed."""
         self._expect_quorum()
         await self._order(None, self._has_gone())
 
     async def transfer(self, name: str) -> None:
-        """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        """Have the leader hand over to that member; TransferFailed if that does not succeed."""
         self._expect_quorum()
         heir = await self._engine.expect_heir(self._election, name)
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
 
     async def _order(self, heir: NodeId | None, condition: Condition) -> None:
-        """Ask until it has come about: what is said may be lost, or come too early for the heir."""
+        """Ask until it has happened: a request may be lost, or come too early for the heir."""
         loop, engine = asyncio.get_running_loop(), self._engine
         deadline = loop.time() + engine.patience_s
         while loop.time() < deadline:
@@ -357,7 +357,7 @@ class Election:
         raise TransferFailed(engine.unchanged(self._election))
 
     def _expect_quorum(self) -> None:
-        """A group does not choose its leader, so nobody can choose another."""
+        """A group does not choose its leader, so nobody can choose another one."""
         if self.safety == "group":
             raise ValueError(
                 f"each group of {self.name} is led by its strongest member: "
@@ -365,7 +365,7 @@ class Election:
             )
 
     def _has_gone(self) -> Condition:
-        """Whether the present leader is in office no longer; TransferFailed if there is none."""
+        """Whether the present leader has left office; TransferFailed if there is none."""
         engine, election = self._engine, self._election
         before = engine.expect_leader(election)
 
@@ -378,7 +378,7 @@ class Election:
 
 
 class Terms:
-    """The terms of one node: it stands while somebody waits here, or works in one."""
+    """The terms of one node: it stands while this is waited for, or works in one."""
 
     def __init__(
         self, engine: NodeEngine, election: ElectionInstance, on_merge: OnMerge | None = None
@@ -409,7 +409,7 @@ class Terms:
 
 
 class Observed:
-    """Who leads: the first item is the present; what was missed meanwhile is left out."""
+    """The leader: the present one first; changes that were missed meanwhile are left out."""
 
     def __init__(self, engine: NodeEngine, election: ElectionInstance) -> None:
         self._engine = engine
@@ -445,7 +445,7 @@ def host_config(
     data: Path,
     record: Path | None = None,
 ) -> HostConfig:
-    """How the host of a node is run that goes at this pace."""
+    """How to run the host of a node at this pace."""
     return HostConfig(
         me,
         {place.id: place.address for place in places.values()},

@@ -1,7 +1,7 @@
 """Elections in which every group of nodes that reach each other has its leader.
 
-What is decided about groups is decided in `protocols/invitation/ranked_invitation.py`. Here the
-application is told what that machine shows, and the machine what the application wants.
+Groups are decided on in `protocols/invitation/ranked_invitation.py`. Here the application is told
+what that machine shows, and the machine what the application wants.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class GroupElection(ElectionInstance):
         super().__init__(name, port)
         self._port = port
         self._idle_until_ms = -math.inf
-        """Until then it is believed that somebody will wait for the next term."""
+        """Until then it is assumed that the application will wait for the next term."""
         self._served = 0
         """The last group of which the application had a term."""
         self._instance = port.host.add(
@@ -55,9 +55,9 @@ class GroupElection(ElectionInstance):
 
     @property
     def stands_with(self) -> int:
-        """The priority with which this node would lead; 0 if it has nobody to do the work.
+        """The priority with which this node would lead; 0 if nobody is there to do the work.
 
-        Who has just finished a term is expected to come back for the next.
+        An application that has just finished a term is expected to come back for the next one.
         """
         if self.term is not None:
             has_hands = not self.term.is_overdue(self._port.grace_ms)
@@ -88,7 +88,7 @@ class GroupElection(ElectionInstance):
     # --- what the application wants ---
 
     def leave(self, future: "Future[Tenure]") -> None:
-        """Somebody does not want to lead any more."""
+        """The application does not want to lead any more."""
         if self.term is None:
             self._idle_until_ms = -math.inf
         super().leave(future)
@@ -123,7 +123,7 @@ class GroupElection(ElectionInstance):
     # --- what follows from a turn ---
 
     def after(self) -> None:
-        """See what this node is in its group, and what the application has to know of that."""
+        """See what this node is in its group, and tell the application what it has to know."""
         view = self._view
         if view is None:
             return
@@ -141,7 +141,7 @@ class GroupElection(ElectionInstance):
             self.stand()
 
     def _lead(self, view: GroupStanding, token: int) -> None:
-        """The group is this node's own: somebody has to do its work."""
+        """This node leads its group: the application has to do the work."""
         if self.waiting and self.term is None and self.stands_with:
             if token == self._served:
                 self.ask(Anew())
@@ -156,7 +156,7 @@ class GroupElection(ElectionInstance):
         return GroupTenure(self.name, token, self, self._port.now_ms, members, others)
 
     def _schedule(self) -> None:
-        """Wake up for whatever changes by time alone."""
+        """Wake up for what changes by time alone."""
         if self.term is not None:
             wake_ms = self.term.overdue_at_ms(self._port.grace_ms)
         else:
@@ -170,7 +170,7 @@ class GroupElection(ElectionInstance):
         return self._port.now_ms()
 
     def packed(self, stable: Stable) -> bytes:
-        """What is to be kept of it."""
+        """What to save of it."""
         self._port.keeps(self)
         return Codec.encode(stable)
 
@@ -183,7 +183,7 @@ class GroupElection(ElectionInstance):
 
 
 class GroupsPort(Protocol):
-    """What is needed of the node."""
+    """What elections in groups need of their node."""
 
     me: NodeId
     directory: Directory
@@ -195,20 +195,20 @@ class GroupsPort(Protocol):
     now_ms: Callable[[], float]
 
     def is_paused(self, election: ElectionInstance) -> bool:
-        """Whether this node is not to stand there."""
+        """Whether this node must not stand there."""
 
     def keeps(self, election: ElectionInstance) -> None:
-        """Something is about to be kept that others rely on."""
+        """Something that others rely on is about to be saved."""
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once all is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
 
 
 class Groups:
-    """All such elections of a node: one machine runs them, for the node's whole life."""
+    """All elections in groups of a node: one machine runs them, for the node's whole life."""
 
     def __init__(self, port: GroupsPort) -> None:
         self.elections: dict[str, GroupElection] = {}
@@ -257,7 +257,7 @@ class Groups:
             raise StoreError(f"the groups of {election.name} cannot be read: {error}") from None
         election.boot(stable)
 
-    # --- the desk of its offices ---
+    # --- what its elections need ---
 
     @property
     def me(self) -> NodeId:
@@ -275,7 +275,7 @@ class Groups:
 
     @property
     def host(self) -> Host:
-        """Where its instances live."""
+        """The host of its instances."""
         return self._port.host
 
     def name_of(self, node: NodeId) -> str:
@@ -290,13 +290,13 @@ class Groups:
         return self._turns
 
     def keeps(self, election: GroupElection) -> None:
-        """Something is about to be kept that others rely on."""
+        """Something that others rely on is about to be saved."""
         self._port.keeps(election)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once all is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
         self._port.then(effect, *given)
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
         self._port.enter(act, *given)

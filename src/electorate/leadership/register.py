@@ -1,7 +1,7 @@
-"""The register at one node: an instance of the members' machine, and who wants to change the list.
+"""The register at one node: the instance of the members' machine, and the changes asked for here.
 
-What is decided about members is decided in `protocols/mandate/membership.py`. Here a change is
-asked for and waited for, and all are told who a newcomer is, and where, before it is proposed.
+Members are decided on in `protocols/mandate/membership.py`. Here a change is asked for and waited
+for, and before it is proposed all nodes are told who the newcomer is, and where.
 """
 
 import asyncio
@@ -40,9 +40,9 @@ from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
 
 MEMBERS = "members"
-"""Under which the list is kept, and for whom mail is that is about it."""
+"""The name under which the list is saved, and for which mail about it arrives."""
 BEFORE = "office electorate: members"
-"""Under which it was kept when the register was one of the elections."""
+"""The name under which it was saved when the register was one of the elections."""
 RESERVED = "electorate:"
 POLL_S = 0.01
 FIRST = Roster().version
@@ -53,7 +53,7 @@ log = logging.getLogger("electorate")
 
 @contextmanager
 def _half_made(told: str) -> Iterator[None]:
-    """Say what was changed before something could not be."""
+    """Have the error say what was changed before the rest failed."""
     try:
         yield
     except MembersUnchanged as error:
@@ -61,7 +61,7 @@ def _half_made(told: str) -> Iterator[None]:
 
 
 class RegisterPort(Protocol):
-    """What is needed of the node."""
+    """What the register needs of its node."""
 
     me: NodeId
     pace: Pace
@@ -71,16 +71,16 @@ class RegisterPort(Protocol):
     now_ms: Callable[[], float]
 
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
-        """Do it as the node does its own things."""
+        """Run this as the node does its own things."""
 
     def turns(self, machine: Machine[Any]) -> Turns:
         """How turns of this machine are taken here."""
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
-        """What was promised, and for how long: an older version has said that in one place."""
+        """What was promised, and for how long: an older version saved that once for all."""
 
     def kept_members(self) -> None:
-        """The list is about to be kept as it is now."""
+        """The list is about to be saved as it is now."""
 
 
 def register_machine(pace: Pace) -> Machine[Any]:
@@ -100,11 +100,11 @@ class Register(Owner):
         self._machine = register_machine(port.pace)
         self.codec = Codec(self._machine)
         self._adding: MemberAddress | None = None
-        """Who is to become a member by this node's doing."""
+        """The node that this one is adding."""
         self._introducing: NodeId | None = None
-        """Who is to be made known to all as soon as this node holds the register."""
+        """The newcomer to introduce to all as soon as this node holds the register."""
         self._introduced: tuple[NodeId, int] | None = None
-        """Who was made known last, and in which term."""
+        """The node that was introduced last, and in which term."""
         self._port = port
         self._turn = asyncio.Lock()
         self._last: Roster | None = None
@@ -112,12 +112,12 @@ class Register(Owner):
     # --- its instance ---
 
     def begin(self, host: Host) -> None:
-        """There is a host; it boots later."""
+        """The host is there; the instance boots later."""
         turns = self._port.turns(self._machine)
         self.instance = host.add(Instance(MEMBERS, turns, self._port.me, host, self))
 
     def boot(self) -> None:
-        """Begin with what the last life has saved."""
+        """Begin with what the last life saved."""
         self.instance.boot(self._saved(), self._port.alive)
 
     def _saved(self) -> Stable:
@@ -139,7 +139,7 @@ class Register(Owner):
         return described(machine, "membership")
 
     def packed(self, stable: Stable) -> bytes:
-        """What is to be kept of it."""
+        """What to save of it."""
         self._port.kept_members()
         return Codec.encode(stable)
 
@@ -153,7 +153,7 @@ class Register(Owner):
             self.instance.take(Viewed(self._port.alive))
 
     def closed(self, node: NodeId) -> None:
-        """The process of a node has ended: that is its own last word on the term it had."""
+        """The process of a node has ended: with that it has given up its term."""
         state: Any = self.instance.state
         if state is not None and state.inner.bound == node:
             release = Release(state.stable.inner.promise.epoch)
@@ -179,13 +179,13 @@ class Register(Owner):
 
     @property
     def is_held(self) -> bool:
-        """Whether this node has the register."""
+        """Whether this node holds the register."""
         state: Any = self.instance.state
         return state is not None and state.inner.office is not None
 
     @property
     def is_urgent(self) -> bool:
-        """Whoever is in office has no time to wait."""
+        """A node that holds the register has no time to wait."""
         return self.is_held
 
     @property
@@ -197,7 +197,7 @@ class Register(Owner):
     # --- what it is asked for ---
 
     async def add(self, place: MemberAddress) -> None:
-        """Make this node a member; it runs, and was told to join."""
+        """Make this node a member; it is running, and was told to join."""
         async with self._turn:
             await self._settle()
             if place.name not in map(self._port.directory.name, self.roster.new):
@@ -211,14 +211,14 @@ class Register(Owner):
             await self._change(Change(node, False))
 
     async def replace(self, node: NodeId, place: MemberAddress) -> None:
-        """Put a node in the place of a member."""
+        """Replace a member by another node."""
         name = self._port.directory.name(node)
         await self.add(place)
         with _half_made(f"{place} was added, but {name} could not be removed"):
             await self.remove(node)
 
     async def renew(self, node: NodeId, place: MemberAddress) -> None:
-        """The same under one name: it has lost its memory, or has only moved."""
+        """Replace a member by one of the same name: it has lost its memory, or only moved."""
         self._expect_majority(Change(node, False))
         async with self._turn:
             await self._settle()
@@ -233,30 +233,30 @@ class Register(Owner):
             await self.add(place)
 
     def find(self, name: str) -> NodeId | None:
-        """The member of that name, also one that somebody has begun to add or remove."""
+        """The member of that name, also one that is being added or removed."""
         roster = self.roster
         named = [node for node in roster.everybody if self._port.directory.name(node) == name]
         return max(named, key=lambda node: node in roster.new, default=None)
 
     def is_undecided(self, name: str) -> bool:
-        """Whether somebody has begun to add or remove this node, and it has not come to an end."""
+        """Whether a change that adds or removes this node has begun and not ended."""
         node = self.find(name)
         return (node in self.roster.old) != (node in self.roster.new)
 
     def show(self, node: NodeId) -> None:
-        """Let another node know the list."""
+        """Send another node the list."""
         self._ask(Show(node))
 
     def _ask(self, request: Request) -> None:
         self.instance.take(Asked(request))
 
     async def _settle(self) -> None:
-        """Have a change decided that somebody has begun, and could not finish."""
+        """Have a change decided that another node has begun and could not finish."""
         await self._until(Settle(), lambda: not self.roster.is_pending)
 
     @asynccontextmanager
     async def _expecting(self, place: MemberAddress) -> AsyncIterator[NodeId]:
-        """Wait for who answers there, and have to do with it for a while."""
+        """Wait for the node that answers there, and stay connected to it for a while."""
         port, directory = self._port, self._port.directory
         self._adding = place
         port.enter_here(directory.await_newcomer, place)
@@ -272,11 +272,11 @@ class Register(Owner):
             port.enter_here(directory.await_no_more, place)
 
     def _introduce(self, newcomer: NodeId, token: int) -> None:
-        """Tell all who it is, and where: if I fail, others have to be able to reach it."""
+        """Tell all who and where it is: if I fail, the others must be able to reach it."""
         self._port.directory.propose(newcomer, token)
 
     async def _move(self, node: NodeId) -> None:
-        """Let all know where it is now. What the register says last about that counts."""
+        """Tell all where it is now. What the register says last about that counts."""
         before, self._introducing = self._introduced, node
         try:
             await self._until(Hold(), lambda: self._introduced != before)
@@ -301,7 +301,7 @@ class Register(Owner):
         is_made: Callable[[], bool],
         expect_possible: Callable[[Request], None] = lambda request: None,
     ) -> None:
-        """Ask for it, and go on once it has come about."""
+        """Ask for it, and go on once it has happened."""
         deadline_ms = self._deadline_ms()
         is_asked = False
         try:
@@ -323,7 +323,7 @@ class Register(Owner):
         return not roster.is_pending and (change.node in roster.new) is change.belongs
 
     def _expect_possible(self, request: Request) -> None:
-        """While this node has the register, the change must make sense, or it is given up."""
+        """While this node holds the register, a change that makes no sense is given up."""
         if self.is_held and isinstance(request, Change):
             self._expect_own_name(request)
             self._expect_majority(request)
@@ -337,7 +337,7 @@ class Register(Owner):
                 raise MembersUnchanged(f"another {name} was added just now, by another member")
 
     def _expect_majority(self, change: Change) -> None:
-        """A change whose members could not go on by themselves is not made: say so at once."""
+        """A change that would leave no majority in reach is not made: say so at once."""
         roster, alive = self.roster, self._port.alive
         new = {*roster.new} - {change.node} | ({change.node} if change.belongs else set())
         if not roster.is_pending and 2 * len(new & alive) <= len(new):

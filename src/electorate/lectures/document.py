@@ -106,7 +106,7 @@ class LectureItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def verdict_word(self) -> str:
-        """The verdict without what is said besides."""
+        """The verdict without the words around it."""
         return "not needed" if self.verdict.startswith("not needed") else self.verdict.split()[0]
 
 
@@ -118,7 +118,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     year: str
     kind: str
-    """Slides, paper or notes: what a place in it is called after."""
+    """Slides, paper or notes: the word for a part of it."""
     item: tuple[LectureItem, ...]
 
     @property
@@ -178,7 +178,7 @@ def item_of(name: str) -> tuple[Document, LectureItem]:
 
 
 def run_of(name: str) -> str | None:
-    """The name of the first run that the item replays, if it is an item that replays one."""
+    """The name of the first run that the item replays, if it replays one."""
     try:
         _, item = item_of(name)
     except LectureError:

@@ -95,9 +95,9 @@ class Work(Request):
 class Wait(StrEnum):
     """The timers; one of them is armed."""
 
-    CALL = "call"  # who was called would have answered by now
+    CALL = "call"  # those that I called would have answered by now
     CHECK = "check"  # time to see whether everybody is at work
-    SILENCE = "silence"  # whoever leads, or is about to, would have been heard of by now
+    SILENCE = "silence"  # the leader, or next leader, would have been heard of by now
 
 
 class Doing(StrEnum):

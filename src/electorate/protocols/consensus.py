@@ -36,7 +36,7 @@ Kept = TypeVar("Kept", bound=Stable)
 def proposal_of(node: NodeId) -> int:
     """The value that a node proposes, and that is decided if it is elected: the last bit of its id.
 
-    So would whoever wants to get a consensus out of an election have it.
+    So would anybody that wants to get a consensus out of an election have it.
     """
     return node % 2
 

@@ -86,7 +86,7 @@ class Wait(StrEnum):
 
 
 class Bid(Value):
-    """A round that somebody proposed. Who is stronger wins among equal rounds."""
+    """A round that some node proposed. Among equal rounds that of the stronger node wins."""
 
     round: Round = 0
     by: NodeId | None = None
@@ -108,7 +108,7 @@ class ParkRules(Rules):
     durable: Literal["yes", "no"] = "yes"
     """Whether a promise survives a crash."""
     wanted: Literal["ask", "wait"] = "ask"
-    """Whether who misses a leader for long tells the strongest node that it sees."""
+    """Whether a node without a leader for long tells the strongest node that it sees."""
     release: Literal["commit", "promise"] = "commit"
     """When a node gives its old leader up: as the new one commits, or as it promises a round."""
     number: Literal["above", "next"] = "above"

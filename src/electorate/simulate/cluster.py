@@ -1,7 +1,7 @@
-"""A cluster: the world, and everything that can be done to it, one step at a time.
+"""A simulation: a run's state, and everything that can be done to it, one step at a time.
 
-Every operation first asks the laws whether it may happen; those named `hand_over`, `run_out`,
-`see` and `pass_time` do not, for a driver that keeps the laws by construction.
+Every operation first asks the laws whether it may happen, except `hand_over`, `run_out`, `see` and
+`pass_time`: these are for a driver that keeps the laws by construction.
 """
 
 from collections.abc import Callable, Iterable
@@ -55,12 +55,12 @@ class Simulation(Reactions):
         self.past: list[Row] = []
         """What could be seen so far, while the run is being recorded."""
         self.keeps_past = True
-        """Whether that is kept at all: with many messages on their way it takes its time."""
+        """Whether that is kept at all: if many messages are on their way, it costs time."""
         self.watch: Callable[[Simulation], None] | None = None
         """Called after every step that is recorded."""
 
     def copy(self, setting: Setting | None = None) -> "Simulation":
-        """The same world once more, to go another way from here; its record begins anew."""
+        """A copy of the same state, to go another way from here; its record begins anew."""
         twin = Simulation(setting or self.setting, self.machine, self.locals)
         twin.now, twin.numbered, twin.absent = self.now, self.numbered, self.absent
         for node in self.nodes.values():
@@ -79,7 +79,7 @@ class Simulation(Reactions):
     # --- messages ---
 
     def waiting(self, sender: NodeId, to: NodeId, place: int = 0) -> Envelope:
-        """The message at this place of its channel, counted from the oldest."""
+        """The message at this position of its channel, counted from the oldest."""
         channel = self.channels.get((self.node(sender).id, self.node(to).id))
         on_the_way = channel.waiting if channel else []
         if place >= len(on_the_way):
@@ -98,7 +98,7 @@ class Simulation(Reactions):
     def double(
         self, sender: NodeId, to: NodeId, place: int = 0, torn: TornTurn | None = None
     ) -> None:
-        """Hand over a message, of which a copy stays on its way."""
+        """Hand over a message of which a copy stays on its way."""
         envelope = self.waiting(sender, to, place)
         law.may_deliver(self, envelope)
         self.hand_over(envelope, torn, copy_stays=True)
@@ -106,7 +106,7 @@ class Simulation(Reactions):
     def hand_over(
         self, envelope: Envelope, torn: TornTurn | None = None, *, copy_stays: bool = False
     ) -> None:
-        """Hand over a message that is known to be allowed to arrive."""
+        """Hand over a message that may arrive, as the caller knows."""
         waiting = envelope.channel.waiting
         place = waiting.index(envelope)
         if not copy_stays and self.setting.order is not Order.SET:
@@ -146,7 +146,7 @@ class Simulation(Reactions):
         self.run_out(node, timer, torn)
 
     def run_out(self, node: NodeId, timer: str, torn: TornTurn | None = None) -> None:
-        """Fire a timer that is known to be due."""
+        """Fire a timer that is due, as the caller knows."""
         here = self.nodes[node]
         assert here.local is not None
         del here.timers[timer]
@@ -161,7 +161,7 @@ class Simulation(Reactions):
         self.see(node, seen, torn)
 
     def see(self, node: NodeId, alive: frozenset[NodeId], torn: TornTurn | None = None) -> None:
-        """Let a node see something that it is known to be allowed to see."""
+        """Let a node see what it may see, as the caller knows."""
         here = self.nodes[node]
         before, here.view = here.view, alive
         assert here.local is not None
@@ -192,7 +192,7 @@ class Simulation(Reactions):
         self._record(Crashed(node))
 
     def recover(self, node: NodeId, torn: TornTurn | None = None) -> None:
-        """Start a node, for the first time or anew with what its last life saved."""
+        """Start a node, for the first time, or again with what its last life saved."""
         here = self.node(node)
         if here.local is not None:
             raise IllegalStep(f"{node} is up already")
@@ -201,7 +201,7 @@ class Simulation(Reactions):
         self._record(Recovered(node, first), turns)
 
     def boot(self) -> None:
-        """Start all nodes for the first time, at the same moment: nobody's first words get lost."""
+        """Start all nodes for the first time, at the same moment: no first message gets lost."""
         dies, self._dies = self._dies, False
         for node in self.members.ids:
             self.recover(node)
@@ -240,7 +240,7 @@ class Simulation(Reactions):
         self._record(happening)
 
     def _link(self, sender: NodeId, to: NodeId) -> Channel:
-        """The channel of a link that is really there."""
+        """The channel of a link that exists."""
         if self.node(sender) is self.node(to):
             raise IllegalStep(f"{sender} has no link to itself")
         if not self.setting.linked(sender, to):
@@ -261,20 +261,20 @@ class Simulation(Reactions):
     # --- time ---
 
     def tick(self, by: int = 1) -> None:
-        """Let time pass. What nobody could take within its bound is lost."""
+        """Let time pass. Messages that no node could take within their bound are lost."""
         law.may_tick(self, by)
         self.pass_time(by)
         self.expire()
 
     def pass_time(self, by: int) -> None:
-        """Let time pass, knowing that nothing is due."""
+        """Let time pass, if nothing is due, as the caller knows."""
         self.now += by
         for node in self.nodes.values():
             node.woken = False
         self._record(Ticked(by))
 
     def expire(self) -> None:
-        """Lose what nobody could take within its bound."""
+        """Lose the messages that no node could take within their bound."""
         if not self.setting.prompt:
             return
         late = (e for e in self.in_flight() if e.sent_at + self.delay_max < self.now)
@@ -284,7 +284,7 @@ class Simulation(Reactions):
                 self.drop(envelope, why)
 
     def phase(self, node: NodeId, timer: str, left: int) -> None:
-        """Shift the start: let this timer have so much left."""
+        """Shift the start: this timer has so much left."""
         here = self.node(node)
         if timer not in here.timers:
             raise IllegalStep(f"{node} {timer} is not armed")
@@ -292,7 +292,7 @@ class Simulation(Reactions):
         self._record(Phased(node, timer, left))
 
     def place(self, placed: Placed) -> None:
-        """Let the start put a node that has never lived into a state."""
+        """Put a node that has never lived into a state."""
         here = self.node(placed.node)
         if here.local is not None or here.stable is not None:
             raise IllegalStep(f"{placed.node} lives or has lived already")

@@ -37,7 +37,7 @@ Words = list[str]
 
 
 def run_command(cluster: Simulation, line: str) -> list[str]:
-    """Obey one line; what it has to say. Raises IllegalStep or ValueError with what is wrong."""
+    """Run one line; returns its outcome. IllegalStep or ValueError says what is wrong."""
     verb, *words = line.split()
     if verb == "quietly":
         if not words:
@@ -63,7 +63,7 @@ def run_command(cluster: Simulation, line: str) -> list[str]:
 
 
 def _happen(cluster: Simulation, kind: type[Happening], words: list[str]) -> None:
-    """Have the cluster do what is called like the verb."""
+    """Call the method of the simulation that is named like the verb."""
     words, torn = _untorn(words) if kind.tears else (words, None)
     fields = kind.read(words, cluster.setting.timing)
     if kind is Placed:
@@ -77,7 +77,7 @@ def _happen(cluster: Simulation, kind: type[Happening], words: list[str]) -> Non
 
 
 def _untorn(words: list[str]) -> tuple[list[str], TornTurn | None]:
-    """The words before `torn`, and what is said after it."""
+    """The words before `torn`, and what the words after it mean."""
     if "torn" not in words:
         return words, None
     at = words.index("torn")
@@ -93,7 +93,7 @@ def _untorn(words: list[str]) -> tuple[list[str], TornTurn | None]:
 
 
 def _request(cluster: Simulation, node: NodeId, text: str) -> Request:
-    """The open request that is written so."""
+    """The open request with that text."""
     local = cluster.node(node).local
     offered = cluster.locals.turns.offered(local.state) if local else ()
     found = (request for request in offered if text_of(request) == text)
@@ -101,7 +101,7 @@ def _request(cluster: Simulation, node: NodeId, text: str) -> Request:
 
 
 class _Unoffered(Request):
-    """A request that is not open now; the cluster will say which ones are."""
+    """A request that is not open now; the simulation will say which ones are."""
 
     text: str
 
@@ -192,4 +192,4 @@ COMMANDS: dict[str, tuple[Callable[[Simulation, Words], Iterable[str] | None], s
     "standings": (_standings, "standings"),
     "claims": (_claims, "claims [NAME…]"),
 }
-"""The commands besides those of everything that can happen."""
+"""The commands besides those for each kind of happening."""

@@ -11,7 +11,7 @@ from electorate.trace.word import counted
 
 
 def in_T(time: int, timing: Timing) -> float:
-    """A time as a number of T, as exact as people want it."""
+    """A time in T, rounded for people."""
     return round(time / timing.T, 2)
 
 

@@ -1,4 +1,4 @@
-"""A bench: one protocol under one scenario, set up once and run for any number of seeds."""
+"""An experiment: one protocol under one scenario, set up once and run for any number of seeds."""
 
 from msgspec.structs import replace
 
@@ -17,9 +17,9 @@ from electorate.simulate.start import Find, started
 from electorate.trace import Setting, Storage
 
 VERIFIED = 10_000
-"""So many turns of a protocol are verified in any case."""
+"""The first so many turns of a protocol are all verified."""
 UNVERIFIED = 19
-"""Later so many are believed for each that is verified: that takes ten times as long as a turn."""
+"""Later one turn in so many is verified: that takes ten times as long as the turn."""
 
 
 class Subject(Value):
@@ -64,7 +64,7 @@ class Experiment:
         return self.rerun(plan, self.chance(seed), record=record)
 
     def chance(self, seed: int) -> Drawn:
-        """The numbers that belong to a seed."""
+        """The random numbers of a seed."""
         scenario = self.scenario
         return Drawn(seed, scenario.delay, scenario.loss, scenario.duplication)
 

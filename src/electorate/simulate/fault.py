@@ -28,7 +28,7 @@ class Tear(Fault):
 
     node: NodeId
     draw: int = 0
-    """What decides which of the messages leave."""
+    """Decides which of the messages leave."""
 
 
 class Recover(Fault):
@@ -90,7 +90,7 @@ class Ask(Fault):
 
     node: NodeId
     draw: int = 0
-    """What decides which of the open requests it is."""
+    """Decides which of the open requests it is."""
 
 
 AnyFault = Crash | Tear | Recover | Pause | CutLink | ResetConnection | Partition | Lie | Ask

@@ -1,4 +1,4 @@
-"""Since when the goals of a run have been true, and when that has been long enough."""
+"""Since when the goals of a run have been true, and whether that is long enough."""
 
 from collections.abc import Collection, Iterable
 
@@ -13,7 +13,7 @@ class Goals:
         self._true_since: dict[str, int | None] = dict.fromkeys(names, 0)
 
     def note(self, broken: Collection[str], now: int) -> None:
-        """Take down which of them are not true now."""
+        """Note which of them are not true now."""
         for name, since in self._true_since.items():
             if name in broken:
                 self._true_since[name] = None
@@ -32,13 +32,13 @@ class Goals:
         return max((since for since in self._true_since.values() if since is not None), default=0)
 
     def deadline(self) -> int:
-        """When the stable phase ends: they have been true for long enough, or it has lasted."""
+        """When the stable phase ends: they have been true for long enough, or its time is over."""
         scenario, since = self._scenario, self.settled_since()
         last = scenario.safety + scenario.stable
         return last if since is None else min(last, max(since, scenario.safety) + scenario.stay)
 
     def fleeting(self) -> frozenset[str]:
-        """Those that have not been true for as long as they are watched, at the deadline."""
+        """The goals that were not true for as long as they are watched, at the deadline."""
         latest = self.deadline() - self._scenario.watched
         since = self._true_since.items()
         return frozenset(name for name, time in since if time is not None and time > latest)

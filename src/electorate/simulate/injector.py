@@ -21,7 +21,7 @@ class FaultEnd(Fault):
 
 
 class FaultInjector:
-    """Does to a cluster what its plan says."""
+    """Does to a simulation what the plan says."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class FaultInjector:
         self._cuts: Counter[tuple[NodeId, NodeId]] = Counter()
         self._pauses: Counter[NodeId] = Counter()
         self.tears: dict[NodeId, int] = {}
-        """Nodes that will crash in the middle of their next turn, and the lots for it."""
+        """Nodes that will crash in the middle of their next turn, each with the lot that decides
+        how."""
         self.last = 0
         """When something last went wrong or right again."""
         self.happened: Counter[str] = Counter()
@@ -70,7 +71,7 @@ class FaultInjector:
                 self._ask(cluster.nodes[node], draw)
 
     def end(self, what: Fault) -> None:
-        """Let a fault be over."""
+        """Let a fault end."""
         match what:
             case fault.Pause(_, _, node):
                 self._resume(node)
@@ -79,7 +80,7 @@ class FaultInjector:
                     self._heal(sender, to)
 
     def calm(self) -> None:
-        """End every fault; who is down stays down."""
+        """End every fault; a node that is down stays down."""
         self.tears.clear()
         for node in [node for node, count in self._pauses.items() if count]:
             self._pauses[node] = 1
@@ -89,7 +90,7 @@ class FaultInjector:
             self._heal(*link)
 
     def _links(self, what: fault.CutLink | fault.Partition) -> list[tuple[NodeId, NodeId]]:
-        """The ways that it is about, of those that there are."""
+        """The directions that it is about, of those that exist."""
         if isinstance(what, fault.CutLink):
             ways = [(what.sender, what.to)]
         else:
@@ -131,7 +132,7 @@ class FaultInjector:
             self._detectors.note_recovery(node.id)
 
     def torn(self, node: SimulatedNode, outcome: EventOutcome) -> TornTurn | None:
-        """How the node's next turn is torn, if it is to be and sends anything."""
+        """How the node's next turn is torn, if it is to crash and the turn sends anything."""
         if node.id not in self.tears or not outcome.sends:
             return None
         lots = random.Random(self.tears.pop(node.id))
@@ -222,10 +223,10 @@ class FaultInjector:
             self.note_crash(node)
 
     def _opening(self) -> list[tuple[SimulatedNode, Request]]:
-        """Requests by which something begins, where nothing does by itself.
+        """Requests that begin something, if nothing begins by itself.
 
-        As long as nobody has said a word, whoever asks anything asks for one of these, wherever it
-        is open: a run in which it is asked elsewhere, or for something else, would show nothing.
+        As long as nothing was asked, an application asks for one of these, wherever it is open: a
+        run in which it asks elsewhere, or for something else, would show nothing.
         """
         locals_, begins_by = self._cluster.locals, self._cluster.machine.begins_by
         found = []

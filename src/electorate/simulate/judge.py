@@ -1,4 +1,4 @@
-"""Judging: which claims a run is held against, and when each of them broke."""
+"""Judging: which claims a run is judged by, and when each of them broke."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
@@ -8,20 +8,20 @@ from electorate.claims.claim import LED
 from electorate.core import Members
 
 ROWS_MAX = 1_000_000
-"""A memo that has grown this large is started afresh."""
+"""A memo that has grown this large is emptied."""
 
 
 ACHIEVED = ""
-"""Stands for what a protocol is for, among the names of claims."""
+"""Stands for a protocol's purpose, among the names of claims."""
 
 
 class RowJudgement(NamedTuple):
-    """What is to be said of one row."""
+    """What claims say of one row."""
 
     broken: dict[str, Witness]
     """The claims that it breaks."""
     met: frozenset[str]
-    """The claims whose premise it meets; ACHIEVED where the protocol does what it is for."""
+    """The claims whose premise it meets; ACHIEVED if the protocol does what it is for."""
 
 
 class RunJudge:
@@ -41,7 +41,7 @@ class RunJudge:
         self._known: dict[Hashable, RowJudgement] = {}
 
     def followed(self) -> list[Following]:
-        """The claims about more than one row of standings, to follow one run with."""
+        """The claims about more than one row of standings, to be followed through one run."""
         return [Following(claim) for claim in self.claims if not _is_momentary(claim)]
 
     def of(self, codes: Hashable, row: Callable[[], Row]) -> RowJudgement:
@@ -63,5 +63,5 @@ class RunJudge:
 
 
 def _is_momentary(claim: Claim) -> bool:
-    """Whether one row of standings and links tells all."""
+    """Whether one row of standings and links is enough to judge by."""
     return claim.kind is not Kind.STEP and claim.fold is None and not claim.sights

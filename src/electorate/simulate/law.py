@@ -1,7 +1,7 @@
-"""What may happen when: the model of time and network that a cluster keeps to.
+"""What may happen when: the model of time and network that a simulation keeps to.
 
-With bounded clocks these laws are strict, so that a run found by any other driver, an exhaustive
-one above all, can be held against them. With unbounded clocks only the order of events counts.
+With bounded clocks these laws are strict, so that the runs of any other driver, above all of an
+exhaustive one, can be checked against them. With unbounded clocks only the order of events counts.
 """
 
 from electorate.core import NodeId, text_of
@@ -31,7 +31,7 @@ def may_deliver(world: SimulationState, envelope: Envelope) -> None:
 
 
 def overtaken(world: SimulationState, envelope: Envelope) -> Envelope | None:
-    """The message that the network's order puts before this one."""
+    """The message that must come before this one in the network's order."""
     if world.setting.order in (Order.BAG, Order.SET):
         return None
     if world.setting.order is Order.FIFO:
@@ -102,7 +102,7 @@ def may_tick(world: SimulationState, by: int) -> None:
 
 
 def may_see(world: SimulationState, node: SimulatedNode, alive: frozenset[NodeId]) -> None:
-    """A detector speaks of members, of its own node too, and only to machines that listen."""
+    """A detector speaks of members, its own node too, and only to machines that use views."""
     if not world.machine.uses_views:
         raise IllegalStep(f"{type(world.machine).__name__} uses no views")
     strangers = sorted(alive - world.everybody)

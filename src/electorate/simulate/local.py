@@ -1,9 +1,9 @@
 """Local states and what comes of each event in them, every pair worked out once.
 
-A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it;
-here the results are linked to each other, so that a turn of a known pair is one look-up, and
-neither states nor standings are ever hashed. (Timers are plain texts here: the hash of an enum's
-member is a call.)
+A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it; here
+the results are linked to each other, so that a turn of a known pair is one look-up, and neither
+states nor standings are ever hashed. (Timers are plain texts here: the hash of an enum's member is
+a call.)
 """
 
 from collections.abc import Hashable
@@ -31,11 +31,11 @@ from electorate.core import (
 )
 
 OUTCOMES_MAX = 1_000_000
-"""A table that has grown this large is started afresh: it saves time, nothing depends on it."""
+"""A table that has grown this large is emptied: it saves time, nothing depends on it."""
 
 
 class LocalState(msgspec.Struct, eq=False):
-    """A state that some node has been in, what it lets be seen, and what came of events in it."""
+    """A state of some node, what it shows, and what came of events in it."""
 
     state: State
     standing: Standing
@@ -49,7 +49,7 @@ class LocalState(msgspec.Struct, eq=False):
 
 
 class EventOutcome(msgspec.Struct, eq=False):
-    """What comes of one event in one state, its orders sorted by what a driver does with them."""
+    """What comes of one event in one state, its effects sorted by what a driver does with them."""
 
     turn: Turn
     local: LocalState
@@ -59,7 +59,7 @@ class EventOutcome(msgspec.Struct, eq=False):
     timers: tuple[tuple[str, int | None, int], ...]
     """Timer, after, jitter; an `after` of None cancels."""
     matters: bool
-    """Whether anything changes or is ordered at all."""
+    """Whether anything changes, or there is any effect."""
 
 
 class LocalStates:

@@ -26,13 +26,13 @@ from electorate.simulate.scenario import Scenario
 BURST = 8
 """A burst lasts so many T."""
 BURST_FAULTS = 3
-"""There is a burst for so many faults."""
+"""There is one burst for so many faults."""
 ABSENCE = 6
 """A node is down, paused or cut off for at most so many T; for a few T in half of the cases."""
 
 
 class _Lots:
-    """One stream of lots. Whatever is drawn costs one number, so that the stream stays in step."""
+    """One stream of lots. Each drawing costs one number, so that the stream stays in step."""
 
     def __init__(self, scenario: Scenario, seed: int, kind: str, bursts: list[int]) -> None:
         self.share = random.Random(f"{seed} plan {kind}").random

@@ -1,7 +1,7 @@
-"""How a node reacts: its turns are taken and its orders carried out.
+"""How a node reacts: its turns are taken and its effects carried out.
 
-What a node says to itself is memory, handled within the same step. A crash in the middle of a
-step lets, on each channel, only the first few of its messages leave.
+What a node says to itself is handled within the same step. After a crash in the middle of a step,
+only the first few of its messages on each channel leave.
 """
 
 from collections import Counter, deque
@@ -16,7 +16,7 @@ from electorate.trace import Connections, Order, Setting, Storage, TurnRecord
 from electorate.trace.word import counted
 
 CHAIN_MAX = 1000
-"""A node that answers itself this often within one step is taken never to end."""
+"""A node that answers itself this often within one step would never end."""
 
 
 class TornTurn(NamedTuple):
@@ -28,7 +28,7 @@ class TornTurn(NamedTuple):
 
 
 class Reactions(SimulationState):
-    """The world, with the rules by which an event at a node changes it."""
+    """A simulation's state, with the rules by which an event at a node changes it."""
 
     def __init__(
         self, setting: Setting, machine: Machine[Any], locals_: LocalStates | None
@@ -132,7 +132,7 @@ class Reactions(SimulationState):
             self.posted.append(envelope)
 
     def stop(self, node: SimulatedNode) -> None:
-        """Take a node down: its timers and its memory are gone, and its storage if that may be."""
+        """Take a node down: its timers and its memory are gone, and its storage if so set."""
         node.local = None
         if self.setting.storage is Storage.LOST:
             node.stable, node.forgot = None, True
@@ -143,7 +143,7 @@ class Reactions(SimulationState):
                 self.clear(other, node.id)
 
     def revive(self, node: SimulatedNode) -> tuple[EventOutcome, ...]:
-        """Get a node ready to boot; what it does first."""
+        """Get a node ready to boot; returns what it does first."""
         node.view = self.setting.neighbours(node.id)
         if self._dies:
             for other in self.members.others(node.id):
@@ -155,7 +155,7 @@ class Reactions(SimulationState):
         return self.locals.life(node.id, node.stable, self.setting.neighbours(node.id))
 
     def clear(self, sender: NodeId, to: NodeId) -> None:
-        """A connection dies, and with it all that is on its way there."""
+        """A connection breaks, and all that is on its way there is lost."""
         channel = self.channel(sender, to)
         for envelope in channel.waiting:
             envelope.gone = True

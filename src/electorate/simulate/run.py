@@ -1,8 +1,9 @@
 """A seeded run: faults for a while, then none, and the claims judged all along.
 
 In the safety phase everything in the plan happens, and claims of the kind `always` must hold at
-every moment. Then the stable phase begins: links are healed, paused nodes go on, messages arrive
-in time, nothing fails any more (who is down stays down), and the goals must come true and stay so.
+every moment. Then the stable phase begins: links are healed, paused nodes go on, messages arrive in
+time, nothing fails any more (a node that is down stays down), and the goals must come true and stay
+true.
 """
 
 from heapq import heappop
@@ -34,7 +35,7 @@ from electorate.trace import Order, Trace
 
 NEVER = 1 << 62
 AT_ONCE_MAX = 50_000
-"""When so much has happened in one moment, time is taken to stand still."""
+"""If so much has happened in one moment, time is taken to stand still."""
 
 
 class RunViolation(NamedTuple):
@@ -47,12 +48,12 @@ class RunViolation(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What came of a run."""
+    """The result of a run."""
 
     violations: dict[str, RunViolation]
     deliveries: int
     elected: int | None
-    """From the last fault until the goals had come true for good; None if they did not."""
+    """From the last fault until the goals had come true for good; None if they had not."""
     ended_at: int
     trace: Trace
     seen: Seen = Seen()
@@ -64,7 +65,7 @@ class _StablePhase(Fault):
 
 
 class SimulatedRun:
-    """One run of a cluster through a plan. The cluster is used up by it."""
+    """One run of a simulation through a plan. The simulation is used up by it."""
 
     def __init__(
         self,
@@ -152,7 +153,7 @@ class SimulatedRun:
         return self._concluded()
 
     def _stands_still(self, time: int) -> bool:
-        """Whether far too much has happened since time last went on."""
+        """Whether far too much has happened since time last moved on."""
         if time > self._cluster.now and self._at_once <= AT_ONCE_MAX:
             self._at_once = 0
         else:
@@ -188,7 +189,7 @@ class SimulatedRun:
                     return
 
     def _hand_over(self, node: SimulatedNode, before: LocalState, envelope: Envelope) -> int | None:
-        """Let a node take a message; when a copy of it comes, if one does."""
+        """Let a node take a message; `again` is when a copy of it comes, if one does."""
         cluster, traffic, torn, copy_at = self._cluster, self._traffic, None, None
         self._deliveries += 1
         if traffic.copies:
@@ -208,7 +209,7 @@ class SimulatedRun:
         return copy_at
 
     def _ends_office(self, node: SimulatedNode) -> bool:
-        """If the node's office has run out, that is what it takes notice of first."""
+        """If the node's office has run out, let it notice that first."""
         if not node.reacts:
             return False
         ended = self._cluster.ended_office(node)
@@ -233,7 +234,7 @@ class SimulatedRun:
         self._after(node)
 
     def _answer(self) -> None:
-        """Applications do what they owe, at once."""
+        """Let applications do what they owe, at once."""
         while (node := next(self._cluster.debtors(), None)) is not None:
             assert node.local is not None
             owes = node.local.owes
@@ -290,7 +291,7 @@ class SimulatedRun:
         self._see(node)
 
     def _take_in(self) -> None:
-        """Enter what was sent, set or put off into the agenda."""
+        """Put on the agenda what was sent, set or put off."""
         cluster, agenda = self._cluster, self._agenda
         if cluster.posted:
             self._traffic.take_in()
@@ -318,7 +319,7 @@ class SimulatedRun:
             self._hold_against_claims()
 
     def _look(self) -> None:
-        """Judge anew, whoever's standing has changed."""
+        """Judge anew: some node's standing has changed."""
         codes = [self._code(node) for node in self._nodes.values()]
         linked_anew = self._cluster.absent is not self._absent
         if codes != self._codes or linked_anew or self._followed:
@@ -351,7 +352,7 @@ class SimulatedRun:
             self._deadline = self._goals.deadline()
 
     def _follow(self) -> dict[str, Witness]:
-        """What this row breaks of the claims about more than one row."""
+        """The claims about more than one row that this row breaks."""
         row = self._cluster.row(self._judge.sights)
         if self._unmet:
             followed = (following.claim.name for following in self._followed)

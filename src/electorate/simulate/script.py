@@ -29,7 +29,7 @@ RULE = "----"
 
 
 class ScriptError(ValueError):
-    """A script that cannot be run: where, and what is wrong."""
+    """A script that cannot be run: the text says where, and what is wrong."""
 
     def __init__(self, name: str, line: int, problem: object) -> None:
         super().__init__(f"{name}:{line}: {problem}")
@@ -39,7 +39,7 @@ class ScriptError(ValueError):
 
 
 class Replayed(NamedTuple):
-    """What came of a script."""
+    """The result of a script."""
 
     text: str
     """The script with the outcomes that its commands really had."""
@@ -47,7 +47,7 @@ class Replayed(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some commands and what is expected of them."""
+    """Some commands and their expected outcome."""
 
     first_line: int
     lines: list[str]
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def parse(text: str, name: str = "script") -> list[Block]:
-    """Take a script apart."""
+    """The blocks of a script."""
     blocks: list[Block] = []
     lines: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], start=1):
@@ -80,7 +80,7 @@ def _is_command(line: str) -> bool:
 
 
 class Player:
-    """Plays a script, command by command; `watch` sees the cluster after every step."""
+    """Plays a script, command by command; `watch` sees the simulation after every step."""
 
     def __init__(self, find: Find, watch: Callable[[Simulation], None] | None = None) -> None:
         self._find = find
@@ -88,7 +88,7 @@ class Player:
         self.cluster: Simulation | None = None
 
     def obey(self, line: str) -> list[str]:
-        """Run one command; the lines it has to say."""
+        """Run one command; returns the lines of its outcome."""
         if self.cluster is None:
             return self._begin(line)
         if line.split()[0] == "cluster":
@@ -113,7 +113,7 @@ def run_script(
     name: str = "script",
     watch: Callable[[Simulation], None] | None = None,
 ) -> Replayed:
-    """Run a script; raises ScriptError where it cannot be obeyed."""
+    """Run a script; ScriptError if a command cannot be run."""
     player = Player(find, watch)
     shown: list[str] = []
     for block in parse(text, name):

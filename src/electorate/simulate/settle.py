@@ -1,9 +1,8 @@
 """Running on without faults: every delay is the longest allowed, messages come before timers.
 
-What an application owes it does at once, and the first thing of what it may choose from.
-
-So a cluster settles after a disturbance, and so it gets from the first boots to its normal state,
-where most runs begin (see start.py).
+What an application owes it does at once, and the first of several choices. So a cluster settles
+after a disturbance, and so it gets from the first boots to its normal state, where most runs begin
+(see start.py).
 """
 
 import heapq
@@ -20,28 +19,28 @@ SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
 
 REASONS_MAX = 3
-"""How much of what keeps it from that is told."""
+"""So much of what keeps it from that is told."""
 
 MESSAGE, TIMER = range(2)
 
 
 class FaultFree:
-    """What is due next if nothing fails, for a cluster that is only stepped through here."""
+    """What is due next if nothing fails, in a simulation that is stepped from here only."""
 
     def __init__(self, cluster: Simulation) -> None:
         self.cluster = cluster
         self._periodic = {timer.name for timer in cluster.machine.timers if timer.periodic}
         self._due: list[tuple[int, int, tuple[Any, ...], Envelope | ArmedTimer]] = []
         self._stuck: list[Envelope] = []
-        """Messages that nobody can take; they are lost as time passes."""
+        """Messages that no node can take; they are lost as time passes."""
         self._armed = 0
         cluster.posted = list(cluster.in_flight())
         cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
 
     def is_quiet(self) -> bool:
-        """Whether nothing is on its way and no timer is armed, but for those that never rest.
+        """Whether nothing is on its way and no timer is armed, except those that never rest.
 
-        Nor do those that end an office: they are set again for as long as it lasts.
+        Timers that end an office do not count either: they are set again for as long as it lasts.
         """
         return next(self.unrest(), None) is None
 

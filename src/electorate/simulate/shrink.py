@@ -1,8 +1,8 @@
 """Shrinking: from a failing seed to a short run that breaks the same claim.
 
-Faults are left out, nodes are left out, then what chance decided is written down and made round,
-and at last the clock is made as coarse as it goes. After every try the run is made again; what
-does not break the claim any more is taken back.
+Faults are left out, nodes are left out, then what chance decided is written down and rounded, and
+at last the clock is made as coarse as possible. After every try the run is made again; a change
+after which the claim holds is taken back.
 """
 
 import random
@@ -23,13 +23,13 @@ from electorate.simulate.start import Find
 from electorate.trace import Clock, Setting
 
 HARDER_MAX = 6
-"""With at most so many faults left, each pair of them is left out with other luck."""
+"""If at most so many faults are left, each pair of them is left out with other luck:"""
 VARIATIONS = 400
-"""So many kinds of luck are tried then,"""
+"""so many kinds of luck are tried then,"""
 GAP = 6
 """with at most so many T between one fault and the next."""
 SINGLES_MAX = 60
-"""So many numbers are tried one by one; a run with more of them is long whatever they are."""
+"""So many numbers are tried one by one; a run with more of them is long anyway."""
 
 
 class FailingRun(NamedTuple):
@@ -97,7 +97,7 @@ class Shrinker:
         return (result, chance.numbers) if self._claim in result.violations else None
 
     def _offer(self, case: FailingRun) -> bool:
-        """Take this case instead if it breaks the claim too, with less of anything."""
+        """Take this run instead if it breaks the claim, too, with less of something."""
         found = self._run(case)
         if found is None or self._size(case, found[0]) > self._size(self.case, self.result):
             return False

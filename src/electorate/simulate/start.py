@@ -1,8 +1,8 @@
 """Where a run begins: at the first boots, or in the normal state that follows them.
 
-Normal is where the fault-free run ends up. A machine that comes to rest is normal then; one with
-periodic timers is normal where it begins to repeat itself. One whose numbers grow without end
-never does, and is taken to be normal after a long while.
+The normal state is where the fault-free run ends up. For a machine that comes to rest that is where
+it rests; for one with periodic timers it is where it begins to repeat itself. One whose numbers
+grow without end never does, and is taken to be normal after a long while.
 """
 
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from electorate.simulate.settle import SETTLE_MAX, FaultFree, settle
 from electorate.trace import Clock, Placed, Setting, Start, Step, Trace
 
 Find = Callable[[str], tuple[type[Machine[Any]], str]]
-"""The machine that a protocol's name means, and the form that it means it in."""
+"""Finds the machine that a protocol's name means, and the form."""
 
 
 class SimulationStartError(Exception):
-    """The fault-free run does not get where a run would begin."""
+    """The fault-free run does not reach a state where a run would begin."""
 
 
 def started(
     setting: Setting, machine: Machine[Any], locals_: LocalStates | None = None
 ) -> tuple[Simulation, tuple[Step, ...]]:
-    """A cluster where its setting says that runs begin, and the boots if that is where."""
+    """A simulation where its setting says that runs begin, and the boots if that is where."""
     is_normal = setting.start is Start.NORMAL
     # The way to normal is gone with bounds, whatever comes after.
     first = structs.replace(setting, clock=Clock.BOUNDED) if is_normal else setting
@@ -52,7 +52,7 @@ def started(
 
 
 def first_standings(trace: Trace, machine: Machine[Any]) -> tuple[dict[NodeId, Standing], int]:
-    """How nodes stand where a run begins, and how many of its steps only say that."""
+    """The first standings of a run, and how many of its steps only lead there."""
     cluster, _ = started(trace.setting, machine)
     placed = list(takewhile(lambda step: isinstance(step.happening, Placed), trace.steps))
     for step in placed:
@@ -110,7 +110,7 @@ def _expect(cluster: Simulation, goals: list[Claim]) -> None:
 def _signature(cluster: Simulation) -> object:
     """Everything but the time: states, timers and messages with the time that each has left.
 
-    Which of two messages was sent first matters only where they wait in one line.
+    Which of two messages was sent first matters only if they wait in one queue.
     """
     now = cluster.now
     nodes = tuple(

@@ -21,7 +21,7 @@ class Story(NamedTuple):
 
 
 def shrunk_story(subject: Subject, find: Find, seed: int, claim: str) -> Story:
-    """Shrink a failing seed and tell it."""
+    """Shrink the run of a failing seed and tell it."""
     shrinker = Shrinker(subject, find, seed, claim)
     result = shrinker.shrink()
     faults = shrinker.faults_before, len(shrinker.case.plan)
@@ -30,7 +30,7 @@ def shrunk_story(subject: Subject, find: Find, seed: int, claim: str) -> Story:
 
 
 def tell(result: RunResult, find: Find, claim: str, made: str) -> Story:
-    """The run up to the violation as a script, and the proof that it replays."""
+    """The run up to the violation as a script, which is replayed to prove it."""
     violation = result.violations[claim]
     setting = result.trace.setting
     trace = Trace(setting, result.trace.steps[: violation.steps])

@@ -1,6 +1,6 @@
 """A swarm: the same scenario under many seeds, on all processors.
 
-What is counted does not depend on who ran which seed when.
+The counts do not depend on which worker ran which seed when.
 """
 
 import os
@@ -18,22 +18,22 @@ from electorate.simulate.start import Find
 CHUNK = 50
 """Seeds that a worker runs before it reports."""
 ALONE_MAX = 200
-"""For fewer seeds than this no other process is started: that takes longer than they do."""
+"""For fewer seeds than this no other process is started: that would take longer than the runs."""
 
 
 class Seeded(NamedTuple):
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     broken: dict[str, str]
-    """Claims that it broke, with what the witness says."""
+    """The claims that it broke, with the witnesses' words."""
     deliveries: int
     elected: int | None
     seen: Seen = Seen()
 
 
 class Swarmed(NamedTuple):
-    """What came of all seeds together."""
+    """The results of all seeds together."""
 
     seeds: int
     broken: dict[str, int]
@@ -53,7 +53,7 @@ class Swarmed(NamedTuple):
 
 
 class Interrupted(Exception):
-    """The swarms were stopped before their end; what was known by then comes with it."""
+    """The swarms were stopped before their end; the counts so far come with it."""
 
     def __init__(self, swarms: Sequence[Swarmed]) -> None:
         super().__init__("interrupted")
@@ -61,12 +61,12 @@ class Interrupted(Exception):
 
     @property
     def swarmed(self) -> Swarmed:
-        """What was known of the first, where there is only one."""
+        """The counts so far of the first swarm, where there is only one."""
         return self.swarms[0]
 
 
 class Experiments:
-    """Benches that are set up when they are first needed."""
+    """Experiments that are set up when they are first needed."""
 
     def __init__(self, subjects: Sequence[Subject], find: Find) -> None:
         self._subjects = subjects
@@ -74,7 +74,7 @@ class Experiments:
         self._made: dict[int, Experiment] = {}
 
     def run(self, task: "Task") -> list[Seeded]:
-        """What comes of some seeds of one subject."""
+        """The results of some seeds of one subject."""
         which, seeds = task
         if which not in self._made:
             self._made[which] = Experiment(self._subjects[which], self._find)
@@ -87,7 +87,7 @@ _benches: Experiments | None = None
 
 
 def _set_up(subjects: Sequence[Subject], find: Find) -> None:
-    """A worker prepares; it leaves the interrupt key to its parent."""
+    """Prepare a worker; it leaves Ctrl-C to its parent."""
     global _benches
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _benches = Experiments(subjects, find)
@@ -116,7 +116,7 @@ def run_swarm(
     progress: Progress = lambda done: None,
     workers: int | None = None,
 ) -> Swarmed:
-    """Run all seeds; `progress` hears of each chunk. Raises Interrupted with a partial count."""
+    """Run all seeds; `progress` is told of each chunk. Interrupted has the counts so far."""
     return run_swarms([subject], find, seeds, progress=progress, workers=workers)[0]
 
 
@@ -128,7 +128,7 @@ def run_swarms(
     progress: Progress = lambda done: None,
     workers: int | None = None,
 ) -> list[Swarmed]:
-    """The same for several subjects, which share the processors and come on evenly."""
+    """The same for several subjects, which share the processors and advance evenly."""
     for subject in subjects:
         Experiment(subject, find)  # What is wrong with the subject is said here, not by a worker.
     done: list[list[Seeded]] = [[] for _ in subjects]
@@ -161,7 +161,7 @@ def _run_on_workers(
     report: Callable[[int, Sequence[Seeded]], None],
     workers: int,
 ) -> None:
-    context = get_context("spawn")  # A fork would copy the threads of whoever shows the progress.
+    context = get_context("spawn")  # A fork would copy the threads that show the progress.
     pool = ProcessPoolExecutor(workers, context, _set_up, given)
     running = set[Future[tuple[int, list[Seeded]]]]()
     try:

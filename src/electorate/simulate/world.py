@@ -1,7 +1,7 @@
-"""The world at one instant: who is up and in what state, what is on its way, what is armed.
+"""The state of a simulation at one instant: the nodes' states, what is on its way, what is armed.
 
-Time is a whole number. In the simulator T is usually 1000 units, which is fine enough to pass
-for continuous; in a script that tells a story T is 1.
+Time is a whole number. In the simulator T is usually 1000 units, which is fine enough to seem
+continuous; in a script that tells a story T is 1.
 """
 
 from collections.abc import Hashable, Iterator
@@ -20,7 +20,7 @@ EVERYTHING = frozenset(Sight)
 
 
 class ArmedTimer(msgspec.Struct, eq=False):
-    """One setting of a timer: it fires at `earliest` at the soonest and `latest` at the latest."""
+    """One setting of a timer: it fires between `earliest` and `latest`."""
 
     node: NodeId
     timer: str
@@ -62,7 +62,7 @@ class SimulatedNode(msgspec.Struct, eq=False):
     stable: Stable | None = None
     """What it saved last; None if it never lived, or has lost it."""
     forgot: bool = False
-    """Whether it has lived and lost what it saved."""
+    """Whether it has lived and lost what it had saved."""
     timers: dict[str, ArmedTimer] = {}
     view: frozenset[NodeId] = frozenset()
     paused: bool = False
@@ -93,7 +93,7 @@ class SimulationState:
         self.delay_max = setting.delay_max
         self._owing = type(machine).must_ask is not Machine.must_ask
         self.absent = self.absent_links()
-        """Kept up to date by those who cut and heal links."""
+        """Kept up to date by the code that cuts and heals links."""
 
     def channel(self, sender: NodeId, to: NodeId) -> Channel:
         """The channel from one node to the other."""
@@ -109,12 +109,12 @@ class SimulationState:
             yield from channel.waiting
 
     def place_in_line(self, envelope: Envelope) -> tuple[int, int, int]:
-        """The order in which messages are taken where nothing else decides."""
+        """The order in which messages are taken if nothing else decides."""
         sender = 0 if self.setting.order is Order.GLOBAL else envelope.sender
         return envelope.to, sender, envelope.number
 
     def obstacle(self, envelope: Envelope) -> str | None:
-        """Why nobody could take this message now, paused or not; None if somebody could."""
+        """Why no node could take this message now, paused or not; None if one could."""
         if self.nodes[envelope.to].local is None:
             return f"{envelope.to} is down"
         if envelope.channel.cut:
@@ -138,7 +138,7 @@ class SimulationState:
                 yield node
 
     def ended_office(self, node: SimulatedNode) -> ArmedTimer | None:
-        """The timer that has ended this node's office and that it has not taken notice of yet."""
+        """The timer that has ended this node's office, if the node has not noticed yet."""
         for office in () if node.local is None else node.local.offices:
             armed = node.timers.get(office)
             if armed is not None and self._has_run_out(armed):
@@ -150,7 +150,7 @@ class SimulationState:
         return self.setting.timed and armed.latest <= self.now
 
     def standing(self, node: SimulatedNode) -> Standing | None:
-        """What to go by: what the node believes, unless its office has run out."""
+        """What to believe of a node: its standing, unless its office has run out."""
         if node.local is None:
             return None
         standing = node.local.standing
@@ -160,11 +160,11 @@ class SimulationState:
         return standing.expired(frozenset(armed))
 
     def _judged(self, node: SimulatedNode) -> Stable | None:
-        """What claims see of what a node has saved."""
+        """What claims see of the data that a node has saved."""
         return None if node.stable is None else self.machine.judged(node.stable)
 
     def row(self, sights: frozenset[Sight] = EVERYTHING) -> Row:
-        """What claims may see that ask for these sights."""
+        """The row that claims see if they ask for these sights."""
         nodes = self.nodes.values()
         states = (None if node.local is None else node.local.state for node in nodes)
         return Row(

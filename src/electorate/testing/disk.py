@@ -21,7 +21,7 @@ class File:
         return self._database.execute(sql, values)
 
     def close(self) -> None:
-        """Let go of the file; it stays where it is."""
+        """Close the file; it stays where it is."""
 
 
 class Disk:
@@ -36,7 +36,7 @@ class Disk:
         return Store(folder, node, self._open, lambda: f"{self._chance.getrandbits(128):032x}")
 
     def wipe(self) -> None:
-        """Be a new disk: nothing is on it, and the others can tell."""
+        """Become a new disk: empty, and recognisable as another one."""
         for database in self._files.values():
             database.close()
         self._files.clear()

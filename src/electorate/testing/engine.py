@@ -40,7 +40,7 @@ class SimulatedEngine(NodeEngine):
         self._running: asyncio.Task[None]
 
     def start(self, on_end: Callable[[BaseException | None], None]) -> None:
-        """Begin; what has ended the node, if nobody has told it to stop, is said in the end."""
+        """Begin; raises at the end what has ended the node, unless it was told to stop."""
 
         def ended(running: "asyncio.Task[None]") -> None:
             on_end(None if running.cancelled() else running.exception())
@@ -80,16 +80,16 @@ class SimulatedEngine(NodeEngine):
             raise NodeStopped("the node has stopped")
 
     def call(self, act: Callable[..., object], *given: Any) -> None:
-        """Have something done in the node's process."""
+        """Run this in the node's process."""
         self._running.get_loop().call_soon(act, *given, context=self.process.context)
 
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done in the node's process, once that does not stand still."""
+        """Run this in the node's process, once that does not stand still."""
         self.expect_running()
         self.elections.enter(act, *given)
 
     def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
-        """Have something awaited in the node's process."""
+        """Await this in the node's process."""
         self.expect_running()
         done: Future[None] = Future()
 

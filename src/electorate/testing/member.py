@@ -23,7 +23,7 @@ Program = Callable[..., Awaitable[object]]
 
 
 class SimulatedMember:
-    """What survives its process: name, clock, disk, and what the process runs."""
+    """What outlives a process: name, clock, disk, and what the process runs."""
 
     engine: SimulatedEngine
     node: Node
@@ -37,7 +37,7 @@ class SimulatedMember:
         self.joins = False
         """Whether it is started to join, and takes part once others have made it a member."""
         self.was_removed = False
-        """Whether its process has ended because others go on without it."""
+        """Whether its process has ended because the others go on without it."""
         self.clock = MachineClock()
         self.disk = Disk(self._chance(seed, "disk"))
         self.machine = network.add(place.address)
@@ -72,7 +72,7 @@ class SimulatedMember:
     def boot(
         self, members: list[str], pace: Pace, watch: Callable[["SimulatedMember"], None]
     ) -> None:
-        """Begin a process, and in it whatever it runs."""
+        """Begin a process, and in it all that it runs."""
         self.process = Process(self.name, self.clock)
         self.was_removed = False
         self._network.boot(self.machine)
@@ -89,7 +89,7 @@ class SimulatedMember:
             self.run(program, given)
 
     def _environment(self) -> Environment:
-        """What a host lives on that runs in the present process."""
+        """The environment of a host that runs in the present process."""
         loop, clock, life = self._loop, self.clock, self.machine.lives
         return Environment(
             SimulatedTransport(self._network, self.machine, self.process),
@@ -99,7 +99,7 @@ class SimulatedMember:
         )
 
     def _ended(self, error: BaseException | None) -> None:
-        """The node has ended: because others go on without it, or the test has failed."""
+        """The node has ended: the others go on without it, or the test has failed."""
         if isinstance(error, Removed):
             self.process.dead = self.was_removed = True
         elif error is not None:
@@ -121,12 +121,12 @@ class SimulatedMember:
                 self._loop.fail(error)
 
     def crash(self) -> None:
-        """Its process is gone, and the machine says nothing any more."""
+        """End its process; the machine says nothing any more."""
         self.process.dead = True
         self._network.crash(self.machine)
 
     def go_on(self) -> None:
-        """Do what has waited while the process stood still."""
+        """Run what has waited while the process stood still."""
         self.process.paused = self.machine.is_frozen = False
         self._loop.unpark(self.process, application_first=self._order.random() < 0.5)
 

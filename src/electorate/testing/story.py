@@ -19,7 +19,7 @@ LINES_MAX = 100_000
 
 
 class ToldLetter:
-    """Who has said what to whom; read only if somebody wants to know."""
+    """A message from one node to another, decoded only if somebody wants to read it."""
 
     def __init__(
         self, elections: Elections, sender: str, receiver: str, packed: bytes, fate: str
@@ -32,7 +32,7 @@ class ToldLetter:
 
     @property
     def is_routine(self) -> bool:
-        """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
+        """Whether this is said all the time, as reminders and renewals are."""
         return all(self._is_usual(message) for _, message in self._read())
 
     def _is_usual(self, message: Any) -> bool:
@@ -58,7 +58,7 @@ class ToldLetter:
         return f"{name}: {self._text(message)}" if name else text_of(message)
 
     def _text(self, message: Message) -> str:
-        """The message, with names where the numbers of groups have those of nodes."""
+        """The message, with names for the nodes that the numbers of groups stand for."""
         text = text_of(message)
         directory = self._elections.directory
         for node in directory.ids:
@@ -66,7 +66,7 @@ class ToldLetter:
         return text
 
     def _read(self) -> list[tuple[str, Any]]:
-        """Which elections the letter is about, and what it says of each."""
+        """The elections that the letter is about, and what it says of each."""
         found = []
         letter = unpack(self._packed[HEADER.size :])
         for said in letter.said if isinstance(letter, Letter) else ():
@@ -92,7 +92,7 @@ class StoryLine(NamedTuple):
 
 
 class ClusterStory:
-    """Everything that has happened, the latest last; the beginning of a long story is forgotten."""
+    """All that has happened, the latest last; the beginning of a long story is dropped."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -105,7 +105,7 @@ class ClusterStory:
             self._lines.append(StoryLine(self._now(), text))
 
     def end(self) -> None:
-        """What happens from now on is not worth telling."""
+        """From now on nothing is worth telling."""
         self._ended = True
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Looks on all the time: who leads when, and that never two do."""
+"""Watches all the time who leads, and that never two do."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ class TwoLeaders(AssertionError):
 
 
 class Watch:
-    """Called after everything that happens at a node."""
+    """Called after each thing that happens at a node."""
 
     def __init__(
         self,
@@ -24,9 +24,9 @@ class Watch:
         up: Callable[[], Iterable[SimulatedMember]],
     ) -> None:
         self.changed_at = 0.0
-        """When some node has last changed its mind about who leads."""
+        """When some node last changed its mind about who leads."""
         self.clocks_keep_their_word = True
-        """Otherwise two may lead, and only the tokens tell who is late."""
+        """Whether clocks are within their bounds: otherwise two may lead, and only tokens help."""
         self._now = now
         self._story = story
         self._up = up

@@ -1,6 +1,6 @@
 """Where people ask a node about its transactions, and decide some by hand: its admin socket.
 
-It is a socket in the node's data folder; who may open that may ask. One line of JSON is the
+It is a socket in the node's data folder: anybody who may open it may ask. One line of JSON is the
 question, one line the answer.
 """
 
@@ -31,7 +31,7 @@ ANSWER_S = 10.0
 WARNINGS = {
     "commit": "the others may have aborted; then this database has what no other has",
     "abort": "the others may have committed; then this database lacks what all others have",
-    "forget": "whoever has not done as was decided will not be told any more",
+    "forget": "a node that has not done what was decided will not be told any more",
 }
 """What a decision by hand may break."""
 
@@ -41,11 +41,11 @@ class NoNode(ElectorateError):
 
 
 class Wrong(ElectorateError):
-    """It cannot be done, and this is why."""
+    """It cannot be done; the text says why."""
 
 
 class TransactionStatus(msgspec.Struct, frozen=True):
-    """One transaction at one node."""
+    """One transaction, as one node reports it."""
 
     tx: str
     state: str
@@ -56,32 +56,32 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     coordinator: str
     participants: list[str]
     asked: str | None = None
-    """Who is to find out the decision, if it is in doubt."""
+    """The node that finds out the decision, if it is in doubt."""
     damage: str | None = None
     by_hand: str | None = None
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it must neither be committed nor aborted of this node's own accord."""
+        """Whether this node must neither commit nor abort it of its own accord."""
         return self.role == "participant" and Stage(self.state).is_in_doubt
 
 
 class AdminPort(Protocol):
-    """Whose transactions are asked about."""
+    """What the admin socket needs of its node."""
 
     members: KnownMembers
     instances: dict[str, TransactionInstance]
     losses: dict[str, str]
 
     def enter(self, act: Any, *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
     def abandon(self, instance: TransactionInstance) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
 
 
 class AdminSocket:
-    """Answers in the loop of the node."""
+    """Answers questions, in the loop of the node."""
 
     def __init__(self, port: AdminPort, folder: Path) -> None:
         self._port = port
@@ -100,7 +100,7 @@ class AdminSocket:
             log.warning("nobody can ask about transactions at %s: %s", self._path, error)
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         if self._server is not None:
             self._server.close()
             with suppress(FileNotFoundError):
@@ -192,7 +192,7 @@ def _waits_for(port: AdminPort, instance: TransactionInstance, view: Decision) -
 
 
 def _names(port: AdminPort, parts: list[Party]) -> str:
-    """Their names, and which of them cannot be reached or are no members any more."""
+    """The members' names, and which of them cannot be reached or are no members any more."""
     members = port.members
     present = {*members.numbers.values()}
 
@@ -209,7 +209,7 @@ def _called(port: AdminPort, part: Party) -> str:
 
 
 def ask(folder: Path, question: dict[str, Any]) -> dict[str, Any]:
-    """Ask the node whose data folder this is; NoNode if it does not run."""
+    """Ask the node whose data folder this is; NoNode if it is not running."""
     with socket.socket(socket.AF_UNIX) as to_node:
         to_node.settimeout(ANSWER_S)
         try:

@@ -1,4 +1,4 @@
-"""Looks after the database of a node: the work that is asked of it, and what is left of that."""
+"""Looks after the database of a node: the work that others ask of it, and what is left of that."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,42 +14,42 @@ from electorate.transactions.letter import Failed, Letter, Work, Worked
 from electorate.transactions.worker import ResourceWorker
 
 SWEEPS = 10
-"""In one of so many sweeps the database is searched for what belongs to nobody."""
+"""One sweep in so many searches the database for transactions that belong to nobody."""
 NO_DATABASE = "there is no database at this node"
 STOPPED = "it was stopped before the vote"
 
 
 class GuardPort(Protocol):
-    """Whose database it is."""
+    """What the guard needs of its node."""
 
     instances: dict[str, TransactionInstance]
     pace: Pace
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
-        """Have something done beside everything else."""
+        """Run this beside everything else."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Tell whoever watches what was just done."""
 
 
 class ResourceGuard:
-    """There may be no database at all; then everything is refused."""
+    """Guards the database; if there is none, all work is refused."""
 
     def __init__(self, port: GuardPort, worker: ResourceWorker | None) -> None:
         self._port = port
         self._worker = worker
 
     def begin(self) -> None:
-        """Undo what the last life has left without a vote, and keep looking for such things."""
+        """Undo what the last life left without a vote, and keep looking for such transactions."""
         if self._worker is not None:
             self._port.start(self._recover(self._worker))
             self._port.start(self._sweep(self._worker))
 
     def met(self, sender: NodeId, hello: Hello) -> None:
-        """Another node has connected; what it began in an earlier life is undone."""
+        """Another node has connected: undo what an earlier life of it began."""
         if self._worker is not None:
             for tx in self._worker.orphans(sender, hello.process):
                 self.undo(tx)
@@ -65,7 +65,7 @@ class ResourceGuard:
             self._port.start(self._worker.forget(tx))
 
     def begin_work(self, sender: NodeId, hello: Hello, work: Work) -> None:
-        """Have a piece of work done beside everything else."""
+        """Do a piece of work beside everything else."""
         self._port.start(self._work(sender, hello.process, work))
 
     async def _work(self, sender: NodeId, process: str, work: Work) -> None:
@@ -90,7 +90,7 @@ class ResourceGuard:
         await act(tx)
 
     async def leave(self) -> None:
-        """Undo what nobody has voted on, and tell its coordinators: no vote will ever come."""
+        """Undo what was not voted on, and tell the coordinators: no vote will ever come."""
         if self._worker is not None:
             self._worker.trouble = STOPPED
             left = self._worker.coordinators.items()

@@ -13,11 +13,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 FIRST = ""
-"""Who wrote what was there before the first transaction."""
+"""The writer of all that was there before the first transaction."""
 
 
 class DatabaseRow(NamedTuple):
-    """A row of some database."""
+    """A row of a database."""
 
     place: str
     key: object
@@ -27,7 +27,7 @@ class DatabaseRow(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A transaction saw a row as that writer had left it."""
+    """A transaction saw a row as this writer had left it."""
 
     tx: str
     row: DatabaseRow
@@ -35,7 +35,7 @@ class Read(NamedTuple):
 
 
 class Write(NamedTuple):
-    """A transaction wrote a row that it had found as that writer had left it."""
+    """A transaction wrote a row that it had found as this writer had left it."""
 
     tx: str
     row: DatabaseRow

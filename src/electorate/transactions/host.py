@@ -1,7 +1,7 @@
 """All transactions that a node coordinates or takes part in: a service of its host.
 
-It sleeps until somebody wants something of it: where there is no database, nothing in the log and
-nobody who begins a transaction, it costs nothing.
+Without a database, an open transaction in the log or an application that begins one, it sleeps and
+costs nothing.
 """
 
 import asyncio
@@ -51,10 +51,10 @@ from electorate.transactions.transaction import Draft, Errands
 from electorate.transactions.worker import ResourceWorker
 
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
-"""For whom mail is: one transaction, or this node as a whole."""
+"""The receivers of mail: one transaction, or this node as a whole."""
 
 Watch = Callable[[str, str], None]
-"""Told the name of a transaction, and what was just done for it."""
+"""Called with the name of a transaction, and what was just done for it."""
 
 Commitment = TwoPhase.over(ToldLeader)
 """What decides a transaction. It is told the leader of the recovery election."""
@@ -86,7 +86,7 @@ class TransactionHost(Service):
         self.pace = pace
         self.instances: dict[str, TransactionInstance] = {}
         self.losses: dict[str, str] = {}
-        """Transactions that others count on and this node knows nothing of, and why."""
+        """Transactions that others count on and this node does not know, and why."""
         if recovery != USUAL:
             expect_election(recovery)
         self._protocol = recovery
@@ -142,7 +142,7 @@ class TransactionHost(Service):
             await asyncio.wait([self._opening])
 
     def lives(self, alive: frozenset[NodeId]) -> None:
-        """The others are within reach as far as they ever are."""
+        """The others were reached, as far as they can be."""
         self._lives = True
         if self.is_awake:
             self.recovery.begin(self.host)
@@ -169,7 +169,7 @@ class TransactionHost(Service):
         self.recovery.met(sender)
 
     def refused(self, name: str, hello: Hello) -> None:
-        """Somebody was not let in: a participant that has lost its memory may be that one."""
+        """A node was refused: it may be a participant that has lost its memory."""
         for instance in self.instances.values():
             for part in instance.parts.all:
                 if part.name == name and part.lost_by(hello):
@@ -195,7 +195,7 @@ class TransactionHost(Service):
             self._reader.step(mail)
 
     async def end(self) -> None:
-        """Stop everything; what is in the log is gone on with in the next life."""
+        """Stop everything; the next life goes on with what is in the log."""
         if self._admin is None:
             return
         self._opening.cancel()
@@ -220,7 +220,7 @@ class TransactionHost(Service):
         return draft
 
     async def leave(self) -> None:
-        """The node is about to end in an orderly way: let nobody wait for it."""
+        """The node is about to end in an orderly way: nobody is to wait for it."""
         if self.is_awake:
             await self.guard.leave()
             await self.host.network.flushed()
@@ -239,7 +239,7 @@ class TransactionHost(Service):
         return Party(me, store.identity, store.incarnation, self.members.called(me))
 
     def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+        """A transaction that begins here, or one that others know and this node does not."""
         turns, me = self.turns(parts), self.members.me
         instance = self.instances[tx] = TransactionInstance(self, tx, parts, turns, me)
         machine: Any = turns.machine
@@ -247,14 +247,14 @@ class TransactionHost(Service):
         return instance
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
         body = encode(letter)
         if len(body) > FRAME_MAX - 1000:
             raise Refused(f"{len(body):,} bytes are too many for one message")
         self.enter(self.host.tell, LETTER, to, body)
 
     def turns(self, parts: Parties) -> Turns:
-        """The machine for these nodes; transactions of the same nodes share it."""
+        """The machine for these nodes; transactions among the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
             node = parts.coordinator.node
@@ -263,14 +263,14 @@ class TransactionHost(Service):
             self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
-    # --- the desk of its deals ---
+    # --- what its instances need ---
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
         self.host.enter(act, *given)
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Tell whoever watches what was just done."""
         if self._watch is not None:
             self._watch(tx, what)
 
@@ -284,7 +284,7 @@ class TransactionHost(Service):
         self.send(instance.parts.coordinator.node, kind(instance.tx, reason))
 
     def moved(self, instance: TransactionInstance) -> None:
-        """Let go of a transaction of which nothing is left, once nothing is being done for it."""
+        """Let go of a transaction that is over, once nothing is being done for it."""
         if instance.is_blank:
             self.host.then(self._forget, instance)
 
@@ -322,7 +322,7 @@ class TransactionHost(Service):
         instance.boot(record, Codec(turns.machine).stable(record.stable))
 
     def whom(self, instance: TransactionInstance) -> NodeId | None:
-        """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
+        """The node that finds out the decision: the elected one, else the strongest participant."""
         if self.recovery.leader in instance.parts.ids:
             return self.recovery.leader
         alive = self.members.alive & {part.node for part in instance.parts.participants}
@@ -335,7 +335,7 @@ class TransactionHost(Service):
     # --- what is done beside everything else ---
 
     async def _remind(self) -> None:
-        """Say again what may have been lost, and to whom one may turn by now."""
+        """Say again what may have been lost, and tell transactions whom they may ask by now."""
         while True:
             await asyncio.sleep(self.pace.sweep_ms / 1000)
             if self._lives:
@@ -345,7 +345,7 @@ class TransactionHost(Service):
                 self.enter(instance.remind)
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
-        """Have something done beside everything else."""
+        """Run this beside everything else."""
         task = asyncio.ensure_future(act)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,9 +1,9 @@
-"""One transaction at one node: its machine, and the hand that does what the machine wants.
+"""One transaction at one node: its machine, and the task that does what the machine wants.
 
 What was checked is what runs: the machine takes its turns in the driver's `Instance`, and says
-nothing before the log is forced. The order that its correctness rests on is kept here: the
-resource prepares, then the vote is in the log, then the others hear of it; the decision is in the
-log, then the resource does it, then it is acknowledged.
+nothing before the log is forced. The order that its correctness rests on is kept here: the resource
+prepares, then the vote is in the log, then the others hear of it; the decision is in the log, then
+the resource does it, then it is acknowledged.
 """
 
 import asyncio
@@ -41,19 +41,19 @@ from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 
 class TransactionPort(Protocol):
-    """What a deal needs of its node."""
+    """What one transaction needs of its node."""
 
     pace: Pace
     host: Host
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
     def moved(self, instance: "TransactionInstance") -> None:
         """Look at what has changed."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Tell whoever watches what was just done."""
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
@@ -63,7 +63,7 @@ class TransactionPort(Protocol):
 
 
 class TransactionInstance(Owner):
-    """A transaction, from the moment that somebody wants it decided until it is over."""
+    """A transaction, from when it is to be decided until it is over."""
 
     looks_inside = True
 
@@ -74,11 +74,11 @@ class TransactionInstance(Owner):
         self.parts = parts
         self.began = time.time()
         self.by_hand: str | None = None
-        """What somebody has decided by hand."""
+        """What a person has decided by hand, if so."""
         self.confirmed = False
         """Whether the others have decided the same."""
         self.damage: str | None = None
-        """What was promised and cannot be kept; nobody may guess."""
+        """What was promised and cannot be done; nobody may guess."""
         self.trouble: str | None = None
         """Why the resource does not do what it is asked to; it is asked again and again."""
         self.reasons: list[str] = []
@@ -109,7 +109,7 @@ class TransactionInstance(Owner):
         self.take(Asked(request))
 
     def name(self, leader: NodeId | None) -> None:
-        """The node's own election has named somebody."""
+        """The recovery election has named a leader, or None."""
         if self.view.leader != leader:
             machine: Any = self._turns.machine
             self.ask(machine.lift.request(Name(leader)))
@@ -140,7 +140,7 @@ class TransactionInstance(Owner):
 
     @property
     def _is_alone(self) -> bool:
-        """Whether what was done here was decided by hand, and may not be what others decide."""
+        """Whether it was decided by hand here, and the others may decide otherwise."""
         return self.by_hand is not None and not self.confirmed
 
     @property
@@ -162,9 +162,10 @@ class TransactionInstance(Owner):
         return is_blank and (view.over or not view.coordinates)
 
     def remind(self) -> None:
-        """Have the machine say once more what was not answered: it may have been lost.
+        """Have the machine say again what was not answered: it may have been lost.
 
-        Who asks too soon may ask one that is just done with it, and has to be told anew.
+        If this comes too soon, it may reach a node that is just done with the transaction, and has
+        to be told anew.
         """
         if self._port.host.now_ms() - self._said_ms < self._port.pace.again_ms:
             return
@@ -226,7 +227,7 @@ class TransactionInstance(Owner):
     # --- what its instance asks of it ---
 
     def packed(self, stable: Any) -> bytes | None:
-        """What is forced into the log. Who has not voted or begun has nothing to remember."""
+        """What is forced into the log; before the vote there is nothing to remember."""
         if stable.stage is Stage.WORKING:
             self.drop()  # If anything was there, it is over: out of the log before that is said.
             return None
@@ -238,7 +239,7 @@ class TransactionInstance(Owner):
         )
 
     def lets_out(self, message: Message) -> bool:
-        """Whether it may be said; who was decided by hand has not done what others count on."""
+        """Whether a message may be sent; after a decision by hand this node must not say `Done`."""
         return not (isinstance(message, Done) and self._is_alone)
 
     def described(self, machine: Machine[Any]) -> str:
@@ -246,7 +247,7 @@ class TransactionInstance(Owner):
         return described(machine, "two-phase")
 
     def wrapped(self, body: bytes) -> bytes:
-        """A message goes with who takes part."""
+        """A message goes with the list of those who take part."""
         return msgspec.msgpack.encode(TransactionEnvelope(self.parts, msgspec.Raw(body)))
 
     def sends(self, to: NodeId, message: Message) -> None:
@@ -257,7 +258,7 @@ class TransactionInstance(Owner):
 
 
 def end_node_if_failed(enter: Callable[..., None], task: asyncio.Task[Any]) -> None:
-    """What nobody expected must not go unseen: the node stops rather than guess."""
+    """End the node after an error that nobody expected, rather than guess."""
 
     def fail(error: BaseException) -> None:
         raise error

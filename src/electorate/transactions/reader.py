@@ -1,7 +1,7 @@
 """What the letters of other nodes mean, and whether they can be believed.
 
-A node that has lost its memory, a vote that is in no log, a decision that somebody else has made
-by hand: they are noticed here, and reported as damage. Nobody guesses.
+Here it is noticed if a node has lost its memory, if a vote is in no log, or if somebody has decided
+otherwise by hand; it is reported as damage. Nobody guesses.
 """
 
 from typing import Protocol
@@ -32,7 +32,7 @@ WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORT
 
 
 class ReaderPort(Protocol):
-    """Whose letters are read."""
+    """What a reader needs of its node."""
 
     instances: dict[str, TransactionInstance]
     losses: dict[str, str]
@@ -44,13 +44,13 @@ class ReaderPort(Protocol):
         """This node, with the memory that it has."""
 
     def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+        """A transaction that begins here, or one that others know and this node does not."""
 
     def whom(self, instance: TransactionInstance) -> NodeId | None:
-        """Who finds out the decision."""
+        """The node that finds out the decision."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
 
 class Reader:
@@ -75,7 +75,7 @@ class Reader:
                 instance.damage = f"{self._called(sender)} {reason}"
 
     def step(self, mail: Mail) -> None:
-        """A message of the machine of one transaction has come: what it means, the machine says."""
+        """A message of one transaction's machine has come; what it means, the machine says."""
         parts, message = mail.message
         instance = self._port.instances.get(mail.name) or self._met_unknown(mail, parts)
         if (
@@ -88,7 +88,7 @@ class Reader:
         instance.take(Received(sender, message), mail.head)
 
     def _met_unknown(self, mail: Mail, parts: Parties) -> TransactionInstance | None:
-        """A transaction of which there is nothing here, if it is this node that takes part."""
+        """A transaction that is unknown here, if it is this node that takes part."""
         now, then = self._port.me_as_part(), parts.of(self._port.members.me)
         if then is None:
             return None
@@ -100,9 +100,9 @@ class Reader:
         return instance
 
     def sender_in(self, instance: TransactionInstance, node: NodeId, hello: Hello) -> NodeId | None:
-        """As which of its members a transaction knows a node; None if it is none of them.
+        """The member that a node is to a transaction; None if it does not take part.
 
-        A member is a memory. Who comes back with another one is a stranger to the machine.
+        A member is a memory. A node that comes back with another one is a stranger to the machine.
         """
         part = instance.parts.of(node)
         if part is not None and part.lost_by(hello):
@@ -113,10 +113,10 @@ class Reader:
     # --- what people are told of ---
 
     def _compare(self, sender: NodeId, instance: TransactionInstance, message: Message) -> None:
-        """See whether another has decided otherwise, or counts on what is not here.
+        """See whether another node has decided otherwise, or counts on what is not here.
 
-        The machine leaves such a message alone; this is for people. They may have decided by hand,
-        or have brought back a log from a backup.
+        The machine ignores such a message; this is for people. They may have decided by hand, or
+        have brought back a log from a backup.
         """
         state = instance.view.state
         is_coordinator = sender == instance.parts.coordinator.node

@@ -2,11 +2,11 @@
 
 SQLite cannot prepare. So `prepare` undoes the work and writes its statements down, durably;
 `commit` plays them again, in one SQLite transaction with the note that they were played. Between
-the two nobody else gets at the database, so they do what they did before: what came out the first
-time is compared, and what could come out differently (chance, the time) is not let in.
+the two nothing else uses the database, so the statements do what they did before: their results are
+compared, and statements whose result could differ (chance, the time) are refused.
 
-The file belongs to its one process: it is locked while that runs. Whoever writes to it meanwhile
-by other means breaks the promise, which is noticed if the statements come out differently.
+The file belongs to one process, and is locked while that runs. Writing to it meanwhile by other
+means breaks the promise, which is noticed if a result differs.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ ENDS = {
     sqlite3.SQLITE_DETACH,
     sqlite3.SQLITE_PRAGMA,
 }
-"""What a statement may not do: it would end the transaction, or leave it."""
+"""Statements that are refused: they would end the transaction, or leave it."""
 CHANCES = {"random", "randomblob", "changes", "total_changes", "sqlite_version"} | {
     f"{prefix}{name}"
     for prefix in ("", "current_")
@@ -50,7 +50,7 @@ CHANCES = {"random", "randomblob", "changes", "total_changes", "sqlite_version"}
 
 
 class LoggedStatement(msgspec.Struct, frozen=True):
-    """A statement, and a checksum of what it gave."""
+    """A statement, and a checksum of its result."""
 
     statement: str
     values: list[Any]
@@ -58,7 +58,7 @@ class LoggedStatement(msgspec.Struct, frozen=True):
 
 
 class Sqlite:
-    """A database in one file. It is opened when its node is entered, or by its first use."""
+    """A database in one file. It is opened when its node is entered, or at its first use."""
 
     isolation = "serializable, also across databases: one transaction at a time"
 
@@ -104,7 +104,7 @@ class Sqlite:
         return db
 
     def _set_up(self, db: sqlite3.Connection) -> list[str]:
-        """Have the file for itself; which transactions are prepared in it?"""
+        """Lock the file; returns the transactions that are prepared in it."""
         for pragma in PRAGMAS:
             list(db.execute(f"pragma {pragma}"))
         db.set_authorizer(self._may)

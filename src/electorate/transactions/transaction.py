@@ -41,10 +41,10 @@ UNHEARD = "an answer was not waited for"
 
 
 class NodeLoop(Protocol):
-    """Who has something awaited in the loop of the node."""
+    """Something that awaits in the loop of the node."""
 
     async def call(self, act: Coroutine[Any, Any, R]) -> R:
-        """What comes of it; NodeStopped if the node ends before."""
+        """The result; NodeStopped if the node ends before."""
 
 
 class DraftPort(Protocol):
@@ -64,17 +64,17 @@ class DraftPort(Protocol):
         """This node, with the memory that it has."""
 
     def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+        """A transaction that begins here, or one that others know and this node does not."""
 
     def enter(self, act: Any, *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
 
 class DraftSource(Protocol):
-    """Where transactions begin."""
+    """Something that begins transactions."""
 
     async def draft(self) -> "Draft":
         """A new transaction, without any work yet."""
@@ -138,10 +138,10 @@ class Transaction:
 
 
 class Draft:
-    """A transaction while its work is being done.
+    """A transaction while its work is being done. Nothing of it is in any log yet.
 
-    Nothing of it is in any log yet. Once everything is done it is opened as a deal, and the machine
-    decides it; whatever fails before that ends it without a trace.
+    Once everything is done an instance is opened, and its machine decides; if anything fails before
+    that, the transaction ends without a trace.
     """
 
     def __init__(self, port: DraftPort) -> None:
@@ -179,12 +179,12 @@ class Draft:
         return answer
 
     def undone_at(self, node: NodeId, reason: str) -> None:
-        """A member has undone its work: this cannot be committed any more."""
+        """A member has undone its work: the transaction cannot be committed any more."""
         name = self._port.members.called(node)
         self._failure = self._failure or f"{name}: {reason}"
 
     async def commit(self) -> None:
-        """Have it decided; Aborted if that is how it is decided."""
+        """Have it decided; Aborted if that is the decision."""
         self._is_over = True
         if self._asking:
             # Its end came while a task was still at work: without that, it would be half of it.
@@ -207,7 +207,7 @@ class Draft:
         await asyncio.wait([instance.ended], timeout=self._port.pace.settle_ms / 1000)
 
     async def abort(self) -> None:
-        """Tell everybody who has done work to undo it; who does not hear it does so in time."""
+        """Tell all that have done work to undo it; a node that does not hear it does so in time."""
         self._failure = self._failure or "it was given up"
         self._port.errands.give_up(self.tx)
         for node in self._counts:
@@ -249,7 +249,7 @@ class Errands:
                 left_ms = deadline - self._port.now_ms()
                 if left_ms <= 0:
                     raise Refused(f"no answer within {pace.work_timeout:g} s")
-                # The work or its answer may get lost; who has done it already only says so.
+                # The work or its answer may get lost; a node that has done it already only says so.
                 self._port.send(to, work)
                 await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)
             if answer.cancelled():
@@ -259,7 +259,7 @@ class Errands:
             del self._asked[key]
 
     def answered(self, sender: NodeId, hello: Hello, letter: Worked | Failed) -> None:
-        """An answer has come; what nobody waits for any more is not heard."""
+        """An answer has come; one that nobody waits for any more is dropped."""
         draft = self.drafts.get(letter.tx)
         if isinstance(letter, Failed) and not letter.number and draft is not None:
             draft.undone_at(sender, letter.reason)
@@ -273,12 +273,12 @@ class Errands:
             asked.set_exception(Refused(letter.reason))
 
     def give_up(self, tx: str) -> None:
-        """Ask no more for the work of a transaction that is over."""
+        """Stop asking for the work of a transaction that is over."""
         for (asked_for, _, _), asked in self._asked.items():
             if asked_for == tx and not asked.done():
                 asked.set_exception(Refused("the transaction is over"))
 
     def close(self) -> None:
-        """Nobody will answer any more."""
+        """No answer will come any more."""
         for asked in self._asked.values():
             asked.cancel()

@@ -91,7 +91,7 @@ class TwoPhase(Transaction):
         return s, polls
 
     def _report(self, s: Any, j: NodeId) -> Result[Any]:
-        """Say how far I have come. Who has not voted yet must not do so any more."""
+        """Say how far I have come. A node that has not voted yet must not vote any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
         return s, [Send(j, Report(s.stage)), *self.heed(s)]

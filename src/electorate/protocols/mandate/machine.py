@@ -190,7 +190,7 @@ class Mandate(Over[Any]):
         return (StepDown(), *map(Transfer, others), *changes, *asked)
 
     def _stand(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
-        """Whatever has happened: who is named and free stands for office."""
+        """After every event: a node that is named and free stands for office."""
         more: list[Effect] = []
         if s.bound == s.me:
             stopped = {Phase.POLLING: Wait.ANSWER, Phase.WAITING: Wait.RETRY}.get(s.phase)
@@ -327,7 +327,7 @@ class Mandate(Over[Any]):
         return self.rules.orders == "late" or (self.rules.orders == "members" and means_this)
 
     def _give_up(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
-        """Step down; an heir is asked first whether it will have the office."""
+        """Step down; an heir is asked first whether it accepts the office."""
         if heir is None:
             return candidate.step_down(self.terms, s, None)
         if heir not in self.terms.voters(s) or heir == s.me:
@@ -383,7 +383,7 @@ class Mandate(Over[Any]):
         return s.silent or self.terms.is_witness(s, s.me) or s.me not in self.terms.voters(s)
 
     def _awaited(self, s: AnyState) -> NodeId | None:
-        """Whom I leave the office to, and have not heard of in it.
+        """The node to which I leave the office, if I have not heard of it in office.
 
         It may not have my list, or may not stand any more.
         """
@@ -410,7 +410,7 @@ class Mandate(Over[Any]):
         return s, [*effects, *more]
 
     def _follow(self, before: AnyState, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
-        """If members or candidates have changed: who has come takes part, who has gone does not."""
+        """If members or candidates have changed: newcomers take part, those that left do not."""
         if before.stable.roster != s.stable.roster:
             s = ranks.kept(self.terms, s)
         elif before.ranks == s.ranks:
@@ -427,7 +427,7 @@ class Mandate(Over[Any]):
     def _wait_for_another(
         self, before: AnyState | None, s: AnyState, effects: list[Effect]
     ) -> Result[AnyState]:
-        """Count how long I have left the office to another. Who boots has not done so before."""
+        """Count how long I have left the office to another. A node that boots has not done so."""
         did = before is not None and self._awaited(before) is not None
         does = self._awaited(s) is not None
         if did == does:
@@ -448,8 +448,8 @@ class Mandate(Over[Any]):
         """Show my list to the node I wait for, and ask whether it stands, again and again.
 
         Otherwise nobody might ever come into office: it may not know yet that it was added, or I
-        may not know that it was removed, or that it stands no more. One with a newer list sends me
-        that.
+        may not know that it was removed, or that it stands no more. If it has a newer list, it
+        sends me that.
         """
         awaited = self._awaited(s)
         if awaited is None:
@@ -465,7 +465,7 @@ class Mandate(Over[Any]):
         return self._show(replace(s, hushed=s.hushed | {j} if silent else s.hushed - {j}))
 
     def _show(self, s: AnyState) -> Result[AnyState]:
-        """Show the election inside who has a part in it."""
+        """Show the election inside which members take part in it."""
         members = frozenset(j for j in self.terms.voters(s) if not self.terms.is_witness(s, j))
         shown = (s.alive - s.hushed) & members | {s.me}
         if self.terms.tells:
@@ -483,4 +483,4 @@ class Mandate(Over[Any]):
 
 WAITS = frozenset(Wait)
 PRIORITIES = (0, 1, 2)
-"""What an application is thought to ask for where everything is tried."""
+"""What applications ask for in a search."""

@@ -1,7 +1,7 @@
 """A run as what a space-time diagram shows: flights of messages, lives of nodes, a time axis.
 
-`layout_of` puts all of it on a sheet, as data: every text, line and sign with its place. Nothing
-here knows how it is drawn. Places in a run are numbers of steps; BEFORE stands for whatever was
+`layout_of` puts all of it on a sheet, as data: every text, line and sign with its position. Nothing
+here knows how it is drawn. Positions in a run are numbers of steps; BEFORE stands for all that was
 there when the record began, and the number of all steps for what never ended.
 """
 
@@ -27,12 +27,12 @@ def layout_of(
     *,
     recorded: bool = False,
 ) -> DiagramLayout:
-    """Where everything goes in the picture of a run.
+    """The layout of a run's picture.
 
     `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
-    is broken after that step. `start` says how nodes stood before the first step; without it that
-    is known only of nodes whose first turn the trace has. `names` is what people call the nodes.
-    A `recorded` run has times in milliseconds.
+    is broken after that step. `start` has the standings before the first step; without it they are
+    known only of nodes whose first turn is in the trace. `names` are those that people use for the
+    nodes. A `recorded` run has times in milliseconds.
     """
     sheet = Sheet(trace, view, title, marks, start, names or {}, recorded=recorded)
     arrows = lay_arrows(sheet)

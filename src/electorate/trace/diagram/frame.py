@@ -14,7 +14,7 @@ from electorate.trace.diagram.sheet import BAND, MARGIN, NOTE, STRIP, Sheet, lab
 from electorate.trace.happening import SIGNS
 
 TICKS_MAX = 10
-"""Up to this T, time is made of ticks and each of them that matters is named."""
+"""If a T has at most this many ticks, each tick that matters is named."""
 LABEL_GAP = 8.0
 
 
@@ -51,7 +51,7 @@ def _setting_text(sheet: Sheet) -> str:
 
 
 def _put_line(sheet: Sheet, instant: Instant, taken: float) -> float:
-    """A whole T, with its name unless that would touch the one before; where that ends."""
+    """A whole T, named unless the name would touch the one before; returns where the name ends."""
     x = sheet.zero + instant.left
     if instant.right == instant.left:
         sheet.put("grid line", x, sheet.grid_top, x, sheet.bottom)
@@ -129,7 +129,7 @@ LINE, SHORT = (0, 0, SIGN, 0), (0, 0, SIGN - 4, 0, 0)
 
 
 def put_legend(sheet: Sheet, top: float) -> float:
-    """Put it below `top`; where it ends."""
+    """Put it below `top`; returns where it ends."""
     y = top + ROW
     groups = [_messages(sheet), _beliefs(sheet), _signs(sheet), _timers(sheet), _axis(sheet)]
     with sheet.group("legend"):

@@ -81,7 +81,7 @@ def band(
 
 
 def put_beliefs(sheet: Sheet) -> None:
-    """What each band means, where there is room between the turns."""
+    """What each band means, if there is room between the turns."""
     for node, life in sheet.lives.items():
         stops = sheet.stops[node]
         for belief in life.beliefs:

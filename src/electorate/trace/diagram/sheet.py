@@ -49,7 +49,7 @@ Mark = tuple[int, str]
 
 
 class WaitRow(NamedTuple):
-    """A wait, with its place below its lane."""
+    """A wait, with its position below its lane."""
 
     wait: Wait
     row: int
@@ -68,7 +68,7 @@ class Note(NamedTuple):
 
 
 class Sheet:
-    """Everything that is to be drawn, with its place."""
+    """Everything to draw, with its position."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Sheet:
         self.width = self.right + MARGIN
         self.ink = Ink(self.begin, self.right)
         self.timer_names: list[DiagramPart] = []
-        """The names of the timers, which stand over whatever passes there."""
+        """The names of the timers, which are drawn over all that passes there."""
         self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
         """Where something stands on each lane."""
         for number, step in enumerate(trace.steps):
@@ -112,7 +112,7 @@ class Sheet:
         self._lay_rows(marks)
 
     def x(self, step: int) -> float:
-        """Where a step stands; BEFORE is the left edge, and what never comes the right one."""
+        """Where a step stands; BEFORE is the left edge, and what never comes is the right one."""
         if step == BEFORE:
             return self.begin
         return self.zero + self.axis.steps[step] if step < len(self.axis.steps) else self.right
@@ -122,7 +122,7 @@ class Sheet:
         return str(node) if node is None else self.names.get(node, str(node))
 
     def named(self, text: str) -> str:
-        """A text with the names that people know instead of numbers that they do not."""
+        """A text in which the names that people use stand for numbers."""
         return with_names(text, self.names)
 
     def y(self, node: NodeId) -> float:
@@ -143,7 +143,7 @@ class Sheet:
     def group(
         self, role: str, text: str = "", at: tuple[float, ...] = (), **facts: str
     ) -> Iterator[None]:
-        """What is put on the sheet in here belongs together."""
+        """Put all that is drawn in here together."""
         outer, self.parts = self.parts, []
         yield
         outer.append(DiagramPart(role, at, text, parts=tuple(self.parts), facts=facts))
@@ -203,7 +203,7 @@ class Sheet:
 
 
 def _rows(spans: Sequence[tuple[float, float, str]]) -> tuple[list[int], int]:
-    """A row for each span, so that none of them nor of their labels overlap; and how many."""
+    """A row for each span, so that neither they nor their labels overlap; and how many rows."""
     ends: list[float] = []
     rows: list[int] = []
     for left, right, label in spans:
