@@ -33,8 +33,8 @@ def simulated(seed: int) -> Trace:
     T = Scenario().timing.T
     fault = Partition(APART * T, TOGETHER * T, tuple(SIDES[0]))
     scenario = Scenario(ids=IDS, start=Start.BOOT, faults=Faults(), listed=(fault,), safety=END * T)
-    bench = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
-    return bench.run(seed, record=True).trace
+    experiment = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
+    return experiment.run(seed, record=True).trace
 
 
 def real() -> Trace:

@@ -198,7 +198,7 @@ class ThreadEngine(NodeEngine):
         self._folder = folder
         self._database = database
         file = None if record is None else record_file(Path(record), self.me.name)
-        config = host_config(self.me.id, self.places, self.pace, folder, file)
+        config = host_config(self.me.id, self.addresses, self.pace, folder, file)
         self._thread = HostThread(Host(config, [elections, self.transactions], elections))
         self._thread.on_end = self._ended
         elections.call = self._thread.call
@@ -243,7 +243,7 @@ class ThreadEngine(NodeEngine):
 
     def _told(self, error: FolderOfAnother) -> str:
         """The name of the node whose folder this is."""
-        owner = self.places.get(error.owner)
+        owner = self.addresses.get(error.owner)
         whose = "a node of another name" if owner is None else owner.name
         return f"{self._folder} belongs to {whose}: give {self.me.name} a folder of its own"
 

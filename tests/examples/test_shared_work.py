@@ -60,8 +60,8 @@ def expect_everything(trace: Trace) -> None:
 def drawn(seed: int, faults: Faults) -> Trace:
     """A run with faults that the seed draws."""
     scenario = Scenario(ids=IDS, start=Start.BOOT, faults=faults, claims=("A2",))
-    bench = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
-    return bench.run(seed, record=True).trace
+    experiment = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
+    return experiment.run(seed, record=True).trace
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -107,7 +107,7 @@ class Scene:
 
     def hears(self, known: Known) -> None:
         """The node that is spoken to by the name of b tells whom it knows."""
-        self.directory.hear(self.directory.speakers[B.id], known, Letterhead(1, 1))
+        self.directory.hear(self.directory.member_at[B.id], known, Letterhead(1, 1))
 
     def learns(self, member: int, place: MemberAddress, store: str, since: int) -> None:
         """Have another node tell of a member."""
@@ -165,7 +165,7 @@ def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> N
     scene.learns(B.id, B, "first", since=0)
     scene.learns(number("b third"), B, "third", since=6)
     scene.learns(number("b fourth"), B, "fourth", since=8)
-    assert scene.directory.speakers.get(B.id) == new, "the others are on no list"
+    assert scene.directory.member_at.get(B.id) == new, "the others are on no list"
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
 
 
@@ -300,7 +300,7 @@ def test_who_moves_is_where_the_next_start_says(tmp_path: Path, moved: bool) -> 
     listed = MemberAddress.of("b@localhost:5") if moved else B
     after = Scene(tmp_path, listed)
     assert after.net.met == [(B.id, listed.address if moved else ELSEWHERE.address)]
-    assert after.directory.speakers.get(B.id) == new
+    assert after.directory.member_at.get(B.id) == new
 
 
 def test_who_was_listed_for_the_first_time_is_where_the_list_says(tmp_path: Path) -> None:

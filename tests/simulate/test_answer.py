@@ -76,8 +76,8 @@ def votes_of(seed: int) -> list[object]:
     """What is asked for in a run in which nothing fails, and one transaction begins."""
     faults = Faults(crashes=0, recoveries=0)
     scenario = Scenario(ids=(1, 2, 3), faults=faults, listed=(Ask(0, 3, 0),))
-    bench = Experiment(Subject("two-phase", scenario), REGISTRY.__getitem__)
-    return asked(bench.run(seed, record=True).trace.steps)
+    experiment = Experiment(Subject("two-phase", scenario), REGISTRY.__getitem__)
+    return asked(experiment.run(seed, record=True).trace.steps)
 
 
 def test_a_seed_decides_what_applications_do_that_may_choose() -> None:

@@ -29,10 +29,10 @@ def test_whatever_is_asked_of_it_amid_faults_it_keeps_its_promises() -> None:
 
 
 def test_a_swarm_asks_for_all_that_an_application_may_ask_for_and_decides_changes() -> None:
-    bench = Experiment(HURT, REGISTRY.__getitem__)
+    experiment = Experiment(HURT, REGISTRY.__getitem__)
     asked, decided = Counter[str](), 0
     for seed in range(100):
-        steps = bench.run(seed, record=True).trace.steps
+        steps = experiment.run(seed, record=True).trace.steps
         told = [str(step.happening) for step in steps]
         asked.update(kind for text in told for kind in KINDS if f"request={kind}(" in text)
         decided += any(DECIDED.search(text) for text in told)

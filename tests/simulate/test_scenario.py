@@ -130,17 +130,17 @@ def test_bounds_are_claimed_only_where_the_delays_keep_to_them() -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_example_runs(file: Path) -> None:
-    bench = Experiment(Subject("bully", load_scenario(file)), REGISTRY.__getitem__)
-    results = [bench.run(seed) for seed in range(5)]
+    experiment = Experiment(Subject("bully", load_scenario(file)), REGISTRY.__getitem__)
+    results = [experiment.run(seed) for seed in range(5)]
     assert sum(result.deliveries for result in results) > 0
 
 
 @pytest.mark.parametrize("name", ["lan", "partition", "rolling_restarts"])
 def test_bully_keeps_its_promises_where_the_example_says_so(name: str) -> None:
     scenario = load_scenario(next(file for file in EXAMPLES if file.stem == name))
-    bench = Experiment(Subject("bully", scenario), REGISTRY.__getitem__)
+    experiment = Experiment(Subject("bully", scenario), REGISTRY.__getitem__)
     for seed in range(60):
-        assert bench.run(seed).violations == {}, f"seed {seed}"
+        assert experiment.run(seed).violations == {}, f"seed {seed}"
 
 
 @pytest.mark.parametrize(

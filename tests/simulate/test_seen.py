@@ -91,8 +91,10 @@ def test_a_fault_in_a_list_counts_as_asked_for(electorate: Run, tmp_path: Path) 
 
 
 def test_what_runs_show_is_joined() -> None:
-    bench = Experiment(Subject("bully", Scenario(faults=Faults(crashes=2, lies=1))), kind_and_form)
-    runs = [bench.run(seed).seen for seed in range(6)]
+    experiment = Experiment(
+        Subject("bully", Scenario(faults=Faults(crashes=2, lies=1))), kind_and_form
+    )
+    runs = [experiment.run(seed).seen for seed in range(6)]
     joined = Seen.joined(runs)
     assert joined.met == {"", "A1", "A2"}
     assert joined.turns

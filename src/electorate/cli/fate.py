@@ -14,19 +14,19 @@ class Fates:
     """The fate of each claim, and what the runs did not show."""
 
     def __init__(
-        self, bench: Experiment, broken: Collection[str], seen: Seen, deliveries: int
+        self, experiment: Experiment, broken: Collection[str], seen: Seen, deliveries: int
     ) -> None:
-        kept = [claim for claim in bench.judge.claims if claim.name not in broken]
+        kept = [claim for claim in experiment.judge.claims if claim.name not in broken]
         self.unmet = seen.unmet(kept)
         """The claims that no run could have broken, and what was never seen."""
-        self.idle = seen.idle(bench.scenario, bench.machine)
+        self.idle = seen.idle(experiment.scenario, experiment.machine)
         """The faults that were asked for and never happened, and why not."""
-        silence = seen.silence(bench.machine, deliveries) if kept else None
-        unsettled = seen.unsettled(bench.scenario, bench.setting.timing.T)
+        silence = seen.silence(experiment.machine, deliveries) if kept else None
+        unsettled = seen.unsettled(experiment.scenario, experiment.setting.timing.T)
         doubts = self.unmet | {name: text for name, text in unsettled.items() if name not in broken}
         self.reason = silence or "; ".join(f"{n}: {text}" for n, text in doubts.items()) or None
         """Why something is unknown."""
-        self.claims = dict.fromkeys((claim.name for claim in bench.judge.claims), VIOLATED)
+        self.claims = dict.fromkeys((claim.name for claim in experiment.judge.claims), VIOLATED)
         for claim in kept:
             is_unknown = silence is not None or claim.name in doubts
             self.claims[claim.name] = UNKNOWN if is_unknown else HOLDS

@@ -102,25 +102,25 @@ def number(name: str) -> NodeId:
 def named(me: str, found: dict[NodeId, MemberAddress]) -> MemberAddress:
     """This node among the members: by its name, or as it is listed."""
     name = me.rpartition("@")[0] or me
-    for place in found.values():
-        if place.name == name:
-            return place
+    for member in found.values():
+        if member.name == name:
+            return member
     if not found:
         raise ValueError("the list of members is empty: name all of them, each as name@host:port")
-    told = ", ".join(sorted(place.name for place in found.values()))
+    told = ", ".join(sorted(member.name for member in found.values()))
     raise ValueError(f"{name!r} is no member; the members are {told}")
 
 
-def places(texts: Iterable[str]) -> dict[NodeId, MemberAddress]:
+def addresses(texts: Iterable[str]) -> dict[NodeId, MemberAddress]:
     """All members by their numbers."""
     found: dict[NodeId, MemberAddress] = {}
-    for place in map(MemberAddress.of, texts):
-        other = found.setdefault(place.id, place)
-        if other.name != place.name:
-            raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
-        if other != place:
-            raise ValueError(f"{place.name!r} is listed twice, at different addresses")
-    where = [place.address for place in found.values()]
+    for member in map(MemberAddress.of, texts):
+        other = found.setdefault(member.id, member)
+        if other.name != member.name:
+            raise ValueError(f"{other.name!r} and {member.name!r} clash: rename one of them")
+        if other != member:
+            raise ValueError(f"{member.name!r} is listed twice, at different addresses")
+    where = [member.address for member in found.values()]
     if len(set(where)) < len(where):
         raise ValueError("two members have the same address")
     return found
@@ -156,7 +156,7 @@ class OlderRecord(msgspec.Struct, frozen=True):
             ),
             self.roll,
             tuple(sorted(self.former.items())),
-            tuple(sorted((MemberAddress.of(place).name, place) for place in self.listed.values())),
+            tuple(sorted((MemberAddress.of(text).name, text) for text in self.listed.values())),
             settled=bool(self.cluster),
         )
 
@@ -192,7 +192,7 @@ class DirectoryHost(Port, Protocol):
 
 def identity(founders: dict[NodeId, MemberAddress]) -> str:
     """What nodes that were started together have in common."""
-    names = sorted(place.name for place in founders.values())
+    names = sorted(member.name for member in founders.values())
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
@@ -221,14 +221,14 @@ class Directory(Owner):
         """The number by which elections know this node, once it has begun."""
         self.machine = admission_machine(pace)
         self.codec = Codec(self.machine)
-        self.speakers: dict[NodeId, NodeId] = {}
+        self.member_at: dict[NodeId, NodeId] = {}
         """The member that is reached at each node's address."""
         self.routes: dict[NodeId, NodeId] = {}
         """The other way round: every letter needs it."""
         self.changed: Callable[[AdmissionState, AdmissionState], None] = lambda before, now: None
         """Called when something has changed."""
         self._agreed = pace.agreed
-        listed = {place.name: str(place) for place in founders.values()}
+        listed = {member.name: str(member) for member in founders.values()}
         self._start = Start(
             str(me),
             "",
@@ -240,8 +240,8 @@ class Directory(Owner):
         state, _ = self.machine.boot(me.id, None)
         self.state, _ = self.machine.step(state, Asked(self._start))
         """What is known; a node that has ended keeps what it knew last."""
-        self._connected = {place.id: (place.address, place.id) for place in founders.values()}
-        self._set_speakers()
+        self._connected = {member.id: (member.address, member.id) for member in founders.values()}
+        self._set_member_at()
         self._met: NodeId | None = None
         """The address at which a node has just connected."""
         self._doubted: set[str] = set()
@@ -361,26 +361,26 @@ class Directory(Owner):
 
     # --- who comes and goes ---
 
-    def expect_no_clash(self, place: MemberAddress) -> None:
+    def expect_no_clash(self, member: MemberAddress) -> None:
         """ValueError if a newcomer would be taken for another member."""
         for known in self.known.values():
             other = MemberAddress.of(known.place)
-            if other.id == place.id and other.name != place.name:
-                raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
-            if other.id != place.id and other.address == place.address:
+            if other.id == member.id and other.name != member.name:
+                raise ValueError(f"{other.name!r} and {member.name!r} clash: rename one of them")
+            if other.id != member.id and other.address == member.address:
                 raise ValueError(f"{other} has that address already")
 
-    def await_newcomer(self, place: MemberAddress) -> None:
+    def await_newcomer(self, member: MemberAddress) -> None:
         """Get to know a node that is to become a member, or has a new address."""
-        self._ask(Await(str(place)))
+        self._ask(Await(str(member)))
 
-    def await_no_more(self, place: MemberAddress) -> None:
+    def await_no_more(self, member: MemberAddress) -> None:
         """It has become a member, or not: stop waiting for it."""
-        self._ask(AwaitNoMore(str(place)))
+        self._ask(AwaitNoMore(str(member)))
 
-    def newcomer(self, place: MemberAddress) -> NodeId | None:
+    def newcomer(self, member: MemberAddress) -> NodeId | None:
         """The node that has answered there, if one has."""
-        return dict(self.state.newcomers).get(place.name)
+        return dict(self.state.newcomers).get(member.name)
 
     def propose(self, node: NodeId, token: int) -> None:
         """Tell the others who and where it is, before they are asked to vote on it."""
@@ -452,33 +452,33 @@ class Directory(Owner):
 
     def _arrange(self) -> None:
         """Connect to the member at each address, and to newcomers; disconnect from all others."""
-        self._set_speakers()
-        places = {
-            number(name): MemberAddress.of(place) for name, place in self.state.places.items()
+        self._set_member_at()
+        expected = {
+            number(name): MemberAddress.of(text) for name, text in self.state.places.items()
         }
-        for line in self._connected.keys() - places.keys():
+        for line in self._connected.keys() - expected.keys():
             del self._connected[line]
             self._net.part(line)
-        for line in places.keys() - {self.me.id}:
-            self._connect(line, places[line])
+        for line in expected.keys() - {self.me.id}:
+            self._connect(line, expected[line])
 
-    def _set_speakers(self) -> None:
-        speakers = {number(name): node for name, node in self.state.speakers}
+    def _set_member_at(self) -> None:
+        member_at = {number(name): node for name, node in self.state.speakers}
         # The host holds on to both of them.
         for held, new in (
-            (self.speakers, speakers),
-            (self.routes, {node: line for line, node in speakers.items()}),
+            (self.member_at, member_at),
+            (self.routes, {node: line for line, node in member_at.items()}),
         ):
             held.clear()
             held.update(new)
 
-    def _connect(self, line: NodeId, place: MemberAddress) -> None:
+    def _connect(self, line: NodeId, member: MemberAddress) -> None:
         """Connect anew if it is another member: the old one must not be taken for it."""
-        end = place.address, self.speakers.get(line, 0)
+        end = member.address, self.member_at.get(line, 0)
         if self._connected.get(line) != end:
             self._connected[line] = end
             if line != self._met:
-                self._net.meet(line, place.address, place.name)
+                self._net.meet(line, member.address, member.name)
 
 
 def _is_readable(told: Known) -> bool:

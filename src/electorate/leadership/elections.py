@@ -102,7 +102,7 @@ class Elections(Service, Admission):
         self.pace = pace
         self.directory = Directory(me, founders, pace, joins=joins)
         self.directory.changed = self._directory_changed
-        self.speakers, self.routes = self.directory.speakers, self.directory.routes
+        self.member_at, self.routes = self.directory.member_at, self.directory.routes
         self.register = Register(self)
         self.by_quorum: dict[str, QuorumElection] = {}
         self.alive: frozenset[NodeId] = frozenset()
@@ -181,8 +181,8 @@ class Elections(Service, Admission):
         self.groups.viewed()
 
     def _members_reached(self) -> frozenset[NodeId]:
-        speakers = map(self.directory.speakers.get, self._reached)
-        return frozenset(node for node in speakers if node is not None)
+        members = map(self.directory.member_at.get, self._reached)
+        return frozenset(node for node in members if node is not None)
 
     def _directory_changed(self, before: AdmissionState, now: AdmissionState) -> None:
         """The members have changed, or the nodes that this one knows and lets in."""
@@ -220,7 +220,7 @@ class Elections(Service, Admission):
 
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
-        member = self.directory.speakers.get(node)
+        member = self.directory.member_at.get(node)
         if member is not None:
             self.register.closed(member)
             for election in list(self.by_quorum.values()):
@@ -390,7 +390,7 @@ class Elections(Service, Admission):
     def sender(self, hello: Hello) -> NodeId | None:
         """The member that speaks; None if another one has just taken its place."""
         node: NodeId = hello.member
-        return node if self.directory.speakers.get(hello.node) == node else None
+        return node if self.directory.member_at.get(hello.node) == node else None
 
     def stand_soon(self, election: QuorumElection) -> None:
         """Stand in this election, together with all others that begin now.

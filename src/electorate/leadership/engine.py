@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
-from electorate.leadership.directory import MemberAddress, named, number, places
+from electorate.leadership.directory import MemberAddress, addresses, named, number
 from electorate.leadership.election import ElectionInstance, KnownLeader
 from electorate.leadership.elections import Elections, Safety
 from electorate.leadership.register import POLL_S, RESERVED
@@ -43,12 +43,14 @@ class NodeEngine(ABC):
             raise TypeError(f"a node is a name, or name@host:port, not {me!r}")
         if pace is not None and not isinstance(pace, Pace):
             raise TypeError(f"a pace is an electorate.Pace(...), not {pace!r}")
-        self.places = places(members if "@" not in me else [me, *members])
-        if join and "@" not in me and number(me) not in self.places:
+        self.addresses = addresses(members if "@" not in me else [me, *members])
+        if join and "@" not in me and number(me) not in self.addresses:
             raise ValueError(f"{me} is to join a cluster: say where it is, as {me}@host:port")
-        self.me = named(me, self.places)
+        self.me = named(me, self.addresses)
         self.pace = pace or Pace()
-        founders = {id: place for id, place in self.places.items() if not join or id != self.me.id}
+        founders = {
+            id: member for id, member in self.addresses.items() if not join or id != self.me.id
+        }
         if not founders:
             raise ValueError(f"{self.me.name} is to join a cluster: name some of its members")
         self.elections = Elections(self.me, founders, self.pace, joins=join)
@@ -191,8 +193,8 @@ class NodeEngine(ABC):
 
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
-        place = self._expect_newcomer(text)
-        return self.submit(partial(self.elections.register.add, place))
+        member = self._expect_newcomer(text)
+        return self.submit(partial(self.elections.register.add, member))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
@@ -201,21 +203,21 @@ class NodeEngine(ABC):
 
     def replace_member(self, name: str, text: str) -> "Future[None]":
         """Replace a member by another node."""
-        place = self._expect_newcomer(text, instead_of=name)
+        member = self._expect_newcomer(text, instead_of=name)
         node = self._expect_leaver(name)
-        if place.name == name:
-            return self.submit(partial(self.elections.register.renew, node, place))
-        return self.submit(partial(self.elections.register.replace, node, place))
+        if member.name == name:
+            return self.submit(partial(self.elections.register.renew, node, member))
+        return self.submit(partial(self.elections.register.replace, node, member))
 
     def _expect_newcomer(self, text: str, instead_of: str = "") -> MemberAddress:
-        place = MemberAddress.of(text)
-        is_member = place.name in self.members and place.name != instead_of
-        if is_member and not self.elections.register.is_undecided(place.name):
-            raise ValueError(f"{place.name} is a member already")
-        if place.name == self.me.name:
-            raise ValueError(f"{place.name} cannot add itself: ask a member to do it")
-        self.elections.directory.expect_no_clash(place)
-        return place
+        member = MemberAddress.of(text)
+        is_member = member.name in self.members and member.name != instead_of
+        if is_member and not self.elections.register.is_undecided(member.name):
+            raise ValueError(f"{member.name} is a member already")
+        if member.name == self.me.name:
+            raise ValueError(f"{member.name} cannot add itself: ask a member to do it")
+        self.elections.directory.expect_no_clash(member)
+        return member
 
     def _expect_leaver(self, name: str) -> NodeId:
         node = self.elections.register.find(name)
@@ -440,7 +442,7 @@ class Observed:
 
 def host_config(
     me: NodeId,
-    places: dict[NodeId, MemberAddress],
+    addresses: dict[NodeId, MemberAddress],
     pace: Pace,
     data: Path,
     record: Path | None = None,
@@ -448,7 +450,7 @@ def host_config(
     """How to run the host of a node at this pace."""
     return HostConfig(
         me,
-        {place.id: place.address for place in places.values()},
+        {member.id: member.address for member in addresses.values()},
         data,
         cluster="",  # The directory knows, once it has looked at what was written down.
         record=record,
@@ -461,5 +463,5 @@ def host_config(
         late_ms=pace.T_ms + pace.P_ms,
         probe_ms=pace.probe_ms,
         trusts_end=pace.trust_close,
-        names={place.id: place.name for place in places.values()},
+        names={member.id: member.name for member in addresses.values()},
     )

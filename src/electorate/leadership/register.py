@@ -196,12 +196,12 @@ class Register(Owner):
 
     # --- what it is asked for ---
 
-    async def add(self, place: MemberAddress) -> None:
+    async def add(self, member: MemberAddress) -> None:
         """Make this node a member; it is running, and was told to join."""
         async with self._turn:
             await self._settle()
-            if place.name not in map(self._port.directory.name, self.roster.new):
-                async with self._expecting(place) as newcomer:
+            if member.name not in map(self._port.directory.name, self.roster.new):
+                async with self._expecting(member) as newcomer:
                     await self._change(Change(newcomer, True))
 
     async def remove(self, node: NodeId) -> None:
@@ -210,27 +210,27 @@ class Register(Owner):
             await self._settle()
             await self._change(Change(node, False))
 
-    async def replace(self, node: NodeId, place: MemberAddress) -> None:
+    async def replace(self, node: NodeId, member: MemberAddress) -> None:
         """Replace a member by another node."""
         name = self._port.directory.name(node)
-        await self.add(place)
-        with _half_made(f"{place} was added, but {name} could not be removed"):
+        await self.add(member)
+        with _half_made(f"{member} was added, but {name} could not be removed"):
             await self.remove(node)
 
-    async def renew(self, node: NodeId, place: MemberAddress) -> None:
+    async def renew(self, node: NodeId, member: MemberAddress) -> None:
         """Replace a member by one of the same name: it has lost its memory, or only moved."""
         self._expect_majority(Change(node, False))
         async with self._turn:
             await self._settle()
-            member = self.find(place.name)
-            async with self._expecting(place) as newcomer:
-                if newcomer == member:
+            found = self.find(member.name)
+            async with self._expecting(member) as newcomer:
+                if newcomer == found:
                     await self._move(newcomer)
                     return
-        if member is not None:
-            await self.remove(member)
-        with _half_made(f"{place.name} was removed, but could not be added again"):
-            await self.add(place)
+        if found is not None:
+            await self.remove(found)
+        with _half_made(f"{member.name} was removed, but could not be added again"):
+            await self.add(member)
 
     def find(self, name: str) -> NodeId | None:
         """The member of that name, also one that is being added or removed."""
@@ -255,21 +255,21 @@ class Register(Owner):
         await self._until(Settle(), lambda: not self.roster.is_pending)
 
     @asynccontextmanager
-    async def _expecting(self, place: MemberAddress) -> AsyncIterator[NodeId]:
+    async def _expecting(self, member: MemberAddress) -> AsyncIterator[NodeId]:
         """Wait for the node that answers there, and stay connected to it for a while."""
         port, directory = self._port, self._port.directory
-        self._adding = place
-        port.enter_here(directory.await_newcomer, place)
+        self._adding = member
+        port.enter_here(directory.await_newcomer, member)
         deadline_ms = self._deadline_ms()
         try:
-            while (newcomer := directory.newcomer(place)) is None:
+            while (newcomer := directory.newcomer(member)) is None:
                 if port.now_ms() > deadline_ms:
-                    raise MembersUnchanged(self._unanswered(place))
+                    raise MembersUnchanged(self._unanswered(member))
                 await asyncio.sleep(POLL_S)
             yield newcomer
         finally:
             self._adding = None
-            port.enter_here(directory.await_no_more, place)
+            port.enter_here(directory.await_no_more, member)
 
     def _introduce(self, newcomer: NodeId, token: int) -> None:
         """Tell all who and where it is: if I fail, the others must be able to reach it."""
@@ -349,14 +349,14 @@ class Register(Owner):
         pace = self._port.pace
         return self._port.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
 
-    def _unanswered(self, place: MemberAddress) -> str:
+    def _unanswered(self, member: MemberAddress) -> str:
         if self._port.me not in self.roster.everybody:
             return self._unchanged()
         me = self._port.directory.name(self._port.me)
         started = (
             f"start it with join=True, with {me} in its list, and in its folder or an empty one"
         )
-        return f"{place} does not answer: {started}"
+        return f"{member} does not answer: {started}"
 
     def _unchanged(self) -> str:
         roster, name = self.roster, self._port.directory.name

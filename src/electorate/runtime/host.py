@@ -200,7 +200,7 @@ class Admission:
     """The number by which instances know this node; None if that is its id."""
     routes: dict[NodeId, NodeId] | None = None
     """The node of the network for each member; None if instances know nodes by the same numbers."""
-    speakers: dict[NodeId, NodeId] | None = None
+    member_at: dict[NodeId, NodeId] | None = None
     """The other way round: the member that is connected there."""
 
     def objection(self, hello: Hello) -> str:
@@ -617,10 +617,10 @@ class Host:
         self.timers.read_ms = self._awake_at
         if not self.network.listener.hears(hello.node):
             return  # A pause that was noticed just now has broken the connection that this came on.
-        sender, speakers = hello.node, self.admission.speakers
-        if speakers is not None:
+        sender, member_at = hello.node, self.admission.member_at
+        if member_at is not None:
             sender = hello.member
-            if speakers.get(hello.node) != sender:
+            if member_at.get(hello.node) != sender:
                 return  # Another one has been put in its place just now.
         for said, message in read:
             kind, _, name = said.to.partition(" ")

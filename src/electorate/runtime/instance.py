@@ -121,7 +121,7 @@ class Owner:
         return body
 
 
-class Alarm(NamedTuple):
+class PendingTimer(NamedTuple):
     """One setting of a timer."""
 
     deadline_ms: float
@@ -153,7 +153,7 @@ class Instance:
         self._port = port
         self._view: Standing | None = None
         self._view_of: State | None = None
-        self._armed: dict[str, Alarm] = {}
+        self._armed: dict[str, PendingTimer] = {}
         self._settings = 0
         self._said: deque[Message] = deque()
 
@@ -355,7 +355,7 @@ class Instance:
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0
                     self._settings += 1
-                    self._armed[timer] = Alarm(taken + after + later, self._settings)
+                    self._armed[timer] = PendingTimer(taken + after + later, self._settings)
                 case CancelTimer(timer):
                     self._armed.pop(timer, None)
 

@@ -90,7 +90,7 @@ class SimulatedRun:
         uses_views = cluster.machine.uses_views
         detection = scenario.detection, scenario.complete
         self._detectors = SimulatedDetectors(cluster, chance, *detection) if uses_views else None
-        self._turmoil = FaultInjector(cluster, agenda, self._traffic, self._detectors)
+        self._injector = FaultInjector(cluster, agenda, self._traffic, self._detectors)
         self._is_global = cluster.setting.order is Order.GLOBAL
         self._is_fifo = cluster.setting.order is Order.FIFO
         self._index = {node: place for place, node in enumerate(cluster.nodes)}
@@ -194,14 +194,14 @@ class SimulatedRun:
         self._deliveries += 1
         if traffic.copies:
             copy_at = traffic.copies.pop(envelope.number, None)
-        if self._turmoil.tears:
+        if self._injector.tears:
             outcome = cluster.locals.received(before, envelope.sender, envelope.message)
-            torn = self._turmoil.torn(node, outcome)
+            torn = self._injector.torn(node, outcome)
         cluster.hand_over(envelope, torn, copy_stays=copy_at is not None)
         if copy_at is not None:
             self._agenda.push(max(copy_at, cluster.now), MESSAGE, envelope)
         if node.local is None:
-            self._turmoil.note_crash(node)
+            self._injector.note_crash(node)
         if cluster.posted or cluster.armed or torn:
             self._take_in()
         if node.local is not before or self._looks_closely:
@@ -227,9 +227,9 @@ class SimulatedRun:
 
     def _fire(self, node: SimulatedNode, armed: ArmedTimer) -> None:
         torn = None
-        if self._turmoil.tears and node.local is not None:
+        if self._injector.tears and node.local is not None:
             outcome = self._cluster.locals.timed_out(node.local, armed.timer)
-            torn = self._turmoil.torn(node, outcome)
+            torn = self._injector.torn(node, outcome)
         self._cluster.run_out(node.id, armed.timer, torn)
         self._after(node)
 
@@ -239,8 +239,8 @@ class SimulatedRun:
             assert node.local is not None
             owes = node.local.owes
             request, torn = owes[self._chance.answer(node.id, len(owes))], None
-            if self._turmoil.tears:
-                torn = self._turmoil.torn(node, self._cluster.locals.asked(node.local, request))
+            if self._injector.tears:
+                torn = self._injector.torn(node, self._cluster.locals.asked(node.local, request))
             self._cluster.ask(node.id, request, torn)
             self._after(node)
             if self._stands_still(self._cluster.now):
@@ -249,15 +249,15 @@ class SimulatedRun:
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""
         if isinstance(what, _StablePhase):
-            self._turmoil.calm()
+            self._injector.calm()
             self._traffic.calm()
             self._deadline = self._goals.deadline()
         elif isinstance(what, FaultEnd):
-            self._turmoil.end(what.of)
+            self._injector.end(what.of)
         else:
             if isinstance(what, Lie | Ask):
                 self._ends_office(self._nodes[what.node])
-            self._turmoil.begin(what)
+            self._injector.begin(what)
             if isinstance(what, Crash | Recover | Tear):
                 self._take_in()
                 self._see(self._nodes[what.node])
@@ -276,9 +276,9 @@ class SimulatedRun:
         self._ends_office(node)
         if node.local is not None:
             torn = None
-            if self._turmoil.tears:
+            if self._injector.tears:
                 outcome = self._cluster.locals.viewed(node.local, alive)
-                torn = self._turmoil.torn(node, outcome)
+                torn = self._injector.torn(node, outcome)
             self._cluster.see(node.id, alive, torn)
             self._after(node)
 
@@ -286,7 +286,7 @@ class SimulatedRun:
         """A node has taken an event."""
         self._took_turns = True
         if node.local is None:
-            self._turmoil.note_crash(node)
+            self._injector.note_crash(node)
         self._take_in()
         self._see(node)
 
@@ -374,9 +374,9 @@ class SimulatedRun:
                 self._blame(claim, self._broken[claim])
         fleeting = self._goals.fleeting() if self._is_cut_short else frozenset[str]()
         since = None if fleeting else self._goals.settled_since()
-        elected = None if since is None else max(0, since - self._turmoil.last)
+        elected = None if since is None else max(0, since - self._injector.last)
         met = self._judge.premises.keys() - self._unmet
-        happened = self._turmoil.happened + self._traffic.happened
+        happened = self._injector.happened + self._traffic.happened
         turns = self._took_turns or self._deliveries > 0 or bool(happened & TURNS)
         seen = Seen(frozenset(met), turns, dict(happened), fleeting, still)
         return RunResult(

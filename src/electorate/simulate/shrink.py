@@ -49,13 +49,13 @@ class Shrinker:
     def __init__(self, subject: Subject, find: Find, seed: int, claim: str) -> None:
         self._find = find
         self._claim = claim
-        self._benches: dict[Setting, Experiment] = {}
+        self._experiments: dict[Setting, Experiment] = {}
         scenario = replace(subject.scenario, claims=(claim,))
         subject = replace(subject, scenario=scenario)
         self.tries = 0
-        bench = Experiment(subject, find)
-        self._benches[bench.setting] = bench
-        self.case = FailingRun(subject, bench.setting, draw_plan(scenario, seed), seed)
+        experiment = Experiment(subject, find)
+        self._experiments[experiment.setting] = experiment
+        self.case = FailingRun(subject, experiment.setting, draw_plan(scenario, seed), seed)
         self.faults_before = len(self.case.plan)
         found = self._run(self.case)
         if found is None:
@@ -81,19 +81,21 @@ class Shrinker:
 
     # --- trying ---
 
-    def _bench(self, case: FailingRun) -> Experiment:
-        known = self._benches.get(case.setting)
+    def _experiment(self, case: FailingRun) -> Experiment:
+        known = self._experiments.get(case.setting)
         if known is None or known.scenario != case.subject.scenario:
-            known = self._benches[case.setting] = Experiment(case.subject, self._find, case.setting)
+            known = self._experiments[case.setting] = Experiment(
+                case.subject, self._find, case.setting
+            )
         return known
 
     def _run(self, case: FailingRun) -> tuple[RunResult, dict[Key, int]] | None:
         """The run and what chance decided in it; None if the claim holds."""
         self.tries += 1
-        bench = self._bench(case)
-        source: Drawn | None = bench.chance(case.seed) if case.numbers is None else None
+        experiment = self._experiment(case)
+        source: Drawn | None = experiment.chance(case.seed) if case.numbers is None else None
         chance = Fixed(dict(case.numbers or {}), case.setting.delay_max, source)
-        result = bench.rerun(case.plan, chance, record=True, stop_at=self._claim)
+        result = experiment.rerun(case.plan, chance, record=True, stop_at=self._claim)
         return (result, chance.numbers) if self._claim in result.violations else None
 
     def _offer(self, case: FailingRun) -> bool:

@@ -83,24 +83,24 @@ class Experiments:
 
 Task = tuple[int, range]
 """Some seeds of a subject."""
-_benches: Experiments | None = None
+_experiments: Experiments | None = None
 
 
 def _set_up(subjects: Sequence[Subject], find: Find) -> None:
     """Prepare a worker; it leaves Ctrl-C to its parent."""
-    global _benches
+    global _experiments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _benches = Experiments(subjects, find)
+    _experiments = Experiments(subjects, find)
 
 
 def _run_task(task: Task) -> tuple[int, list[Seeded]]:
-    assert _benches is not None
-    return task[0], _benches.run(task)
+    assert _experiments is not None
+    return task[0], _experiments.run(task)
 
 
-def _run_seeds(bench: Experiment, seeds: range) -> Iterator[Seeded]:
+def _run_seeds(experiment: Experiment, seeds: range) -> Iterator[Seeded]:
     for seed in seeds:
-        result = bench.run(seed)
+        result = experiment.run(seed)
         broken = {name: found.witness.text for name, found in result.violations.items()}
         yield Seeded(seed, broken, result.deliveries, result.elected, result.seen)
 
@@ -141,9 +141,9 @@ def run_swarms(
     tasks = ((which, chunk) for chunk in _chunks(seeds) for which in range(len(subjects)))
     try:
         if workers == 1 or len(seeds) * len(subjects) < ALONE_MAX:
-            benches = Experiments(subjects, find)
+            experiments = Experiments(subjects, find)
             for task in tasks:
-                report(task[0], benches.run(task))
+                report(task[0], experiments.run(task))
         else:
             _run_on_workers(tasks, (subjects, find), report, workers)
     except KeyboardInterrupt:

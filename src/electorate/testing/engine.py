@@ -32,7 +32,7 @@ class SimulatedEngine(NodeEngine):
         join: bool,
     ) -> None:
         super().__init__(me, members, pace, join=join)
-        config = host_config(self.me.id, self.places, pace, Path())
+        config = host_config(self.me.id, self.addresses, pace, Path())
         self.host = Host(config, [self.elections], self.elections, environment)
         self.process = process
         self.elections.call = self.call

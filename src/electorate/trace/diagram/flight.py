@@ -64,14 +64,14 @@ _Sent = tuple[int, Message]
 
 def flights_of(trace: Trace) -> tuple[Flight, ...]:
     """All flights, in the order in which they end, then in that in which they began."""
-    clerk = _Clerk(trace)
-    found = clerk.read()
-    for channel, log in clerk.logs.items():
+    channels = _ChannelLogs(trace)
+    found = channels.read()
+    for channel, log in channels.logs.items():
         found += _joined(channel, log, len(trace.steps))
     return tuple(sorted(found, key=lambda f: (f.ended, f.sent, f.sender, f.to)))
 
 
-class _Clerk:
+class _ChannelLogs:
     """Keeps a log of each channel, knowing which nodes are down and which links are cut."""
 
     def __init__(self, trace: Trace) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from electorate import Node, Sqlite, StoreError, sync
-from electorate.leadership.directory import MemberAddress, number, places
+from electorate.leadership.directory import MemberAddress, addresses, number
 from tests.leadership.cluster import PACE
 from tests.runtime.cluster import free_addresses
 
@@ -45,7 +45,7 @@ def test_a_list_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_same_member_may_be_named_twice() -> None:
-    assert len(places(["a@h:1", "a@h:1", "b@h:2"])) == 2
+    assert len(addresses(["a@h:1", "a@h:1", "b@h:2"])) == 2
 
 
 @pytest.mark.parametrize(
