@@ -10,7 +10,7 @@ from electorate.claims import CLAIMS, Claim
 from electorate.cli.beginning import given_of, played
 from electorate.cli.protocol import find
 from electorate.core import Machine
-from electorate.simulate.cluster import Simulation
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Setting
 
 PLACES = Path(__file__).parent / "places"

@@ -14,8 +14,8 @@ from electorate.check.search import Search
 from electorate.check.world import Move, World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.script import run_script
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Setting, Start, Trace, script_of
 from tests.check.diary import Diary, DiaryState, Orders, diary_of
 from tests.check.snapshot import Snapshot, of_cluster, of_row

@@ -10,8 +10,7 @@ from electorate.check.column import Row
 from electorate.check.part import Pulse
 from electorate.check.world import World
 from electorate.core import NodeId, text_of
-from electorate.simulate.cluster import Simulation
-from electorate.simulate.world import Envelope, SimulatedNode
+from electorate.simulate.simulation import Envelope, SimulatedNode, Simulation
 from electorate.trace import Order, Setting
 
 Lanes = dict[object, tuple[object, ...]]

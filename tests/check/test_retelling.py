@@ -19,8 +19,8 @@ from electorate.check.explain import trace_of
 from electorate.check.start import StartError, beginnings
 from electorate.check.world import World
 from electorate.core import Machine, ProtocolError, Turns
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.script import run_script
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Order, Start, Ticked, Trace, is_consequence, script_of
 from tests.check import snapshot
 from tests.check.drawn import drawn, drawn_talkers, drawn_watchers, same

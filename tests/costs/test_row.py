@@ -8,7 +8,7 @@ from statistics import stdev
 import pytest
 
 from electorate.costs import Case, CostRow, Figure
-from electorate.costs.expectation import ExpectedRange
+from electorate.costs.formula import ExpectedRange
 from electorate.costs.play import Tally
 from electorate.costs.row import MeasuredRuns, formula_at, row_of
 

@@ -21,9 +21,8 @@ from electorate.cli.replay import found, read
 from electorate.cli.retell import kind_and_form
 from electorate.core import Timing
 from electorate.runs import run_names
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.script import ScriptError, run_script
-from electorate.simulate.world import SimulatedNode
+from electorate.simulate.simulation import SimulatedNode, Simulation
 from electorate.trace import Clock, Connections, Order, Placed, Setting, Start, Storage, Ties
 
 WHO = ("nodes", "graph", "attribute", "equal", "strongest")

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.claims import Kind
-from electorate.cli.error import EXIT_UNKNOWN, UsageError
-from electorate.cli.fate import UNKNOWN, Fates
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
@@ -28,14 +27,14 @@ from electorate.cli.protocol import (
 )
 from electorate.cli.retell import kind_and_form
 from electorate.simulate.delay import parse_delay, parse_time
-from electorate.simulate.digest import digest_of, fault_counts, in_T
 from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Ask
 from electorate.simulate.named import UnknownClaim
 from electorate.simulate.run import RunResult
 from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
+from electorate.simulate.seen import Seen
 from electorate.simulate.start import SimulationStartError
-from electorate.simulate.story import Story, shrunk_story
+from electorate.simulate.story import Story, digest_of, fault_counts, in_T, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
 from electorate.trace import Connections, Order, Start, Storage, lines_of, to_json_lines
 from electorate.trace.word import counted
@@ -56,6 +55,42 @@ exit code: 0 all claims hold, 1 a claim is violated, 2 bad usage or input, 3 unk
 is about was never seen, or the runs were interrupted"""
 
 DIGEST_MAX = 60
+
+HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
+EXIT_CODES = {HOLDS: EXIT_DONE, VIOLATED: EXIT_BROKEN, UNKNOWN: EXIT_UNKNOWN}
+
+
+class Fates:
+    """The fate of each claim, and what the runs did not show."""
+
+    def __init__(
+        self, experiment: Experiment, broken: Collection[str], seen: Seen, deliveries: int
+    ) -> None:
+        kept = [claim for claim in experiment.judge.claims if claim.name not in broken]
+        self.unmet = seen.unmet(kept)
+        """The claims that no run could have broken, and what was never seen."""
+        self.idle = seen.idle(experiment.scenario, experiment.machine)
+        """The faults that were asked for and never happened, and why not."""
+        silence = seen.silence(experiment.machine, deliveries) if kept else None
+        unsettled = seen.unsettled(experiment.scenario, experiment.setting.timing.T)
+        doubts = self.unmet | {name: text for name, text in unsettled.items() if name not in broken}
+        self.reason = silence or "; ".join(f"{n}: {text}" for n, text in doubts.items()) or None
+        """Why something is unknown."""
+        self.claims = dict.fromkeys((claim.name for claim in experiment.judge.claims), VIOLATED)
+        for claim in kept:
+            is_unknown = silence is not None or claim.name in doubts
+            self.claims[claim.name] = UNKNOWN if is_unknown else HOLDS
+
+    @property
+    def verdict(self) -> str:
+        """The fate of all of them together."""
+        fates = self.claims.values()
+        return next(fate for fate in (VIOLATED, UNKNOWN, HOLDS) if fate in fates)
+
+    @property
+    def exit_code(self) -> int:
+        """How the command ends."""
+        return EXIT_CODES[self.verdict]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from electorate.core import Value
-from electorate.costs.expectation import Expectation
+from electorate.costs.formula import Expectation
 from electorate.trace import Start
 
 MESSAGES = "messages"

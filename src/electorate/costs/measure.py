@@ -7,7 +7,7 @@ from typing import Any
 from electorate.core import Machine, Turns, Value
 from electorate.core.turn import TrustedTurns
 from electorate.costs.case import Case
-from electorate.costs.expectation import Expectation
+from electorate.costs.formula import Expectation
 from electorate.costs.play import Play, Tally
 from electorate.costs.row import CostRow, MeasuredRuns, row_of
 from electorate.costs.variant import Batch, Variant, batches_of, is_sampled, whole

@@ -131,14 +131,14 @@ class Play:
         return leader
 
     def _agree(self) -> None:
-        calm = FaultFree(self.cluster)
+        fault_free = FaultFree(self.cluster)
         limit = self.cluster.now + SETTLE_MAX * self.cluster.delay_max
         while not self._agreed():
-            time = calm.next_time()
+            time = fault_free.next_time()
             if time is None or time > limit:
                 told = f"the nodes do not agree within {SETTLE_MAX}T: {self._beliefs()}"
                 raise IllegalStep(told)
-            calm.step()
+            fault_free.step()
         settle(self.cluster)
 
     def _beliefs(self) -> str:

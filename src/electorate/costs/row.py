@@ -7,8 +7,7 @@ from statistics import stdev
 from typing import NamedTuple
 
 from electorate.costs.case import MEASURES, MEMORIES, WRITES, Case
-from electorate.costs.expectation import ExpectedRange, mean_of
-from electorate.costs.formula import Numbers
+from electorate.costs.formula import ExpectedRange, Numbers, mean_of
 from electorate.costs.play import Tally
 from electorate.costs.variant import numbers_of
 

@@ -109,24 +109,24 @@ class TimeoutTrial(NamedTuple):
     delay: str
     law: Delay
     length: float
-    stormy: Subject
+    faulty: Subject
     """Nodes crash and come back."""
-    calm: Subject
+    one_crash: Subject
     """The leader crashes once."""
 
-    def point(self, stormy: Swarmed, calm: Swarmed) -> Point:
+    def point(self, faulty: Swarmed, one_crash: Swarmed) -> Point:
         """What was seen."""
-        unit = self.calm.scenario.timing.T
-        first = stormy.first.get("S2")
+        unit = self.one_crash.scenario.timing.T
+        first = faulty.first.get("S2")
         return Point(
             self.delay,
             beyond(self.law, unit),
             self.length,
-            stormy.seeds,
-            stormy.broken.get("S2", 0),
+            faulty.seeds,
+            faulty.broken.get("S2", 0),
             None if first is None else first.seed,
-            calm.seeds,
-            tuple(time / unit for time in calm.elected),
+            one_crash.seeds,
+            tuple(time / unit for time in one_crash.elected),
         )
 
 
@@ -155,14 +155,14 @@ def trials(
     for text in laws:
         law = parse_delay(text, usual.timing)
         for length in lengths:
-            stormy = Scenario(
+            faulty = Scenario(
                 ids,
                 believed=length,
                 delay=law,
                 faults=Faults(crashes=crashes, recoveries=crashes),
                 claims=("S2",),
             )
-            calm = Scenario(
+            one_crash = Scenario(
                 ids,
                 believed=length,
                 delay=law,
@@ -171,7 +171,7 @@ def trials(
                 safety=QUIET * unit,
                 claims=("A2",),
             )
-            both = (Subject(protocol, each, rules, strongest) for each in (stormy, calm))
+            both = (Subject(protocol, each, rules, strongest) for each in (faulty, one_crash))
             found.append(TimeoutTrial(text, law, length, *both))
     return found
 
@@ -184,4 +184,4 @@ def points(tried: Sequence[TimeoutTrial], swarms: Sequence[Swarmed]) -> list[Poi
 
 def subjects(tried: Sequence[TimeoutTrial]) -> list[Subject]:
     """Everything to simulate."""
-    return [subject for trial in tried for subject in (trial.stormy, trial.calm)]
+    return [subject for trial in tried for subject in (trial.faulty, trial.one_crash)]

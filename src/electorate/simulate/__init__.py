@@ -1,10 +1,9 @@
 """The seeded driver: clusters that are stepped by hand, by script, or by chance."""
 
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.reaction import TornTurn
 from electorate.simulate.script import Replayed, ScriptError, run_script
 from electorate.simulate.settle import settle
+from electorate.simulate.simulation import Simulation, TornTurn
 from electorate.simulate.start import SimulationStartError, started
 
 __all__ = [

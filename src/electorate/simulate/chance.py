@@ -8,7 +8,7 @@ from typing import Protocol
 
 from electorate.core import NodeId
 from electorate.simulate.delay import Delay
-from electorate.simulate.world import Channel, Envelope
+from electorate.simulate.simulation import Channel, Envelope
 
 MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY, ANSWER, OVERLOOK = range(8)
 FLAGS = (LOSS, OVERLOOK)

@@ -25,11 +25,10 @@ from electorate.core import (
     Wants,
     text_of,
 )
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
-from electorate.simulate.reaction import TornTurn
 from electorate.simulate.settle import run_until, settle
+from electorate.simulate.simulation import Simulation, TornTurn
 from electorate.trace import KINDS, Happening, Placed, Requested, Saw, lines_of
 from electorate.trace.happening import Misread
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Simulation
+from electorate.simulate.simulation import Simulation
 
 Correction = tuple[NodeId, NodeId, int]
 """One node's detector looks again at another node, if the observer is still in that life."""

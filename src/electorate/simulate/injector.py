@@ -5,13 +5,11 @@ from collections import Counter
 
 from electorate.core import NodeId, Request
 from electorate.simulate import fault
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.detector import SimulatedDetectors
 from electorate.simulate.fault import Fault
 from electorate.simulate.local import EventOutcome
-from electorate.simulate.reaction import TornTurn
+from electorate.simulate.simulation import SimulatedNode, Simulation, TornTurn
 from electorate.simulate.traffic import FAULT, TIMER, Agenda, Traffic
-from electorate.simulate.world import SimulatedNode
 
 
 class FaultEnd(Fault):
@@ -79,7 +77,7 @@ class FaultInjector:
                 for sender, to in self._links(what):
                     self._heal(sender, to)
 
-    def calm(self) -> None:
+    def end_faults(self) -> None:
         """End every fault; a node that is down stays down."""
         self.tears.clear()
         for node in [node for node, count in self._pauses.items() if count]:

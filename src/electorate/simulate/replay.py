@@ -13,9 +13,9 @@ import msgspec
 
 from electorate.claims import Claim, Following, Kind, Row, Witness
 from electorate.core import Machine
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.simulate.script import ScriptError, run_script
+from electorate.simulate.simulation import Simulation
 from electorate.simulate.start import Find
 from electorate.trace import Trace, command_of, is_consequence, lines_of, to_json_lines
 

@@ -6,21 +6,21 @@ time, nothing fails any more (a node that is down stays down), and the goals mus
 true.
 """
 
+from collections.abc import Collection, Iterable
 from heapq import heappop
 from typing import NamedTuple
 
 from electorate.claims import Kind, Sight, Witness
 from electorate.simulate import law
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.detector import Correction, SimulatedDetectors
 from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tear
-from electorate.simulate.goals import Goals
 from electorate.simulate.injector import FaultEnd, FaultInjector
 from electorate.simulate.judge import RunJudge
 from electorate.simulate.local import LocalState
 from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import TURNS, Seen
+from electorate.simulate.simulation import ArmedTimer, Envelope, SimulatedNode, Simulation
 from electorate.simulate.traffic import (
     CORRECTION,
     EXPIRY,
@@ -30,7 +30,6 @@ from electorate.simulate.traffic import (
     Agenda,
     Traffic,
 )
-from electorate.simulate.world import ArmedTimer, Envelope, SimulatedNode
 from electorate.trace import Order, Trace
 
 NEVER = 1 << 62
@@ -58,6 +57,45 @@ class RunResult(NamedTuple):
     trace: Trace
     seen: Seen = Seen()
     """What it has shown, broken or not."""
+
+
+class Goals:
+    """The goals of one run, which come true and may be lost again."""
+
+    def __init__(self, names: Iterable[str], scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._true_since: dict[str, int | None] = dict.fromkeys(names, 0)
+
+    def note(self, broken: Collection[str], now: int) -> None:
+        """Note which of them are not true now."""
+        for name, since in self._true_since.items():
+            if name in broken:
+                self._true_since[name] = None
+            elif since is None:
+                self._true_since[name] = now
+
+    @property
+    def missed(self) -> list[str]:
+        """Those that are not true."""
+        return [name for name, since in self._true_since.items() if since is None]
+
+    def settled_since(self) -> int | None:
+        """Since when all of them have been true; None if one is not."""
+        if self.missed:
+            return None
+        return max((since for since in self._true_since.values() if since is not None), default=0)
+
+    def deadline(self) -> int:
+        """When the stable phase ends: they have been true for long enough, or its time is over."""
+        scenario, since = self._scenario, self.settled_since()
+        last = scenario.safety + scenario.stable
+        return last if since is None else min(last, max(since, scenario.safety) + scenario.stay)
+
+    def fleeting(self) -> frozenset[str]:
+        """The goals that were not true for as long as they are watched, at the deadline."""
+        latest = self.deadline() - self._scenario.watched
+        since = self._true_since.items()
+        return frozenset(name for name, time in since if time is not None and time > latest)
 
 
 class _StablePhase(Fault):
@@ -249,8 +287,8 @@ class SimulatedRun:
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""
         if isinstance(what, _StablePhase):
-            self._injector.calm()
-            self._traffic.calm()
+            self._injector.end_faults()
+            self._traffic.end_faults()
             self._deadline = self._goals.deadline()
         elif isinstance(what, FaultEnd):
             self._injector.end(what.of)

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from electorate.core import ProtocolError
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.command import run_command
 from electorate.simulate.law import IllegalStep
+from electorate.simulate.simulation import Simulation
 from electorate.simulate.start import Find, SimulationStartError, started
 from electorate.trace import Setting, Trace, lines_of
 

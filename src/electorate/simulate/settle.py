@@ -11,9 +11,8 @@ from itertools import islice
 from typing import Any
 
 from electorate.core import text_of
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.world import ArmedTimer, Envelope, SimulatedNode
+from electorate.simulate.simulation import ArmedTimer, Envelope, SimulatedNode, Simulation
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
@@ -129,21 +128,21 @@ class FaultFree:
 
 def settle(cluster: Simulation) -> None:
     """Run on until nothing is on its way and nobody waits for anything."""
-    calm = FaultFree(cluster)
+    fault_free = FaultFree(cluster)
     limit = cluster.now + SETTLE_MAX * cluster.delay_max
-    while (time := calm.next_time()) is not None:
-        if time > cluster.now and calm.is_quiet():
+    while (time := fault_free.next_time()) is not None:
+        if time > cluster.now and fault_free.is_quiet():
             return
         if time > limit:
-            reasons = "; ".join(islice(calm.unrest(), REASONS_MAX))
+            reasons = "; ".join(islice(fault_free.unrest(), REASONS_MAX))
             raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T: {reasons}")
-        calm.step()
+        fault_free.step()
 
 
 def run_until(cluster: Simulation, time: int) -> None:
     """Let everything happen that is due by then."""
-    calm = FaultFree(cluster)
-    while (due := calm.next_time()) is not None and due <= time:
-        calm.step()
+    fault_free = FaultFree(cluster)
+    while (due := fault_free.next_time()) is not None and due <= time:
+        fault_free.step()
     if cluster.now < time:
         cluster.tick(time - cluster.now)

@@ -13,11 +13,11 @@ from msgspec import structs
 
 from electorate.claims import Claim, Following, Kind
 from electorate.core import Machine, NodeId, Standing
-from electorate.simulate.cluster import Simulation
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import LocalStates
 from electorate.simulate.named import claims_of
 from electorate.simulate.settle import SETTLE_MAX, FaultFree, settle
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Clock, Placed, Setting, Start, Step, Trace
 
 Find = Callable[[str], tuple[type[Machine[Any]], str]]
@@ -78,23 +78,23 @@ def _run_to_normal(cluster: Simulation) -> None:
 
 
 def _run_to_loop(cluster: Simulation, goals: list[Claim]) -> None:
-    calm = FaultFree(cluster)
+    fault_free = FaultFree(cluster)
     limit = SETTLE_MAX * cluster.delay_max
     seen: set[object] = set()
-    while calm.next_time() is not None:
+    while fault_free.next_time() is not None:
         here = _signature(cluster)
         if here in seen:
             break
         seen.add(here)
-        if cluster.now > limit and calm.is_quiet():
+        if cluster.now > limit and fault_free.is_quiet():
             return
-        calm.step()
+        fault_free.step()
     # Once round the loop: the goal has to hold all along.
     seen.clear()
-    while calm.next_time() is not None and (here := _signature(cluster)) not in seen:
+    while fault_free.next_time() is not None and (here := _signature(cluster)) not in seen:
         seen.add(here)
         _expect(cluster, goals)
-        calm.step()
+        fault_free.step()
 
 
 def _expect(cluster: Simulation, goals: list[Claim]) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Simulation
-from electorate.simulate.world import Channel, Envelope
+from electorate.simulate.simulation import Channel, Envelope, Simulation
 from electorate.trace import Order
 
 EXPIRY, FAULT, MESSAGE, CORRECTION, TIMER = range(5)
@@ -39,7 +38,7 @@ class Traffic:
         self._keeps_order = self._order in (Order.FIFO, Order.GLOBAL)
         self._bounded = cluster.setting.prompt
         self._delay_max = cluster.delay_max
-        self._calm = False
+        self._is_fault_free = False
         self._floors: dict[Channel | NodeId, int] = {}
         """Per channel or receiver: the last arrival so far."""
         self._stalled: dict[NodeId, list[Envelope]] = {}
@@ -55,12 +54,12 @@ class Traffic:
         heap, numbers, nodes = self._agenda.heap, self._agenda.numbers, cluster.nodes
         for envelope in cluster.posted:
             delay = chance.delay(envelope)
-            if self._calm and delay > self._delay_max:
+            if self._is_fault_free and delay > self._delay_max:
                 delay = self._delay_max
             arrival = now + delay
             if self._keeps_order:
                 arrival = self._in_order(envelope, arrival)
-            if chance.mishaps and not self._calm:
+            if chance.mishaps and not self._is_fault_free:
                 if chance.loses(envelope):
                     cluster.drop(envelope)
                     self.happened["loss"] += 1
@@ -108,9 +107,9 @@ class Traffic:
                 due = max(envelope.sent_at + self._delay_max, self._cluster.now)
                 self._agenda.push(due + 1, EXPIRY, envelope)
 
-    def calm(self) -> None:
+    def end_faults(self) -> None:
         """From now on no message is lost or doubled, and all arrive in time, old ones too."""
-        self._calm = True
+        self._is_fault_free = True
         self.copies.clear()
         last = self._cluster.now + self._delay_max
         self._floors = {key: min(floor, last) for key, floor in self._floors.items()}

@@ -22,7 +22,7 @@ from electorate.core import NodeId
 from electorate.runtime.environment import Address, Listening, Stream, Transport
 from electorate.simulate.chance import Drawn
 from electorate.simulate.delay import Delay
-from electorate.simulate.world import Channel
+from electorate.simulate.simulation import Channel
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.process import Process
 
