@@ -25,7 +25,7 @@ class IdTaken(ElectorateError):
 
 
 class ClusterMismatch(ElectorateError):
-    """This node was started otherwise than the nodes that it wants to join."""
+    """This node was not started like the nodes that it wants to join."""
 
 
 class Removed(ElectorateError):

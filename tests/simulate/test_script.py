@@ -140,7 +140,7 @@ def test_what_a_trace_prints_is_a_script_that_leads_to_the_same_trace(commands: 
         (HEAD + "heal 1 2 3\n", "mine.txt:3: write: heal FROM->TO"),
         (HEAD + "settle now\n", "mine.txt:3: write: settle"),
         (DOWN + "place 1 down null view=1\n", "mine.txt:3: write: place NODE up|down JSON"),
-        (DOWN + "place 1 down null ->2=[]\n", "mine.txt:3: 1 cannot be so: "),
+        (DOWN + "place 1 down null ->2=[]\n", "mine.txt:3: 1 cannot be in this state: "),
         (DOWN + "place 1 down null ->2@x=[]\n", "mine.txt:3: write: place NODE up|down JSON"),
         (HEAD + "claims A9\n", "mine.txt:3: unknown claim 'A9'; the claims are: A1, A2"),
     ],

@@ -121,7 +121,7 @@ def _states(row: Row) -> Iterator[tuple[NodeId, Any]]:
 
 
 def _is_member(row: Row, node: NodeId, state: Any) -> bool:
-    """Whether a node is on the newest list that any live node goes by."""
+    """Whether a node is on the newest list that any live node uses."""
     newest = max((each.own for _, each in _states(row)), key=lambda own: own.version)
     return state.number == node and node in newest.new
 

@@ -28,7 +28,7 @@ def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
 
 
 def nobody_commits_while_another_aborts(row: Row) -> Witness | None:
-    """C1: all who decide decide alike."""
+    """C1: all nodes that decide decide alike."""
     decided = ((node, stage) for node, stage in stages(row) if stage.is_final)
     for (i, at_i), (j, at_j) in combinations(decided, 2):
         if at_i is not at_j:
@@ -37,7 +37,7 @@ def nobody_commits_while_another_aborts(row: Row) -> Witness | None:
 
 
 def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
-    """C2: where one has committed, nobody is left that has not voted yes."""
+    """C2: if one has committed, no node is left that has not voted yes."""
     all_stages = list(stages(row))
     committed = [node for node, stage in all_stages if stage is Stage.COMMITTED]
     idle = [node for node, stage in all_stages if stage is Stage.WORKING]
@@ -48,7 +48,7 @@ def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
 
 
 def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
-    """C3: whoever has decided stays with it, also over a crash, and never commits again."""
+    """C3: a node that has decided stays with it, also over a crash, and never commits again."""
     now = dict(stages(after))
     for node, old in stages(before):
         if old.is_final and (new := now.get(node, old)) is not old:
@@ -60,12 +60,12 @@ def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
 
 
 def whoever_has_a_leader_decides(row: Row) -> Witness | None:
-    """C4: where all who reach each other follow one of them, nobody is in doubt."""
+    """C4: if all that reach each other follow one of them, nobody is in doubt."""
     return _doubt(row, 0)
 
 
 def a_majority_with_a_leader_decides(row: Row) -> Witness | None:
-    """C5: the same, if they are a majority of all who vote."""
+    """C5: the same, if they are a majority of all voters."""
     return _doubt(row, _majority(row))
 
 
@@ -102,7 +102,7 @@ def first_abort(memory: frozenset[NodeId] | bool, row: Row) -> frozenset[NodeId]
 def nobody_aborts_unless_somebody_refuses(
     row: Row, memory: frozenset[NodeId] | bool
 ) -> Witness | None:
-    """C6: the first to abort is one who votes no."""
+    """C6: the first to abort is a node that votes no."""
     if memory is True:
         aborted = tuple(node for node, stage in stages(row) if stage is Stage.ABORTED)
         # Whoever did so may have forgotten it in a crash, where logs do not keep their word.
@@ -123,7 +123,7 @@ def who_has_applied(memory: frozenset[NodeId], row: Row) -> frozenset[NodeId]:
 
 
 def nobody_forgets_too_early(row: Row, memory: frozenset[NodeId]) -> Witness | None:
-    """C7: where one takes the transaction to be over, everybody has applied the decision."""
+    """C7: if one takes the transaction to be over, all have applied the decision."""
     done = [node for node, view in row.live() if isinstance(view, Decision) and view.over]
     busy = [node for node in row.members.ids if node not in memory]
     if done and busy:

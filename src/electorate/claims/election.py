@@ -49,7 +49,7 @@ def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
 
 
 def leader_is_the_strongest_live_node(row: Row) -> Witness | None:
-    """S1: who believes in a leader believes in the strongest node that is up."""
+    """S1: a node that believes in a leader believes in the strongest node that is up."""
     live = dict(row.live())
     for node, standing in live.items():
         strongest, leader = row.members.strongest_of(live), standing.leader
@@ -75,7 +75,7 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
 
 
 def live_nodes_have_a_leader(row: Row) -> Witness | None:
-    """L0: every live node believes in some leader, be it another one each, or one that is down."""
+    """L0: every live node believes in some leader, if need be each in another, or in a dead one."""
     for node, standing in row.live():
         if standing.leader is None:
             return Witness((node,), f"{node} is in {standing.status} and has no leader")
@@ -109,7 +109,7 @@ class Starts(NamedTuple):
 
 
 def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
-    """L1: whoever has entered an election follows a node that took office after that."""
+    """L1: a node that has entered an election follows a node that took office after that."""
     live = dict(row.live())
     for node, _ in sorted(starts.open):
         standing = live[node]

@@ -71,7 +71,7 @@ def no_token_is_entered_twice(row: Row, known: Entries) -> Witness | None:
 
 
 def no_term_comes_back(row: Row, known: Entries) -> Witness | None:
-    """M4: who was in office with a token, and then was not, never is again."""
+    """M4: a node that was in office with a token, and then was not, never is again."""
     again, before = known.again, known.before
     if again is None or before is None or again.holder != before.holder:
         return None
@@ -173,7 +173,7 @@ def _members_in_reach(row: Row, holder: NodeId) -> Iterator[tuple[NodeId, Standi
 
 
 def the_members_are_decided(row: Row) -> Witness | None:
-    """M6: who is in office is a member; it, and all members it reaches, know of no open change."""
+    """M6: a holder is a member; it, and all members it reaches, know of no open change."""
     for holder, _ in holders(row):
         if holder not in _newest(row, (holder,))[-1]:
             return Witness((holder,), f"{holder} is in office, and is no member")
@@ -187,7 +187,7 @@ def the_members_are_decided(row: Row) -> Witness | None:
 
 
 def the_holder_is_known(row: Row) -> Witness | None:
-    """M7: who is in office is followed by every member that it reaches."""
+    """M7: a holder is followed by every member that it reaches."""
     for holder, token in holders(row):
         for node, standing in _members_in_reach(row, holder):
             if (standing.leader, standing.token) != (holder, token):
@@ -197,7 +197,7 @@ def the_holder_is_known(row: Row) -> Witness | None:
 
 
 def the_holder_stands(row: Row) -> Witness | None:
-    """M8: who is in office stands for it."""
+    """M8: a holder stands for its office."""
     for node, standing in row.live():
         if standing.leader == node and standing.priority == 0:
             return Witness((node,), f"{node} is in office, and does not stand for it")

@@ -38,7 +38,7 @@ class HandedOut(NamedTuple):
 
 
 def followers_know_what_their_leader_handed_out(row: Row, handed: HandedOut) -> Witness | None:
-    """T1: who is at work knows the task as its leader has known it in this office."""
+    """T1: a node at work knows the task as its leader has known it in this office."""
     known = dict(handed.known)
     for node, standing, task in _normal(row):
         led = known.get(_office(standing))

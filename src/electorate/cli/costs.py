@@ -44,7 +44,7 @@ formulas could not be played to its end"""
 
 DENSE_MAX = 8
 GROWTH = 2**0.5
-"""Beyond DENSE_MAX, each size is so many times the one before."""
+"""Beyond DENSE_MAX, each size is this many times the one before."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,7 +40,7 @@ NODES_MAX = 12
 COUNT_MAX = 6
 """There are 2,097,152 networks of seven nodes."""
 SHOWN_MAX = 24
-"""At most so many covers are listed and drawn."""
+"""At most this many covers are listed and drawn."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

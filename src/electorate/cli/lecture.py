@@ -26,7 +26,7 @@ EXAMPLES = """examples:
   electorate lecture souto/75 --svg DIR  draw the runs into a folder
   electorate lecture --all --json        run everything, and compare
 
-exit code: 0 all came out as written down, 1 something came out otherwise, 2 bad usage"""
+exit code: 0 all came out as written down, 1 something came out differently, 2 bad usage"""
 JSON_HELP = "print one JSON object on stdout, with everything that the commands print"
 WIDTH = 96
 Place = tuple[Document, LectureItem]
@@ -218,7 +218,7 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
         left_out = f", {missing} of them not run" if missing else ""
         items = counted(len(places), "items")
         print(f"{items}, {len(done)} runs{left_out}, {seconds:.0f} s")
-        print(f"came out otherwise: {', '.join(bad)}" if bad else "all came out as written down")
+        print(f"came out differently: {', '.join(bad)}" if bad else "all came out as written down")
     return EXIT_BROKEN if bad else EXIT_DONE
 
 

@@ -83,7 +83,7 @@ def described(protocol: Protocol) -> dict[str, Any]:
 
 
 def said_in(kinds: Iterable[type[Any]], prefix: str = "") -> dict[str, str]:
-    """What each message or request says; those of a machine inside go by its name and theirs."""
+    """What each message or request says; the names of those inside begin with their machine's."""
     found: dict[str, str] = {}
     for kind in kinds:
         inside = [field.type for field in fields(kind) if field.name in CARRIES]

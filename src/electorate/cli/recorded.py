@@ -68,7 +68,7 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
     records = Records([file], instance)
     merged = records.merged()
     if records.differences:
-        raise UsageError(f"{name}: this came out otherwise: {records.differences[0]}")
+        raise UsageError(f"{name}: this came out differently: {records.differences[0]}")
     if merged is None:
         raise UsageError(f"{name}: there are several instances: name one with --instance")
     if merged.doubts:

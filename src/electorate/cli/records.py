@@ -230,7 +230,7 @@ class Records:
             f"{_count(self.events, 'event')} in {_count(self.lives, 'life', 'lives')}",
         )
         broken = self.differences
-        each = f"{len(broken)} came out otherwise" if broken else "each led to the recorded state"
+        each = f"{len(broken)} came out differently" if broken else "each led to the recorded state"
         return f"{', '.join(counts)}: {each}"
 
     def table(self) -> list[str]:

@@ -46,7 +46,7 @@ EXAMPLES = """examples:
 
 docs/scripts.md has the commands of a script.
 
-exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
+exit code: 0 it came out the same, 1 it came out differently, 2 bad usage or input"""
 WIDTH = 96
 CHANGED = "members, priorities or rules were not the same everywhere and all the time"
 STEPS_MAX = 20_000
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
     except ScriptError as error:
         if not (options.rule and isinstance(error.__cause__, IllegalStep)):
             raise UsageError(str(error)) from None
-        told = f"this came out otherwise, and the script cannot go on: {error.problem}"
+        told = f"this came out differently, and the script cannot go on: {error.problem}"
         print(f"{error.name}:{error.line}: {told}", file=sys.stderr)
         return EXIT_BROKEN
     _write(options, every[0])
@@ -168,7 +168,7 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
     for note in records.notes:
         print(f"electorate: mind that {note}", file=sys.stderr)
     for difference in records.differences:
-        print(f"electorate: this came out otherwise: {difference}", file=sys.stderr)
+        print(f"electorate: this came out differently: {difference}", file=sys.stderr)
     if played is not None:
         _write(options, played)
     if options.json:
@@ -358,7 +358,7 @@ def _show(played: ReplayedRun, rewrite: bool, tells: bool) -> None:
         print(f"{name}: {size}; rewritten from line {difference.line} on")
     else:
         print(f"{name}: {size}")
-        print(f"{name}:{difference.line}: this came out otherwise", file=sys.stderr)
+        print(f"{name}:{difference.line}: this came out differently", file=sys.stderr)
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
     if played.verdict is not None:

@@ -45,7 +45,7 @@ class Contract:
         try:
             self._hears = {node: machine.hears(node) for node in machine.members.ids}
         except (Exception, SystemExit) as error:
-            raise Breach(f"whom it hears: raised {type(error).__name__}: {error}") from error
+            raise Breach(f"hears raised {type(error).__name__}: {error}") from error
         try:
             self._codec = Codec(machine)
         except Exception as error:

@@ -51,7 +51,7 @@ class Assumption(StrEnum):
 
 
 class Topic(StrEnum):
-    """What a machine tells of besides whom a node follows; claims are about these."""
+    """What a machine tells of besides the leader that a node follows; claims are about these."""
 
     GROUPS = "groups"  # `group` is the number of the group that a node is in
     VIEWS = "views"  # `group` lists the nodes that a node sees

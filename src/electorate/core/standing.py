@@ -42,7 +42,7 @@ class Standing(Value):
         return cls(*below_all, **more)
 
     def expired(self, armed: frozenset[str]) -> "Standing":
-        """The standing to go by, given the timers that are armed and have not run out.
+        """The standing to believe, given the timers that are armed and have not run out.
 
         An office whose timer is gone has ended, whether or not the node has noticed.
         """

@@ -45,7 +45,7 @@ class Timing(Value):
 
 
 class Span(Value):
-    """A length of time: so many T, so many P, and single ticks on top."""
+    """A length of time: a number of T, a number of P, and single ticks on top."""
 
     T: int = 0
     P: int = 0

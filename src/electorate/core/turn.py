@@ -194,7 +194,7 @@ class Turns:
 
 
 class Sample:
-    """Which of many are looked at: the first ones, and later one in so many."""
+    """Which of many are looked at: the first ones, and later one in a fixed number."""
 
     def __init__(self, first: int = 100, every: int = 1000) -> None:
         self._first = first

@@ -24,7 +24,7 @@ MESSAGES_MAX = 30_000
 STARTS_MAX = 64
 """How many starts are kept to begin other runs with."""
 VERIFIED, VERIFIED_NODES = 100, 8
-"""In so many arrangements of so few nodes every turn is verified; later ones are trusted."""
+"""In this many arrangements of few nodes every turn is verified; later ones are trusted."""
 
 
 class MeasuredProtocol(Value):

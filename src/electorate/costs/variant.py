@@ -11,7 +11,7 @@ from electorate.costs.case import Case, Extreme, Ranks
 from electorate.costs.formula import Formula, Numbers
 
 RUNS_MAX = 5040
-"""Up to so many runs, all are tried: every placement of eight nodes on a ring, for example."""
+"""Up to this many runs, all are tried: every placement of eight nodes on a ring, for example."""
 NUMBERS_MAX = 6
 """How many numbers of a range are tried if not all runs can be."""
 
@@ -44,7 +44,7 @@ class Batches(NamedTuple):
 
 
 def batches_of(case: Case, nodes: int, samples: int, seed: int) -> Batches:
-    """What is to be run for a case at one size."""
+    """The runs for a case at one size."""
     all_numbers = list(numbers_of(case, nodes))
     if sum(_count(case, numbers) for numbers in all_numbers) <= RUNS_MAX:
         return Batches([Batch(n, list(_all(case, n))) for n in all_numbers], complete=True)
@@ -60,7 +60,7 @@ def is_sampled(case: Case, nodes: int) -> bool:
 
 
 def thinned(values: Sequence[Numbers], most: int) -> list[Numbers]:
-    """At most so many of the values, evenly spread, with both ends."""
+    """At most this many of the values, evenly spread, with both ends."""
     if len(values) <= most:
         return list(values)
     places = {round(place * (len(values) - 1) / (most - 1)) for place in range(most)}

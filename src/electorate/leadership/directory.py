@@ -95,7 +95,7 @@ class MemberAddress(NamedTuple):
 
 
 def number(name: str) -> NodeId:
-    """The number of a name: the same at every node, whoever else is a member."""
+    """The number of a name: the same at every node, in every cluster."""
     return digest(name)
 
 
@@ -197,7 +197,7 @@ def identity(founders: dict[NodeId, MemberAddress]) -> str:
 
 
 def admission_machine(pace: Pace) -> Admission:
-    """The machine of admission at this pace, whoever the members are."""
+    """The machine of admission at this pace, for any members."""
     rules: Any = Admission.form("application")
     patience = Span(ticks=pace.grace_ms + pace.granted_ms)
     return Admission(Members.open(), pace.timing, msgspec.structs.replace(rules, patience=patience))
@@ -427,7 +427,7 @@ class Directory(Owner):
         _, _, agreed = hello.cluster.partition("/")
         if not self.state.stable.cluster and agreed != self._agreed:
             name, me = self.called(hello.node), self.me.name
-            raise ClusterMismatch(f"{name} goes by {agreed}, but {me} by {self._agreed}")
+            raise ClusterMismatch(f"{name} runs with {agreed}, but {me} with {self._agreed}")
         self._met = hello.node
         self._ask(Met(msgspec.structs.replace(self._caller(hello), is_found=True)))
         self._met = None

@@ -82,7 +82,7 @@ class ElectionPort(Protocol):
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
+        """The nodes that are not suspect."""
 
     def now_ms(self) -> float:
         """The node's clock."""

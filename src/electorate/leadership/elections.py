@@ -175,7 +175,7 @@ class Elections(Service, Admission):
                 self.directory.see(self.alive)
 
     def _see(self) -> None:
-        """Show all elections who is alive."""
+        """Show all elections which nodes are alive."""
         self.register.reconsider()
         self.reconsider(self.by_quorum)
         self.groups.viewed()

@@ -25,7 +25,7 @@ Work = Callable[[Term], Awaitable[object]]
 
 
 class Leader(NamedTuple):
-    """Who leads an election, as one node knows it."""
+    """The leader of an election, as one node knows it."""
 
     leader: str | None
     """Its name; None while the office is vacant."""

@@ -266,7 +266,7 @@ class Groups:
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
+        """The nodes that are not suspect."""
         return self._port.alive
 
     def now_ms(self) -> float:

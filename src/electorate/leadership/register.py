@@ -84,7 +84,7 @@ class RegisterPort(Protocol):
 
 
 def register_machine(pace: Pace) -> Machine[Any]:
-    """The machine of the register at this pace, whoever the members are."""
+    """The machine of the register at this pace, for any members."""
     sound: Any = RegisterMachine.form("sound")
     inner = replace(sound.inner, **pace.lengths)
     rules = replace(sound, inner=inner, care=Span(ticks=pace.grace_ms // 2))

@@ -236,7 +236,7 @@ class Term:
 
     @property
     def lost(self) -> threading.Event:
-        """Set when the work has to end: the term is over, or the office is to be handed over."""
+        """Set when the work has to end: the term is over, or someone else will take office."""
         return self._tenure.lost
 
     @property

@@ -245,7 +245,7 @@ class Bully(Machine[BullyState]):
         return state, [*_ended(s), *effects]
 
     def _look(self, s: BullyState, alive: frozenset[NodeId]) -> Result[BullyState]:
-        """Compare the leader with who is in view now."""
+        """Compare the leader with the nodes in view now."""
         seen = replace(s, alive=alive)
         stronger = alive.intersection(self.members.stronger_than(s.me)) - s.alive
         # Unlike the paper, a node that leads, or is about to, asks a stronger node that it could

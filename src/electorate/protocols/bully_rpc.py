@@ -144,7 +144,8 @@ class BullyRpcRules(Rules):
     """Where a new leader takes up the task: where the furthest of those that it halts left it, or
     where it thinks itself that it is."""
     normal: Literal["mine", "any"] = "mine"
-    """Whom a leader takes to be at work: those that follow it, or those that follow anybody."""
+    """The nodes that a leader takes to be at work: those that follow it, or those that follow
+    anybody."""
     missed: Literal["nobody", "follower", "anyone"] = "nobody"
     """Whose silence at a check makes a leader call an election, to share out the work anew among
     those that are left."""
@@ -345,12 +346,12 @@ class BullyRpc(Machine[BullyRpcState]):
         return state, [Send(j, answer), *dropped, *effects]
 
     def _report(self, s: BullyRpcState, j: NodeId) -> Report:
-        """How I am. Unlike the paper, who asks wants to know whether I am at work for it."""
+        """How I am. Unlike in the paper, the asking node wants to know if I am at work for it."""
         normal = s.status is Status.NORMAL and (s.leader == j or self.rules.normal == "any")
         return Report(normal, s.task if _leads(s) else None)
 
     def _heard(self, s: BullyRpcState, j: NodeId) -> list[Effect]:
-        """A sign of life from whoever leads me, or is about to."""
+        """A sign of life from the node that leads me, or is about to."""
         near = j in (s.leader, s.halter)
         return [self._set(Wait.SILENCE)] if near and _armed(s) is Wait.SILENCE else []
 

@@ -100,7 +100,7 @@ class Consensus(Over[Any]):
         return self.lift.must_ask(view)
 
     def _decide(self, s: Any) -> Any:
-        """The first leader that I follow at work decides, whoever comes after it."""
+        """The first leader that I follow at work decides; later ones change nothing."""
         below = self.lift.view(s)
         if s.stable.decided is not None or below.leader is None:
             return s

@@ -96,7 +96,7 @@ class ParkRules(Rules):
     """What may be varied. The defaults are the sound form."""
 
     newcomer: Literal["reelect", "keep"] = "reelect"
-    """Whether a node gives its leader up when it sees somebody who had no part in the election."""
+    """Whether a node gives its leader up when it sees a node that had no part in the election."""
     unseen: Literal["wait", "accept"] = "wait"
     """Whether a stronger node gets a promise from one that does not see it."""
     absent: Literal["refuse", "follow"] = "refuse"
@@ -206,7 +206,7 @@ class Park(Machine[ParkState]):
         return Standing(status, s.leader, tuple(sorted(s.alive)))
 
     def _look(self, s: ParkState, alive: frozenset[NodeId]) -> Result[ParkState]:
-        """See who is there now: whom I follow, what I try and what I put off depends on it."""
+        """See which nodes are there now: whom I follow, what I try and put off depends on it."""
         seen = replace(s, alive=alive)
         if s.attempt != alive and self.rules.attempt == "drop":
             seen = replace(seen, attempt=None, accepted=frozenset())

@@ -121,7 +121,7 @@ class PaxosRules(OverRules):
     promises: Literal["kept", "ignored"] = "kept"
     """Whether a node that has left a ballot refuses to keep a value in it."""
     value: Literal["latest", "oldest", "own"] = "latest"
-    """Which value is to be kept: that of the latest vote that a majority knows of; that of the
+    """Which value is proposed: that of the latest vote that a majority knows of; that of the
     oldest; or always one's own."""
     quorum: Literal["majority", "minority"] = "majority"
     """How many must have promised, and how many must have kept a value for it to be decided."""
@@ -152,7 +152,7 @@ class PaxosState(State, Generic[Inner, Kept]):
     ballot: Ballot | None = None
     """The ballot that I conduct."""
     value: int | None = None
-    """What is to be kept in it; None as long as I ask what was kept before."""
+    """The value proposed in it; None as long as I ask what was kept before."""
     latest: Vote | None = None
     """The one vote that counts, of those that I have been told of."""
     heard: frozenset[NodeId] = frozenset()

@@ -47,7 +47,7 @@ class Wanted(Message):
 
 
 class Token(Message):
-    """Who takes me may enter. These wait for me, as far as I know."""
+    """The node that takes me may enter. These wait for me, as far as I know."""
 
     waiting: tuple[NodeId, ...]
 
@@ -70,7 +70,8 @@ class TokenMutexRules(Rules):
     wants: Literal["asked", "always"] = "asked"
     """When a node wants to enter: when it is asked to, or again and again."""
     next: Literal["ring", "strongest"] = "ring"
-    """Who gets the token: whoever waits next on the ring, or the strongest that waits."""
+    """Which node gets the token: the next one on the ring that waits, or the strongest that
+    waits."""
     work: Span = T
     """How long a node stays inside."""
     rest: Span = T

@@ -90,7 +90,7 @@ class PhiDetector(FailureDetector):
         self._last = {}
 
     def patience(self, node: NodeId, now: float) -> float:
-        """Mean interval plus so many deviations; the fixed time until there are enough of them."""
+        """The mean interval plus some deviations; the fixed time until enough are known."""
         intervals = self._intervals[node]
         last = self._last.get(node)
         if last is not None:

@@ -509,7 +509,7 @@ class Host:
             await asyncio.sleep(rest_ms / 1000)
 
     def _look_around(self) -> None:
-        """See who is alive."""
+        """See which nodes are alive."""
         alive = self.network.alive()
         if alive == self._seen or not self._is_alive:
             return

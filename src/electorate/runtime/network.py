@@ -75,7 +75,7 @@ class NetworkReader(Protocol):
 
 
 class Network:
-    """A link to each other node, a listener for all of them, and who is alive."""
+    """A link to each other node, a listener for all of them, and a failure detector."""
 
     def __init__(self, config: HostConfig, environment: Environment, reader: NetworkReader) -> None:
         others = [node for node in config.addresses if node != config.me]

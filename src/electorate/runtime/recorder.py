@@ -369,9 +369,7 @@ class InstanceRecorder:
     def _digested(self, state: State) -> int:
         if state is not self._digested_state:
             if self._digest_of is None:
-                raise ValueError(
-                    f"{self._name} is recorded before it was said which machine it runs"
-                )
+                raise ValueError(f"{self._name} is recorded before its machine is known")
             self._digested_state, self._digest = state, self._digest_of(state)
         return self._digest
 

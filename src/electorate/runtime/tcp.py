@@ -92,7 +92,7 @@ class TcpListening(Listening):
         self._server: asyncio.Server | None = None
 
     async def open(self, address: Address) -> None:
-        """Begin; OSError if the address cannot be had."""
+        """Begin; OSError if the address cannot be used."""
         try:
             self._server = await asyncio.start_server(self._accepted, *address)
         except (OSError, UnicodeError) as error:

@@ -17,9 +17,9 @@ from electorate.simulate.start import Find, started
 from electorate.trace import Setting, Storage
 
 VERIFIED = 10_000
-"""The first so many turns of a protocol are all verified."""
+"""This many turns of a protocol are verified in any case."""
 UNVERIFIED = 19
-"""Later one turn in so many is verified: that takes ten times as long as the turn."""
+"""Later one turn in this many is verified: that takes ten times as long as the turn."""
 
 
 class Subject(Value):

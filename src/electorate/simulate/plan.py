@@ -24,11 +24,11 @@ from electorate.simulate.fault import (
 from electorate.simulate.scenario import Scenario
 
 BURST = 8
-"""A burst lasts so many T."""
+"""How many T a burst lasts."""
 BURST_FAULTS = 3
-"""There is one burst for so many faults."""
+"""There is one burst for this many faults."""
 ABSENCE = 6
-"""A node is down, paused or cut off for at most so many T; for a few T in half of the cases."""
+"""A node is down, paused or cut off for at most this many T; for a few T in half of the cases."""
 
 
 class _Lots:

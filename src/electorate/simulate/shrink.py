@@ -23,11 +23,11 @@ from electorate.simulate.start import Find
 from electorate.trace import Clock, Setting
 
 HARDER_MAX = 6
-"""If at most so many faults are left, each pair of them is left out with other luck:"""
+"""If at most this many faults are left, each pair of them is left out with other luck:"""
 VARIATIONS = 400
-"""so many kinds of luck are tried then,"""
+"""this many kinds of luck are tried then,"""
 GAP = 6
-"""with at most so many T between one fault and the next."""
+"""with at most this many T between one fault and the next."""
 SINGLES_MAX = 60
 """So many numbers are tried one by one; a run with more of them is long anyway."""
 

@@ -508,7 +508,7 @@ class Simulation:
             value: Any = msgspec.json.decode(placed.json, type=kind)
             sent = [(to, age, msgspec.json.decode(m, type=mail)) for to, age, m in placed.sent]
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            raise IllegalStep(f"{placed.node} cannot be so: {error}") from None
+            raise IllegalStep(f"{placed.node} cannot be in this state: {error}") from None
         if placed.is_up:
             here.local, here.stable = self.locals.local(value), value.stable
             here.view = placed.alive

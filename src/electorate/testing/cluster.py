@@ -284,7 +284,7 @@ class Cluster:
         self.story.tell("the network is whole")
 
     def delay(self, low_ms: float | str, high_ms: float | None = None) -> None:
-        """From now on a message takes so many milliseconds; before, it took 0 to T.
+        """From now on a message takes between these many milliseconds; before, 0 to T.
 
         Instead of two bounds it may be a model as `electorate simulate --delay` takes it.
         """
@@ -295,7 +295,7 @@ class Cluster:
         else:
             high_ms = low_ms if high_ms is None else high_ms
             if not 0 <= low_ms <= high_ms:
-                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is none")
+                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is empty")
             bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
             self._network.delay = Uniform(*bounds)
             self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")

@@ -255,7 +255,7 @@ class SimulatedTransport(Transport):
     async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
         """Accept connections from now on."""
         if address != self._machine.address or self._machine.accept is not None:
-            raise OSError(f"cannot listen on {address[0]}:{address[1]}: it is not to be had")
+            raise OSError(f"cannot listen on {address[0]}:{address[1]}: it cannot be used")
         return SimulatedListening(self._network.loop, self._machine, self._process, accept)
 
 

@@ -24,7 +24,7 @@ class Watch:
         up: Callable[[], Iterable[SimulatedMember]],
     ) -> None:
         self.changed_at = 0.0
-        """When some node last changed its mind about who leads."""
+        """When some node last came to believe in another leader."""
         self.clocks_keep_their_word = True
         """Whether clocks are within their bounds: otherwise two may lead, and only tokens help."""
         self._now = now

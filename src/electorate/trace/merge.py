@@ -492,7 +492,7 @@ ClockId = tuple[NodeId, int]
 """A node, and how often its clock had begun anew."""
 
 SAMPLE = 64
-"""The first messages of a channel are looked at, and then one in so many."""
+"""The first messages of a channel are looked at, and then one in this many."""
 TOLERANCE_MS = 1.0
 """So much earlier a message may seem to arrive on one machine: times are rounded."""
 

@@ -14,7 +14,7 @@ from electorate.transactions.letter import Failed, Letter, Work, Worked
 from electorate.transactions.worker import ResourceWorker
 
 SWEEPS = 10
-"""One sweep in so many searches the database for transactions that belong to nobody."""
+"""One sweep in this many searches the database for transactions that belong to nobody."""
 NO_DATABASE = "there is no database at this node"
 STOPPED = "it was stopped before the vote"
 
@@ -32,7 +32,7 @@ class GuardPort(Protocol):
         """Send a letter, or drop it."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Tell whoever watches what was just done."""
+        """Report what was just done, if anybody watches."""
 
 
 class ResourceGuard:

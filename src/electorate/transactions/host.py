@@ -270,7 +270,7 @@ class TransactionHost(Service):
         self.host.enter(act, *given)
 
     def watch(self, tx: str, what: str) -> None:
-        """Tell whoever watches what was just done."""
+        """Report what was just done, if anybody watches."""
         if self._watch is not None:
             self._watch(tx, what)
 

@@ -53,7 +53,7 @@ class TransactionPort(Protocol):
         """Look at what has changed."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Tell whoever watches what was just done."""
+        """Report what was just done, if anybody watches."""
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
@@ -63,7 +63,7 @@ class TransactionPort(Protocol):
 
 
 class TransactionInstance(Owner):
-    """A transaction, from when it is to be decided until it is over."""
+    """A transaction, from when its decision is asked for until it is over."""
 
     looks_inside = True
 

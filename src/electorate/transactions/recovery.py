@@ -35,7 +35,7 @@ class KnownMembers(Protocol):
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
+        """The nodes that are not suspect."""
 
     @property
     def numbers(self) -> dict[str, NodeId]:

@@ -92,8 +92,8 @@ class BallotRules(TransactionRules):
     """What may be varied. The defaults are the sound form."""
 
     promises: Literal["logged", "forgotten", "twice", "ignored"] = "logged"
-    """What a node remembers of its vote in a ballot: all; nothing after a crash; not for whom it
-    was; or nothing at all when it is told to get ready."""
+    """What a node remembers of its vote in a ballot: all; nothing after a crash; not for which node
+    it was; or nothing at all when it is told to get ready."""
     opinions: Literal["latest", "committable"] = "latest"
     """Which of different opinions counts: that of the latest attempt, or the wish to commit."""
     attempts: Literal["majority", "any"] = "majority"

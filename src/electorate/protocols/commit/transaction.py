@@ -208,7 +208,7 @@ class Transaction(Over[Any]):
         return after, [*effects, *more]
 
     def unknown(self, me: NodeId) -> Any:
-        """The log with which a node boots that hears of a transaction which is not in its log."""
+        """The log of a node that boots to hear of a transaction which its log does not have."""
         if me != self.coordinator:
             return None
         state, _ = self.boot(me, None)
@@ -317,7 +317,7 @@ class Transaction(Over[Any]):
     # --- recovery ---
 
     def _despair(self, s: Any) -> Result[Any]:
-        """Nothing was heard for too long: the elected node is to find out."""
+        """Nothing was heard for too long: the elected node has to find out."""
         if self.rules.impatient != "wait":
             rash = self.rules.impatient == "commit"
             return self.learn(s, Stage.COMMITTED if rash else Stage.ABORTED)

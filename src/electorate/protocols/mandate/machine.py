@@ -348,7 +348,7 @@ class Mandate(Over[Any]):
         return s, [*effects, *told]
 
     def _is_told(self, s: AnyState, roster: Roster) -> bool:
-        """Whether it is a list that I have to go by."""
+        """Whether it is a list that I have to use."""
         is_mine = self.rules.base and self.rules.changes == "told"
         return bool(is_mine) and change.is_heeded(self.terms, s, roster)
 

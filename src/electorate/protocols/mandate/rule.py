@@ -73,7 +73,7 @@ class MandateRules(OverRules):
     count: Literal["request", "reply"] = "request"
     """From when a lease counts: from the asking, or from the answer."""
     poll: Literal["ask", "skip"] = "ask"
-    """Whether a node asks who is free before it claims."""
+    """Whether a node asks which nodes are free before it claims."""
     silence: Literal["told", "untold", "never"] = "told"
     """Whether a node without a majority leaves the election inside, and says so."""
     base: int = 0
@@ -213,7 +213,7 @@ class Terms(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether nodes tell each other who stands."""
+        """Whether nodes tell each other that they stand."""
         return self.rules.candidates == "told"
 
     def priority(self, s: AnyState, node: NodeId) -> int:

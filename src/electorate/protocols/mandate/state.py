@@ -94,7 +94,7 @@ class Roster(Value):
 
 
 class Promise(Value):
-    """The last epoch that a node granted, and to whom. Its own claims are grants to itself."""
+    """The last epoch that a node granted, and its claimant. Its own claims are grants to itself."""
 
     epoch: int = 0
     holder: NodeId | None = None
@@ -126,7 +126,7 @@ class MandateStable(Stable, Generic[Kept]):
     inner: Kept
     roster: Roster = Roster()
     granted: int = 0
-    """How long what was granted binds: the next life may go by shorter leases. 0: no longer than
+    """How long what was granted binds: the next life may use shorter leases. 0: no longer than
     those."""
 
 
