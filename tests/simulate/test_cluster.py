@@ -5,7 +5,7 @@ import pytest
 from electorate.core import ProtocolError
 from electorate.simulate import IllegalStep, Simulation, TornTurn
 from electorate.trace import Lost
-from tests.simulate.probe import Hold, Mutter, NoteStable, Shout, Wait, heard, probes
+from tests.simulate.machines import Hold, Mutter, NoteStable, Shout, Wait, heard, probes
 
 
 def shouting(line: str = "cluster probe 1 2 3 T=2") -> Simulation:

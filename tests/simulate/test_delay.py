@@ -10,7 +10,7 @@ from electorate.core import Timing
 from electorate.simulate.chance import Drawn, Fixed
 from electorate.simulate.delay import Constant, Delay, Lognormal, Pareto, Uniform, parse_delay
 from electorate.simulate.simulation import Channel, Envelope
-from tests.simulate.probe import Note
+from tests.simulate.machines import Note
 
 TIMING = Timing(T=1000)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.simulate import IllegalStep, Simulation
-from tests.simulate.probe import Hold, Shout, Wait, heard, probes
+from tests.simulate.machines import Hold, Shout, Wait, heard, probes
 
 
 def shouting(settings: str = "") -> Simulation:

@@ -48,7 +48,7 @@ from electorate.trace import (
     Ticked,
     script_of,
 )
-from tests.simulate.probe import find as find_probe
+from tests.simulate.machines import find as find_probe
 
 T = 1000
 QUIET = Scenario(faults=Faults(), safety=30 * T, delay=Constant(T))

@@ -4,7 +4,7 @@ import pytest
 
 from electorate.simulate import ScriptError, run_script
 from electorate.trace import script_of
-from tests.simulate.probe import find
+from tests.simulate.machines import find
 
 HEAD = "cluster probe 1 2 3 T=2\n\n"
 DOWN = "cluster probe 1 2 start=any\n\n"

@@ -5,7 +5,7 @@ import pytest
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate import IllegalStep, SimulationStartError, settle, started
 from electorate.trace import Delivered, Fired, Lost, Recovered, Setting, Ticked
-from tests.simulate.probe import Hold, Shout, Wait, heard, probes
+from tests.simulate.machines import Hold, Shout, Wait, heard, probes
 
 
 def test_every_message_takes_its_longest_delay_and_comes_before_timers() -> None:
