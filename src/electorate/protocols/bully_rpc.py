@@ -1,4 +1,4 @@
-"""Bully by remote calls: who gets no answer from anybody stronger halts the rest, one by one.
+"""Bully by remote calls: a node that no stronger one answers halts the rest, one by one.
 
 Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, as told by
 P. F. Souto, "Elections", 2021, slides "The Actual Bully Algorithm"; fetching the task after a

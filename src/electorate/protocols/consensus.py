@@ -1,4 +1,4 @@
-"""Consensus by election: everybody decides on the last bit of the id of whoever is elected.
+"""Consensus by election: everybody decides on the last bit of the id of the elected node.
 
 Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election", slide "Why is
 Election so Hard?".

@@ -1,4 +1,4 @@
-"""Token mutex: who has the token may enter the critical section; it goes round a ring on demand.
+"""Token mutex: the node with the token may enter; it goes round a ring on demand.
 
 Source: G. Le Lann, "Distributed Systems: Towards a Formal Approach", IFIP Congress 1977, has the
 token that goes round a ring; that it rests until somebody wants it is ours. It stands beside the

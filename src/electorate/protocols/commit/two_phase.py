@@ -2,7 +2,7 @@
 
 Source: Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit
 (2PC)"; that an elected node goes on is from its section "Recovery in 3PC".
-Needs: a disk that keeps its word. Whoever has voted yes waits for as long as nobody whom the
+Needs: a disk that keeps its word. A node that has voted yes waits for as long as none that the
 elected node can reach knows the decision: run two_phase/coordinator_crashes.
 
 What the coordinator and the participants have in common with other commit protocols, and what

@@ -1,4 +1,4 @@
-"""Mandate: whom an election names leads once a majority has granted it a term, and only so long.
+"""Mandate: the node that an election names leads once a majority grants it a term, no longer.
 
 Source: this project's own design, told in docs/protocols/mandate.md. A term is a lease; its number
 is a token that fences off all terms before it.
