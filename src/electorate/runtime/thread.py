@@ -27,7 +27,7 @@ class HostThread:
         """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
         self._has_opened = False
-        """Set once it is known whether the saved data could be opened."""
+        """Whether the saved data could be opened."""
         self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
         """What the loop has not done yet."""
         self._thread = threading.Thread(target=self._run, name=f"node-{host.me}", daemon=True)

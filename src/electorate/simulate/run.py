@@ -227,7 +227,7 @@ class SimulatedRun:
                     return
 
     def _hand_over(self, node: SimulatedNode, before: LocalState, envelope: Envelope) -> int | None:
-        """Let a node take a message; `again` is when a copy of it comes, if one does."""
+        """Let a node take a message; returns when a copy of it comes, if one does."""
         cluster, traffic, torn, copy_at = self._cluster, self._traffic, None, None
         self._deliveries += 1
         if traffic.copies:
