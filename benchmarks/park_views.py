@@ -17,11 +17,11 @@ from typing import NamedTuple
 from electorate.claims import CLAIMS
 from electorate.core import Send
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import Cluster, started
+from electorate.simulate import Simulation, started
 from electorate.simulate.chance import Drawn
 from electorate.simulate.fault import Lie
-from electorate.simulate.judge import Judge
-from electorate.simulate.run import Run
+from electorate.simulate.judge import RunJudge
+from electorate.simulate.run import SimulatedRun
 from electorate.simulate.scenario import Faults, Scenario, T
 
 GAPS = (2, 4, 6, 9, 12, 15, 20, 30, 50, 100, 200)
@@ -57,7 +57,7 @@ class Watcher:
         self._next = [lie.at for lie in reversed(lies)]
         self._since, self._agrees, self._splits = 0, True, False
 
-    def look(self, cluster: Cluster) -> None:
+    def look(self, cluster: Simulation) -> None:
         """A step was taken."""
         while self._next and self._next[-1] <= cluster.now:
             self._next.pop()
@@ -96,8 +96,8 @@ def fare(protocol: str, nodes: int, rules: tuple[str, ...], gap: int, seeds: int
         cluster = start.copy()
         watcher.begin(lies)
         cluster.watch = watcher.look
-        judge, chance = Judge(machine.members, ()), Drawn(seed, scenario.delay, 0.0, 0.0)
-        Run(scenario, cluster, judge, tuple(lies), chance, record=True).result()
+        judge, chance = RunJudge(machine.members, ()), Drawn(seed, scenario.delay, 0.0, 0.0)
+        SimulatedRun(scenario, cluster, judge, tuple(lies), chance, record=True).result()
     spent, sent = watcher.spent, watcher.sent
     return Fare(
         gap,

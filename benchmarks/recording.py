@@ -130,7 +130,7 @@ class Nothing:
 
 async def _obey(nodes: list[Node], work: Work | None) -> None:
     """Pass a slice with or without recorders whenever that is asked for; say the CPU time of it."""
-    switches = [Switch(node._engine.offices.host) for node in nodes]
+    switches = [Switch(node._engine.elections.host) for node in nodes]
     print("ready", flush=True)
     loop = asyncio.get_running_loop()
     while order := (await loop.run_in_executor(None, sys.stdin.readline)).split():

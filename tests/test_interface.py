@@ -330,7 +330,7 @@ def test_nothing_is_hosted_for_transactions_until_somebody_wants_one(tmp_path: P
             term = await anext(a.election("x").terms())
             for node in (a, b):
                 assert not host(node).is_awake
-                hosted = node._engine.offices.host.instances
+                hosted = node._engine.elections.host.instances
                 assert {name.partition(" ")[0] for name in hosted} == {
                     "directory",
                     "members",
@@ -566,6 +566,6 @@ def test_a_folder_of_elections_of_an_earlier_version_is_read(tmp_path: Path) -> 
         db.execute("delete from life")
         db.execute("insert into life values (?, ?, ?, ?, ?)", LIFE)
     with sync.Node(**Site(tmp_path, "a").told("a")) as node:
-        assert node._node._engine.offices.host.store.identity == MEMORY
+        assert node._node._engine.elections.host.store.identity == MEMORY
         with node.election("x").lead(timeout=10) as term:
             assert term.token == 3

@@ -34,14 +34,14 @@ NOT_FROM_NODES = {
     "core.codec.Codec.__init__: machine.state_type": "a state is never sent",
     "core.rule.Rules._read: kind": "a rule on the command line",
     "dossier._read: Dossier": "a file that people write",
-    "leadership.directory.Directory._saved: Record": "a node's own store",
-    "leadership.offices.Offices.begin: int": "a node's own store",
+    "leadership.directory.Directory._saved: OlderRecord": "a node's own store",
+    "leadership.elections.Elections.begin: int": "a node's own store",
     "leadership.register.Register._saved: MandateStable[Stable]": "a node's own store",
     "transactions.admin.AdminSocket._serve: anything": "a question of a person at an admin door",
     "transactions.admin.ask: anything": "the answer to that",
     "transactions.config.Config.read: cls": "a file that people write",
-    "transactions.letter: Record": "a node's own store",
-    "transactions.sqlite.Sqlite.commit: list[Step]": "the database of a node",
+    "transactions.letter: LoggedTransaction": "a node's own store",
+    "transactions.sqlite.Sqlite.commit: list[LoggedStatement]": "the database of a node",
 }
 """Calls that make values of what no other node has sent, and whence they have it."""
 
@@ -58,13 +58,14 @@ DECIDES_NOTHING = {
     # Envelopes.
     "runtime.frame.Letter(said, before, counted)": "an envelope, and a count like that of Beat",
     "runtime.frame.Said(to, number, body)": "an envelope: for whom it is",
-    "transactions.recovery.Said(edition, body)": "an envelope: in which election it was sent",
-    "transactions.letter.Step(parts, body)": "an envelope: among whom the machine inside decides, "
-    "so that an instance can be made of it where there is none; by which log that boots, and what "
-    "it answers, the machine says",
-    "transactions.letter.Parts(coordinator, participants)": "the members of that instance; whoever "
-    "else speaks is a stranger, and the machine hears none",
-    "transactions.letter.Part(node, store, incarnation, name)": "an address: for which memory a "
+    "transactions.recovery.RecoveryEnvelope(edition, body)": "an envelope: in which election it "
+    "was sent",
+    "transactions.letter.TransactionEnvelope(parts, body)": "an envelope: among whom the machine "
+    "inside decides, so that an instance can be made of it where there is none; by which log that "
+    "boots, and what it answers, the machine says",
+    "transactions.letter.Parties(coordinator, participants)": "the members of that instance; "
+    "whoever else speaks is a stranger, and the machine hears none",
+    "transactions.letter.Party(node, store, incarnation, name)": "an address: for which memory a "
     "number stands. It says as whom a node speaks, and for whom an envelope is, as the handshake "
     "does for elections",
     # The payload of an application.
@@ -77,7 +78,8 @@ DECIDES_NOTHING = {
     "transactions.letter.Leave(tx)": "the statement to roll back: the application has not begun "
     "to commit and never will; who has voted does not heed it, who hears nothing does so in time",
     "transactions.letter.Word(tx, reason)": "the words beside a no: the machine says no itself",
-    "transactions.letter.Lost(tx, reason)": "damage, shown to people: no machine hears of it",
+    "transactions.letter.PromiseLost(tx, reason)": "damage, shown to people: no machine hears of "
+    "it",
 }
 """What nodes say to each other outside the machines, and why it decides nothing."""
 

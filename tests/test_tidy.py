@@ -8,6 +8,7 @@ import pkgutil
 import re
 import sys
 import tokenize
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,20 @@ def test_no_file_names_a_path_of_one_machine() -> None:
             for number, line in enumerate(read(file).splitlines(), start=1)
             if MACHINE_PATH.search(line)
         ),
+    )
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """Protocols may share names: each is read alone. `sync` has the names that it mirrors."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for file in modules():
+        if room(file) not in ("protocols", "sync.py"):
+            for node in ast.parse(read(file)).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].append(name(file))
+    expect_none(
+        "Rename all of these but one, so that each name says which of them it is",
+        (f"{each}: {' and '.join(files)}" for each, files in homes.items() if len(files) > 1),
     )
 
 

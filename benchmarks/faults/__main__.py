@@ -230,7 +230,8 @@ def text_of(result: dict[str, Any]) -> str:
         lines += [
             f"replayed: {replayed['nodes']} nodes, {len(replayed['instances'])} instances, "
             f"{replayed['events']:,} events in {replayed['lives']} lives ({instances}; "
-            f"{replayed['bytes'] / 1e6:.1f} MB), {len(replayed['differences'])} came out otherwise"
+            f"{replayed['bytes'] / 1e6:.1f} MB), "
+            f"{len(replayed['differences'])} came out differently"
         ]
     if not wrong:
         lines.append("no two terms overlap, and the fence let nothing stale through")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from electorate.runtime.store import FILE
-from electorate.transactions.history import History, Read, Row, Write
+from electorate.transactions.history import DatabaseRow, History, Read, Write
 from examples.bank.drawer import Drawer
 from examples.bank.place import ACCOUNTS, ATM, Spec
 
@@ -40,7 +40,7 @@ def audit(spec: Spec, folder: Path, reads: list[Read]) -> Books:
     if left != spec.initial - dispensed:
         flaws.append(f"{spec.initial} - {dispensed} is {spec.initial - dispensed}, not {left}")
     writes = [
-        Write(tx, Row(name, account), replaced)
+        Write(tx, DatabaseRow(name, account), replaced)
         for name in ACCOUNTS
         for tx, account, replaced in moves[name]
     ]

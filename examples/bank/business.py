@@ -19,7 +19,7 @@ from typing import Any
 
 from electorate.errors import Aborted
 from electorate.node import Node
-from electorate.transactions.history import Read, Row
+from electorate.transactions.history import DatabaseRow, Read
 from electorate.transactions.transaction import Transaction
 from examples.bank.drawer import Drawer, Jammed
 from examples.bank.place import ACCOUNTS, DISPENSED, Spec
@@ -118,7 +118,7 @@ class Business:
             paid = (await self._do(tx, "checking", PAID, customer)).value()
         self.counts["audits"] += 1
         for name, (_, writer) in rows.items():
-            self.reads.append(Read(tx.name, Row(name, customer), writer))
+            self.reads.append(Read(tx.name, DatabaseRow(name, customer), writer))
         total = sum(balance for balance, _ in rows.values()) + int(paid)
         assert total == self._spec.owned_by(customer), f"{customer} has {total}: {rows}, {paid}"
 

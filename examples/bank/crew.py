@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from electorate.cli.supervisor import Supervisor
-from electorate.transactions.history import Read, Row
+from electorate.transactions.history import DatabaseRow, Read
 from examples.bank.doom import STEPS
 from examples.bank.place import ATM, ROOT
 
@@ -132,7 +132,7 @@ class Crew:
                 self._life = told["counts"]
                 self.why = told["why"]
                 for tx, place, key, writer in told["reads"]:
-                    self.reads.append(Read(tx, Row(place, key), writer))
+                    self.reads.append(Read(tx, DatabaseRow(place, key), writer))
 
     def _notice_ends(self) -> None:
         for name, process in self._processes.items():

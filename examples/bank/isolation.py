@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from electorate.errors import Refused
-from electorate.transactions.history import FIRST, History, Read, Row, Write
+from electorate.transactions.history import FIRST, DatabaseRow, History, Read, Write
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
@@ -52,7 +52,7 @@ class Pair:
         found = f"select writer from account where id = 1{self._lock}"
         writer = self.places[place].execute(tx, found, ()).value()
         self.told[-1] += f" as {writer} left it" if writer else " as it was at first"
-        self._reads.append(Read(tx, Row(place, 1), writer))
+        self._reads.append(Read(tx, DatabaseRow(place, 1), writer))
 
     def write(self, tx: str, place: str) -> None:
         """A transaction empties the account."""
@@ -60,7 +60,7 @@ class Pair:
         db = self.places[place]
         old = db.execute(tx, "select writer from account where id = 1", ()).value()
         db.execute(tx, f"update account set balance = 0, writer = '{tx}' where id = 1", ())
-        self._writes.append(Write(tx, Row(place, 1), old))
+        self._writes.append(Write(tx, DatabaseRow(place, 1), old))
 
     def prepare(self, tx: str) -> None:
         """Both databases promise that the transaction can commit."""

@@ -12,7 +12,7 @@ from electorate.core import NodeId, Timing, Turns, text_of
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.tcp import now_ms
 from electorate.runtime.thread import NodeThread
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Partition
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Cut, Healed, Setting, Start, Step, Trace
@@ -33,8 +33,8 @@ def simulated(seed: int) -> Trace:
     T = Scenario().timing.T
     fault = Partition(APART * T, TOGETHER * T, tuple(SIDES[0]))
     scenario = Scenario(ids=IDS, start=Start.BOOT, faults=Faults(), listed=(fault,), safety=END * T)
-    bench = Bench(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
-    return bench.run(seed, record=True).trace
+    experiment = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
+    return experiment.run(seed, record=True).trace
 
 
 def real() -> Trace:

@@ -74,11 +74,11 @@ _HOMES = {
     "Transaction": "transactions.transaction",
     "Triple": "transactions.triple",
 }
-"""Where a name is found; all others are exceptions."""
+"""The module of each name; all others are exceptions."""
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is wanted: a command does not load what only others need."""
+    """Load a name when it is used: a command does not load what only others need."""
     if name == "sync":
         return import_module("electorate.sync")
     if name in __all__:

@@ -1,23 +1,23 @@
 """Every exception that an application can get from electorate: one root, one place.
 
-`except ElectorateError` catches them all. What was called in a wrong way raises a ValueError, a
-TypeError or a RuntimeError, and what takes longer than `timeout` a TimeoutError, as in all Python.
+`except ElectorateError` catches them all. Wrong calls raise a ValueError, a TypeError or a
+RuntimeError, and whatever takes longer than `timeout` raises a TimeoutError, as in all Python.
 """
 
 
 class ElectorateError(Exception):
-    """Something that electorate was asked for did not come about."""
+    """Something that was asked of electorate could not be done."""
 
 
 # --- a node, whatever runs on it ---
 
 
 class NodeStopped(ElectorateError):
-    """The node that was asked does not run: it was stopped, has failed, or was never entered."""
+    """The node is not running: it was stopped, has failed, or was never entered."""
 
 
 class StoreError(ElectorateError):
-    """The store cannot be relied upon; a node must stop rather than guess."""
+    """The store cannot be relied on; a node must stop rather than guess."""
 
 
 class IdTaken(ElectorateError):
@@ -25,7 +25,7 @@ class IdTaken(ElectorateError):
 
 
 class ClusterMismatch(ElectorateError):
-    """This node was started otherwise than those that it is to join."""
+    """This node was not started like the nodes that it wants to join."""
 
 
 class Removed(ElectorateError):
@@ -33,7 +33,7 @@ class Removed(ElectorateError):
 
 
 class MembersUnchanged(ElectorateError):
-    """The members are still those before, or it is not known whether they are; and this is why."""
+    """The members are unchanged, or it is not known whether they are; the text says why."""
 
 
 # --- leadership ---
@@ -52,7 +52,7 @@ class LeadershipLost(ElectorateError):
 
 
 class TransferFailed(ElectorateError):
-    """The office was not handed over, and this is why."""
+    """The office was not handed over; the text says why."""
 
 
 # --- transactions ---
@@ -89,4 +89,4 @@ class Refused(ElectorateError):
 
 
 class Damaged(ElectorateError):
-    """What was promised cannot be kept, because it is not there any more; nobody may guess."""
+    """What was promised cannot be done, because it is lost; nobody may guess."""

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
+from electorate.leadership.election import ElectionInstance
+from electorate.leadership.elections import Safety
 from electorate.leadership.engine import (
     Election,
-    Engine,
     Leader,
+    NodeEngine,
     Observed,
     expect_name,
     host_config,
 )
-from electorate.leadership.office import Seat
-from electorate.leadership.offices import Safety
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace
 from electorate.runtime.host import Host
@@ -52,10 +52,10 @@ class Node:
     it; `members` names some of those then. With `record` it writes down in that folder everything
     that its elections and transactions go through; `electorate replay` runs that again.
 
-    With `database` it takes part in the transactions of others; every node may begin some. It
-    opens the database when it is entered, and closes it in the end. `recovery` is the protocol by
-    which the members elect who finds out what was decided, where a coordinator is gone. `watch` is
-    told the name of a transaction and what was just done for it; it must not block.
+    With `database` it takes part in the transactions of others; every node may begin some. It opens
+    the database when it is entered, and closes it in the end. `recovery` is the protocol by which
+    the members elect the node that finds out what was decided, if a coordinator is gone. `watch` is
+    called with the name of a transaction and what was just done for it; it must not block.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Node:
             join=join,
             record=record,
         )
-        self._engine: Engine = engine
+        self._engine: NodeEngine = engine
         self._caller: ThreadEngine | None = engine
 
     @classmethod
-    def of(cls, engine: Engine) -> Self:
+    def of(cls, engine: NodeEngine) -> Self:
         """The same over a node that runs elsewhere, and has no transactions."""
         node = cls.__new__(cls)
         node._engine, node._caller = engine, None
@@ -95,7 +95,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of this node."""
         return self._engine.me.name
 
     @property
@@ -116,18 +116,19 @@ class Node:
         safety: Safety = "quorum",
         on_merge: OnMerge | None = None,
     ) -> Election:
-        """The election of that name. This node stands in it while somebody asks for its terms.
+        """The election of that name. This node stands in it while it waits for terms.
 
-        The priority is 1 unless something else was said before; 0 votes and never leads. With
+        The priority is 1 unless another was set before; 0 votes and never leads. With
         `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
-        `on_merge(term, others)` before its work, with who has come from which leader's group.
+        `on_merge(term, others)` before its work, with the members that came from each other
+        leader's group.
         """
         return Election(self._engine, name, priority, safety, on_merge)
 
     def observe(self, name: str, *, safety: Safety = "quorum") -> Observed:
-        """Who leads an election, now and whenever that changes, without standing in it."""
+        """The leader of an election, now and whenever it changes, without standing in it."""
         expect_name(name)
-        return Observed(self._engine, self._engine.office(name, safety))
+        return Observed(self._engine, self._engine.election(name, safety))
 
     def transaction(self) -> Transaction:
         """A new transaction; it begins with its block, and is committed or aborted at its end."""
@@ -138,10 +139,10 @@ class Node:
     @property
     def open_transactions(self) -> tuple[str, ...]:
         """The names of those that are not over here, begun by this node or another."""
-        return () if self._caller is None else tuple(self._caller.transactions.deals)
+        return () if self._caller is None else tuple(self._caller.transactions.instances)
 
     async def add_member(self, member: str) -> None:
-        """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
+        """Add a member: a node that runs and was told to join. MembersUnchanged if that fails."""
         await asyncio.wrap_future(self._engine.add_member(member))
 
     async def remove_member(self, name: str) -> None:
@@ -149,9 +150,9 @@ class Node:
         await asyncio.wrap_future(self._engine.remove_member(name))
 
     async def replace_member(self, name: str, member: str) -> None:
-        """Put a node in the place of a member. One of the same name has lost its memory, or moved.
+        """Replace a member by another node. One of the same name has lost its memory, or moved.
 
-        It is told to join, like one that is added.
+        The new node is told to join, like one that is added.
         """
         await asyncio.wrap_future(self._engine.replace_member(name, member))
 
@@ -161,18 +162,18 @@ class Node:
         heard = engine.pause(True)
         while True:
             engine.expect_running()
-            is_held = any(office.is_held for office in engine.offices.all())
+            is_held = any(election.is_held for election in engine.elections.all())
             # Before it has heard of it, it may still come into office.
-            if heard.is_set() and not (is_held and engine.offices.paused):
+            if heard.is_set() and not (is_held and engine.elections.paused):
                 return
             await asyncio.sleep(0.005)
 
     async def resume(self) -> None:
-        """Stand again where it did."""
+        """Stand again as before."""
         self._engine.pause(False)
 
 
-class ThreadEngine(Engine):
+class ThreadEngine(NodeEngine):
     """A node on the network, in a thread of its own: a blocked application costs it no office."""
 
     def __init__(
@@ -191,16 +192,16 @@ class ThreadEngine(Engine):
         super().__init__(me, members, pace, join=join)
         if database is not None:
             expect_resource(database)
-        offices = self.offices
-        self.transactions = TransactionHost(offices, self.pace, folder, database, recovery, watch)
-        offices.refusing = self.transactions.refused
+        elections = self.elections
+        self.transactions = TransactionHost(elections, self.pace, folder, database, recovery, watch)
+        elections.refusing = self.transactions.refused
         self._folder = folder
         self._database = database
         file = None if record is None else record_file(Path(record), self.me.name)
-        config = host_config(self.me.id, self.places, self.pace, folder, file)
-        self._thread = HostThread(Host(config, [offices, self.transactions], offices))
+        config = host_config(self.me.id, self.addresses, self.pace, folder, file)
+        self._thread = HostThread(Host(config, [elections, self.transactions], elections))
         self._thread.on_end = self._ended
-        offices.call = self._thread.call
+        elections.call = self._thread.call
         self._was_entered = False
         self._waits: set[Future[Any]] = set()
         self._observers: list[Callable[[Leader], None]] = []
@@ -226,7 +227,7 @@ class ThreadEngine(Engine):
     def _start(self) -> None:
         try:
             self._thread.start()
-            self._thread.submit(self.offices.lived.wait()).result()
+            self._thread.submit(self.elections.lived.wait()).result()
             self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.
@@ -241,8 +242,8 @@ class ThreadEngine(Engine):
         self.expect_running()
 
     def _told(self, error: FolderOfAnother) -> str:
-        """Whose folder it is, as people call nodes."""
-        owner = self.places.get(error.owner)
+        """The name of the node whose folder this is."""
+        owner = self.addresses.get(error.owner)
         whose = "a node of another name" if owner is None else owner.name
         return f"{self._folder} belongs to {whose}: give {self.me.name} a folder of its own"
 
@@ -257,7 +258,7 @@ class ThreadEngine(Engine):
             self._thread.stop()
         if self._thread.error is not None:
             raise self._thread.error
-        self.offices.directory.expect_member()
+        self.elections.directory.expect_member()
 
     @property
     def running(self) -> bool:
@@ -265,14 +266,14 @@ class ThreadEngine(Engine):
         return self._thread.has_begun and not self._thread.ended.is_set()
 
     def expect_running(self) -> None:
-        """Raise what has ended the node, if something has."""
+        """Raise the error that has ended the node, if one has."""
         if self._thread.ended.is_set():
             raise self._thread.error or NodeStopped("the node has stopped")
 
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done in the node's thread."""
+        """Run this in the node's thread."""
         self._expect_begun()
-        self.offices.enter(act, *given)
+        self.elections.enter(act, *given)
 
     def _expect_begun(self) -> None:
         if not self._thread.has_begun:
@@ -280,13 +281,13 @@ class ThreadEngine(Engine):
         if self._thread.ended.is_set():
             raise self._stopped()
 
-    def office(self, name: str, safety: Safety) -> Seat:
+    def election(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name; ValueError if it is of another kind."""
-        made: Future[Seat] = Future()
+        made: Future[ElectionInstance] = Future()
 
         def open_it() -> None:
             try:
-                made.set_result(self.offices.named(name, safety))
+                made.set_result(self.elections.named(name, safety))
             except ValueError as error:
                 made.set_exception(error)
 
@@ -297,16 +298,18 @@ class ThreadEngine(Engine):
             except NotYet:
                 self.expect_running()
 
-    def wait(self, office: Seat) -> "Future[Tenure]":
+    def wait(self, election: ElectionInstance) -> "Future[Tenure]":
         """A term, once there is one; NodeStopped if the node ends before."""
         future: Future[Tenure] = Future()
-        self.do(office.wait, future)
+        self.do(election.wait, future)
         self._expect(future)
         return future
 
-    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
-        """Tell who leads, and once more when the node has ended; returns how to end that."""
-        end = super().observe(office, tell)
+    def observe(
+        self, election: ElectionInstance, tell: Callable[[Leader], None]
+    ) -> Callable[[], None]:
+        """Tell who leads, and once more when the node has ended; returns how to stop that."""
+        end = super().observe(election, tell)
         self._observers.append(tell)
         if not self.running:
             tell(Leader(None, None))
@@ -318,7 +321,7 @@ class ThreadEngine(Engine):
         return forget
 
     def submit(self, act: Callable[[], Coroutine[Any, Any, R]]) -> "Future[R]":
-        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        """Await this in the node's loop; NodeStopped if it has ended."""
         self._expect_begun()
         asked: Future[R] = Future()
 
@@ -338,7 +341,7 @@ class ThreadEngine(Engine):
         return asked
 
     async def call(self, act: Coroutine[Any, Any, R]) -> R:
-        """What comes of something that is awaited in the node's loop."""
+        """The result of something that is awaited in the node's loop."""
         try:
             self._expect_begun()
         except NodeStopped:
@@ -347,7 +350,7 @@ class ThreadEngine(Engine):
         return await asyncio.wrap_future(self._thread.submit(act))
 
     def _expect(self, future: "Future[Any]") -> None:
-        """Have it fail with NodeStopped if the node ends before."""
+        """Fail the future with NodeStopped if the node ends before."""
         self._waits.add(future)
         future.add_done_callback(self._waits.discard)
         if not self.running:
@@ -359,7 +362,7 @@ class ThreadEngine(Engine):
             tell(Leader(None, None))
 
     def _stopped(self) -> NodeStopped:
-        """That there is no node any more, and why."""
+        """The error that says that the node has ended, and why."""
         why = self._thread.error
         error = NodeStopped(
             "the node has stopped" if why is None else f"the node has stopped: {why}"
@@ -368,7 +371,7 @@ class ThreadEngine(Engine):
         return error
 
     def _fail_waits(self) -> None:
-        """What was asked for while the node was ending has been heard by nobody."""
+        """What was asked for while the node was ending has reached nobody."""
         error = self._stopped()
         for future in list(self._waits):
             with suppress(InvalidStateError):
@@ -377,16 +380,16 @@ class ThreadEngine(Engine):
     def _await_end_of_work(self) -> None:
         """Wait until no work is left and the others have been told, but not for ever."""
         ended = threading.Event()
-        deadline = self.offices.now_ms() + self.pace.grace_ms
+        deadline = self.elections.now_ms() + self.pace.grace_ms
 
         def look() -> None:
             if not self.is_busy:
                 ended.set()
 
-        while self.offices.now_ms() < deadline and not self._thread.ended.is_set():
+        while self.elections.now_ms() < deadline and not self._thread.ended.is_set():
             self.do(look)
             if ended.wait(0.005):
                 # What was said last is still on its way.
                 with suppress(NodeStopped, NotYet):
-                    self._thread.submit(self.offices.host.network.flushed()).result(GRACE_S)
+                    self._thread.submit(self.elections.host.network.flushed()).result(GRACE_S)
                 return

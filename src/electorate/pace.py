@@ -1,7 +1,7 @@
 """How fast a node goes, in elections and in transactions, and what is promised about clocks.
 
-An application says all times in seconds, like asyncio. The machines count whole milliseconds, and
-what reads `_ms` here is for them.
+An application gives all times in seconds, as in asyncio. The machines count whole milliseconds; for
+them there are the properties in `_ms`.
 """
 
 import math
@@ -31,7 +31,7 @@ class Pace:
 
     Two leaders at once are ruled out whatever the network does, as long as no clock is off by more
     than `drift`. T and P only decide how soon an office is filled again, and how much delay a
-    leader survives: a term lasts 8T + 6P from when it was last asked for, which a leader does every
+    leader survives: a term lasts 8T + 6P from when it was last asked for, and a leader asks every
     3T + 2P. No promise about transactions depends on any of these.
     """
 
@@ -53,27 +53,30 @@ class Pace:
     where no child of a process shares its connections or does its work (no fork without exec).
     """
     beat: float = 0.1
-    """How often nodes show each other that they are there."""
+    """How often nodes show each other that they are alive."""
     timeout: float = 0.45
-    """A node that has shown nothing for that long is suspect."""
+    """A node that has been silent for that long is suspect."""
 
     work_timeout: float = 10.0
-    """One piece of work of a transaction; without an answer by then the transaction aborts."""
+    """How long one piece of work of a transaction may take; after that the transaction aborts."""
     votes_timeout: float = 10.0
-    """All votes of a transaction, from when they are asked for; later it is aborted."""
+    """How long all votes of a transaction may take, from when they are asked for; after that it is
+    aborted."""
     decision_timeout: float = 3.0
-    """The decision, from a participant's vote; later the elected node is to find out."""
+    """How long a participant that has voted waits for the decision before the elected node finds it
+    out."""
     retry_every: float = 1.0
-    """Between two tries to find out the decision, or to have it acknowledged."""
+    """How long to wait before asking again for a decision, or for an acknowledgement."""
     idle_timeout: float = 20.0
-    """Between two pieces of work of a transaction; later a participant undoes them."""
+    """How long a participant waits for the next piece of work of a transaction before it undoes
+    all."""
     settle_timeout: float = 2.0
-    """How long a commit waits until all have applied it, once it is decided."""
+    """How long a commit waits, once decided, until all have applied it."""
     sweep_every: float = 0.5
-    """Between two rounds of saying again what may have been lost, and of looking for orphans."""
+    """How often to say again what may have been lost, and to look for orphans."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Say the new name of what was in milliseconds once; `__init__` says all the rest."""
+        """Name the new argument for one that was in milliseconds; `__init__` explains the rest."""
         for name, value in given.items():
             length = vars(cls).get(name)
             if isinstance(length, Milliseconds):
@@ -115,7 +118,7 @@ class Pace:
 
     @property
     def granted(self) -> float:
-        """How long a voter is bound; so long an office may be vacant after its leader crashed."""
+        """How long a voter is bound, and how long an office may be vacant after a crash."""
         return self.granted_ms / 1000
 
     # --- the same in whole milliseconds, for the machines ---
@@ -136,7 +139,7 @@ class Pace:
 
     @property
     def timing(self) -> Timing:
-        """What the machine is told about time."""
+        """The timing of the machine."""
         return Timing(self.T_ms, self.P_ms, self.drift)
 
     @property
@@ -149,12 +152,12 @@ class Pace:
 
     @property
     def group_timing(self) -> Timing:
-        """The same for groups: a message is handled within T, whatever that takes."""
+        """The timing of groups: a message is handled within T, all included."""
         return Timing(self.T_ms + self.P_ms, drift=self.drift)
 
     @property
     def transaction_timing(self) -> Timing:
-        """The same for who finds out decisions: its election takes T for a bound, so it is wide."""
+        """The timing of the recovery election: it takes T for a bound, so T is wide."""
         return Timing(4 * self.T_ms + 2 * self.P_ms)
 
     @property
@@ -169,12 +172,12 @@ class Pace:
 
     @property
     def agreed(self) -> str:
-        """What members must have in common: how long they are bound, and lead, follows from it."""
+        """What members must have in common: all lengths that bind them follow from it."""
         return f"T={self.T_ms / 1000:g} s, P={self.P_ms / 1000:g} s, drift={self.drift:g}"
 
     @property
     def probe_ms(self) -> int:
-        """How soon a node answers that is asked because a connection broke."""
+        """How soon a node must answer after its connection broke."""
         return 2 * self.T_ms
 
     @property

@@ -25,8 +25,8 @@ from typing import Any, Self, TypeVar
 
 from electorate import node as asynchronous
 from electorate.leadership import engine
+from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
-from electorate.leadership.offices import Safety
 from electorate.leadership.term import GroupTerm, Term
 from electorate.pace import Pace
 from electorate.transactions import transaction as asynchronous_transaction
@@ -45,7 +45,7 @@ IN_A_LOOP = "this thread runs an event loop: use `electorate.Node`, and await wh
 class Node:
     """One member of a cluster: `electorate.Node` for threads.
 
-    Whatever takes longer than `timeout` seconds raises TimeoutError; None waits for ever.
+    A call that takes longer than `timeout` seconds raises TimeoutError; None waits for ever.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of this node."""
         return self._node.name
 
     @property
@@ -103,11 +103,12 @@ class Node:
         safety: Safety = "quorum",
         on_merge: Callable[[GroupTerm, dict[str, str]], object] | None = None,
     ) -> "Election":
-        """The election of that name. This node stands in it while somebody asks for its terms.
+        """The election of that name. This node stands in it while it waits for terms.
 
-        The priority is 1 unless something else was said before; 0 votes and never leads. With
+        The priority is 1 unless another was set before; 0 votes and never leads. With
         `safety="group"` each side of a partition has a leader; when groups merge, the leader calls
-        `on_merge(term, others)` before its work, with who has come from which leader's group.
+        `on_merge(term, others)` before its work, with the members that came from each other
+        leader's group.
         """
         if inspect.iscoroutinefunction(on_merge):
             raise ValueError("on_merge has to be a plain function: a thread cannot await another")
@@ -117,7 +118,7 @@ class Node:
     def observe(
         self, name: str, *, safety: Safety = "quorum", timeout: float | None = None
     ) -> Iterator[Leader]:
-        """Who leads an election, now and whenever that changes, without standing in it."""
+        """The leader of an election, now and whenever it changes, without standing in it."""
         return each(self._node.observe(name, safety=safety), timeout, f"nothing changes in {name}")
 
     def transaction(self, *, timeout: float | None = None) -> "Transaction":
@@ -130,7 +131,7 @@ class Node:
         return self._node.open_transactions
 
     def add_member(self, member: str, *, timeout: float | None = None) -> None:
-        """Make a node a member that runs and was told to join; MembersUnchanged if that fails."""
+        """Add a member: a node that runs and was told to join. MembersUnchanged if that fails."""
         wait(self._node.add_member(member), timeout, f"{member} was not added")
 
     def remove_member(self, name: str, *, timeout: float | None = None) -> None:
@@ -138,9 +139,9 @@ class Node:
         wait(self._node.remove_member(name), timeout, f"{name} was not removed")
 
     def replace_member(self, name: str, member: str, *, timeout: float | None = None) -> None:
-        """Put a node in the place of a member. One of the same name has lost its memory, or moved.
+        """Replace a member by another node. One of the same name has lost its memory, or moved.
 
-        It is told to join, like one that is added.
+        The new node is told to join, like one that is added.
         """
         wait(self._node.replace_member(name, member), timeout, f"{name} was not replaced")
 
@@ -149,7 +150,7 @@ class Node:
         wait(self._node.pause(), timeout, f"something is still led at {self.name}")
 
     def resume(self, *, timeout: float | None = None) -> None:
-        """Stand again where it did."""
+        """Stand again as before."""
         wait(self._node.resume(), timeout, f"{self.name} does not go on")
 
 
@@ -161,7 +162,7 @@ class Election:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the election."""
         return self._election.name
 
     @property
@@ -171,13 +172,13 @@ class Election:
 
     @property
     def leader(self) -> Leader:
-        """Who leads at the moment, as this node knows it."""
+        """The present leader, as this node knows it."""
         return self._election.leader
 
     def set_priority(self, priority: int) -> None:
         """Stand with another priority from now on; 0 is a witness, which votes and never leads.
 
-        In a group the highest priority leads: who has it takes over at once.
+        In a group the member with the highest priority leads, and takes over at once.
         """
         self._election.set_priority(priority)
 
@@ -186,7 +187,8 @@ class Election:
         """Wait until this node leads; TimeoutError if it does not within so many seconds.
 
         A thread cannot be cancelled: look at `term.lost`, or call `term.check()`. The office is
-        given up at the end of the block. LeadershipLost of this term ends the block quietly.
+        given up at the end of the block. If LeadershipLost of this term is raised inside, it ends
+        the block quietly.
         """
         with wait(anext(self._election.terms()), timeout, self._not_leading) as term:
             yield term
@@ -199,23 +201,23 @@ class Election:
         return finished(each(self._election.terms(), timeout, self._not_leading))
 
     def run(self, work: Work, stopped: Work | None = None) -> None:
-        """Do this work in every term, and something after each; neither ever overlaps."""
+        """Do this work in every term, and `stopped` after each; neither ever overlaps."""
         after = None if stopped is None else called_back(stopped)
         wait(self._election.run(called_back(work), after), None, self._not_leading)
 
     def observe(self, *, timeout: float | None = None) -> Iterator[Leader]:
-        """Who leads: the first item is the present; what was missed meanwhile is left out.
+        """The leader: the present one first; changes that were missed meanwhile are left out.
 
         TimeoutError if there is nothing new for so many seconds.
         """
         return each(self._election.observe(), timeout, f"nothing changes in {self.name}")
 
     def step_down(self, *, timeout: float | None = None) -> None:
-        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
+        """Have the leader give up its office, once its work has ended; else TransferFailed."""
         wait(self._election.step_down(), timeout, f"nobody has stepped down from {self.name}")
 
     def transfer(self, name: str, *, timeout: float | None = None) -> None:
-        """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        """Have the leader hand over to that member; TransferFailed if that does not succeed."""
         wait(self._election.transfer(name), timeout, f"{name} does not lead {self.name}")
 
     @property
@@ -280,7 +282,7 @@ class Transaction:
                 self._blocking = None
 
     def _wait(self, awaitable: Awaitable[R], otherwise: str) -> R:
-        """All of it waits in one loop, as long as it is in one thread."""
+        """Its calls all wait in one loop, as long as they are made in one thread."""
         if self._blocking is not None and self._thread == threading.get_ident():
             return self._blocking.wait(awaitable, self._timeout, otherwise)
         return wait(awaitable, self._timeout, otherwise)
@@ -300,7 +302,8 @@ class Blocking:
         else:
             raise RuntimeError(IN_A_LOOP)
         self._asked: tuple[Callable[[], object], asyncio.Future[object]] | None = None
-        """What is to be called in this thread before the loop goes on, and who waits for it."""
+        """Calls to make in this thread before the loop goes on, and the futures that wait for
+        them."""
 
     def __enter__(self) -> Self:
         return self
@@ -315,7 +318,7 @@ class Blocking:
             self._loop.close()
 
     def wait(self, awaitable: Awaitable[R], timeout: float | None, otherwise: str) -> R:
-        """What comes of it; TimeoutError with these words if that takes longer."""
+        """The result; TimeoutError with these words if it takes longer."""
         context = copy_context()
         context.run(_calling.set, self)
         task = self._loop.create_task(_within(awaitable, timeout, otherwise), context=context)
@@ -337,7 +340,7 @@ class Blocking:
         raise interrupted
 
     async def leave(self, act: Callable[[], object]) -> object:
-        """Do something in the calling thread while the loop does not run."""
+        """Call a function in the calling thread while the loop does not run."""
         done: asyncio.Future[object] = self._loop.create_future()
         self._asked = act, done
         self._loop.stop()
@@ -378,7 +381,7 @@ async def _within(awaitable: Awaitable[R], timeout: float | None, otherwise: str
 
 
 def wait(awaitable: Awaitable[R], timeout: float | None, otherwise: str) -> R:
-    """Wait for something to happen that is awaited; TimeoutError if that takes longer."""
+    """Wait for an awaitable; TimeoutError if that takes longer."""
     try:
         blocking = Blocking()
     except RuntimeError:
@@ -402,7 +405,7 @@ def each(items: AsyncIterable[R], timeout: float | None, otherwise: str) -> Iter
 
 
 def called_back(act: Callable[..., object]) -> Callable[..., Awaitable[object]]:
-    """The same to be awaited: it is called in the thread that waits, outside of any loop."""
+    """The same function, to be awaited: it is called in the waiting thread, outside of any loop."""
 
     async def call(*given: Any) -> object:
         return await _calling.get().leave(lambda: act(*given))
@@ -411,7 +414,7 @@ def called_back(act: Callable[..., object]) -> Callable[..., Awaitable[object]]:
 
 
 def finished(terms: Iterator[Term]) -> Iterator[Term]:
-    """Terms whose work has ended when somebody asks for the next, or for no more."""
+    """Terms whose work ends when the next one is asked for, or no more are."""
     for term in terms:
         try:
             yield term

@@ -10,7 +10,7 @@ from electorate.claims import CLAIMS, Claim
 from electorate.cli.beginning import given_of, played
 from electorate.cli.protocol import find
 from electorate.core import Machine
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Setting
 
 PLACES = Path(__file__).parent / "places"
@@ -18,7 +18,7 @@ PLACES = Path(__file__).parent / "places"
 USUAL = Bounds()
 
 
-def cluster_at(file: str, rules: str = "", **changed: Any) -> Cluster:
+def cluster_at(file: str, rules: str = "", **changed: Any) -> Simulation:
     """The cluster once it has obeyed the script of a file under its own rules and these."""
     (path,) = PLACES.glob(f"*/{file}")
     lines = path.read_text().splitlines()

@@ -15,8 +15,8 @@ from electorate.check.plain import plain_search
 from electorate.check.world import World
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Setting, Start, Trace, script_of
 from tests.check.diary import Diary, DiaryState, Orders, diary_of
 from tests.check.snapshot import Snapshot, of_cluster, of_row
@@ -63,7 +63,7 @@ class Probe:
         self.search.run(lambda progress: None)
         self.rows = self.search.engine.rows
 
-    def retold(self, text: str, watch: Callable[[Cluster], None] | None = None) -> str:
+    def retold(self, text: str, watch: Callable[[Simulation], None] | None = None) -> str:
         """A script of this machine as the simulator tells it; `watch` looks on."""
         kind, orders, declared = self._kind, self.machine.orders, self._declared
 

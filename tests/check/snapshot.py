@@ -10,8 +10,7 @@ from electorate.check.column import Row
 from electorate.check.part import Pulse
 from electorate.check.world import World
 from electorate.core import NodeId, text_of
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.world import Envelope, Node
+from electorate.simulate.simulation import Envelope, SimulatedNode, Simulation
 from electorate.trace import Order, Setting
 
 Lanes = dict[object, tuple[object, ...]]
@@ -47,7 +46,7 @@ class Snapshot(NamedTuple):
         return self.without(lost, set() if left.heals else self.cut)
 
 
-def of_cluster(cluster: Cluster) -> Snapshot:
+def of_cluster(cluster: Simulation) -> Snapshot:
     """What the simulator holds of everybody; what has no bounds is no matter of time."""
     setting = cluster.setting
     nodes = {node.id: _node(cluster, node) for node in cluster.nodes.values()}
@@ -62,7 +61,7 @@ def of_cluster(cluster: Cluster) -> Snapshot:
     return Snapshot(nodes, lanes, cut & _links(setting))
 
 
-def _node(cluster: Cluster, node: Node) -> tuple[object, ...]:
+def _node(cluster: Simulation, node: SimulatedNode) -> tuple[object, ...]:
     timed, now = cluster.setting.timed, cluster.now
     timers = {
         (name, max(0, armed.earliest - now), max(0, armed.latest - now)) if timed else (name, 0, 0)
@@ -73,7 +72,7 @@ def _node(cluster: Cluster, node: Node) -> tuple[object, ...]:
     return node.local and node.local.state, node.stable, frozenset(timers), view, pulse
 
 
-def _left(cluster: Cluster, envelope: Envelope) -> int:
+def _left(cluster: Simulation, envelope: Envelope) -> int:
     due = envelope.sent_at + cluster.setting.delay_max
     return max(0, due - cluster.now) if cluster.setting.prompt else 0
 

@@ -8,8 +8,8 @@ from electorate.check import check
 from electorate.check.start import StartError
 from electorate.claims import Claim, Fold, Following, Kind, Row, Witness
 from electorate.core import Machine, NodeId, ProtocolError, Stable, Status
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Trace, is_consequence, script_of
 from tests.check.claiming import MESSAGES, STABLES, STATES, TIMERS, fold_claim, step_claim
 from tests.check.drawn import Kept, drawn, drawn_watchers, same
@@ -167,7 +167,7 @@ def rows_of(machine: Machine[Any], trace: Trace) -> list[Row]:
     """What the simulator shows of the run, at its start and after every move."""
     rows: list[Row] = []
 
-    def watch(cluster: Cluster) -> None:
+    def watch(cluster: Simulation) -> None:
         moves = sum(not is_consequence(step) for step in cluster.steps)
         rows[moves:] = [cluster.row()]
 

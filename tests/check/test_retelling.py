@@ -19,8 +19,8 @@ from electorate.check.explain import trace_of
 from electorate.check.start import StartError, beginnings
 from electorate.check.world import World
 from electorate.core import Machine, ProtocolError, Turns
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import run_script
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Order, Start, Ticked, Trace, is_consequence, script_of
 from tests.check import snapshot
 from tests.check.drawn import drawn, drawn_talkers, drawn_watchers, same
@@ -175,7 +175,7 @@ def played(machine: Machine[Any], text: str) -> tuple[str, list[Snapshot]]:
     """The script as the simulator tells it, and what its world was like after each move."""
     snapshots: list[Snapshot] = []
 
-    def watch(cluster: Cluster) -> None:
+    def watch(cluster: Simulation) -> None:
         moves = sum(not is_consequence(step) for step in cluster.steps)
         del snapshots[moves:]
         snapshots.append(snapshot.of_cluster(cluster))

@@ -6,7 +6,7 @@ from electorate.check import Liveness, Result
 from electorate.check.explain import trace_of
 from electorate.check.model import Normal
 from electorate.check.start import StartError
-from electorate.trace import Clock, Delivered, Fired, Phased, Pressed, Start, Ticked, script_of
+from electorate.trace import Clock, Delivered, Fired, Phased, Requested, Start, Ticked, script_of
 from tests.check.claim import everybody_follows, nobody_follows
 from tests.check.probe import Probe
 
@@ -97,7 +97,7 @@ def test_a_run_from_anywhere_in_the_loop_tells_how_to_get_there(
             trace = trace_of(probe.world, probe.search.path(place))
             kinds |= {type(step.happening) for step in trace.steps}
             assert probe.retold(script_of(trace)) == script_of(trace)
-    assert kinds >= {Fired, Pressed}
+    assert kinds >= {Fired, Requested}
     assert (Phased in kinds) is (periodic == "beat")
     # Without time the loop is back at its beginning once the message was handed over.
     assert (Delivered in kinds) is (periodic == "other" and clock is not Clock.UNBOUNDED)

@@ -11,7 +11,7 @@ from tests.leadership.cluster import run as run_async
 from tests.leadership.cluster import started, until
 from tests.leadership.test_record import Recorded
 from tests.runtime.cluster import Cluster, running, wait_until
-from tests.runtime.diary import Diary
+from tests.runtime.recording import RecordingNode
 
 AMID = """# Node 1 has crashed, and node 2 wants to lead.
 cluster bully-as-printed 1 2 3
@@ -165,8 +165,10 @@ def test_nodes_that_do_not_run_the_same_machine_are_no_place(
 ) -> None:
     """As where some have not heard yet that a priority has changed."""
     for node in (1, 2, 3):
-        Diary(tmp_path / f"{node}.jsonl", node=node).begin().live(4).recorder.close()
-        monkeypatch.setattr("tests.runtime.diary.CLUSTER", "cluster bully 1 2 3 attributes=1,2,3")
+        RecordingNode(tmp_path / f"{node}.jsonl", node=node).begin().live(4).recorder.close()
+        monkeypatch.setattr(
+            "tests.runtime.recording.CLUSTER", "cluster bully 1 2 3 attributes=1,2,3"
+        )
     refused = electorate("check", "--from", str(tmp_path))
     assert refused.code == 2
     assert "one and two did not run the same machine of election (members, " in refused.err

@@ -206,7 +206,7 @@ def test_both_engines_show_whole_states(electorate: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("def hears(self, node): return 1 / 0", "whom it hears: raised ZeroDivisionError"),
+        ("def hears(self, node): return 1 / 0", "hears raised ZeroDivisionError"),
         ("def __init__(self, *given): exit(0)", "ended the program (exit 0)"),
     ],
 )

@@ -9,7 +9,7 @@ from electorate.core import Received, Viewed
 from electorate.protocols.bully import AreYouThere
 from electorate.trace.record import Letterhead
 from tests.cli.run import Run, runner
-from tests.runtime.diary import Diary
+from tests.runtime.recording import RecordingNode
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Path:
     """The records of three nodes that see each other come and go."""
     folder = tmp_path / "run" / "record"
     for node, name in ((1, "one"), (2, "two"), (3, "three")):
-        diary = Diary(folder / f"{name}.jsonl", node=node).begin().live(10)
-        diary.recorder.close()
+        written = RecordingNode(folder / f"{name}.jsonl", node=node).begin().live(10)
+        written.recorder.close()
     return folder
 
 
@@ -57,9 +57,9 @@ def test_a_window_is_told_and_drawn_in_seconds_and_by_names(replay: Run, folder:
 
 
 def test_a_late_window_is_no_wider_than_what_happens_in_it(replay: Run, tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "one.jsonl").begin().live(4)
-    diary.now += 3_600_000
-    diary.live(4).recorder.close()
+    written = RecordingNode(tmp_path / "one.jsonl").begin().live(4)
+    written.now += 3_600_000
+    written.live(4).recorder.close()
     svg = tmp_path / "late.svg"
     told = replay("replay", str(tmp_path), "--between", "3600s..", "--svg", str(svg))
     assert told.code == 0, told.err
@@ -108,9 +108,9 @@ def test_a_record_of_a_node_that_was_copied_twice_is_refused(replay: Run, folder
 
 
 def test_what_the_simulator_cannot_play_is_told_all_the_same(replay: Run, tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "one.jsonl").begin()
-    diary.take(Viewed(frozenset({2, 3})))
-    diary.recorder.close()
+    written = RecordingNode(tmp_path / "one.jsonl").begin()
+    written.take(Viewed(frozenset({2, 3})))
+    written.recorder.close()
     told = replay("replay", str(tmp_path), "--tell")
     assert told.code == 0
     assert "the simulator cannot play this: 1 must be in its own view" in told.err
@@ -128,9 +128,9 @@ def test_a_life_that_is_in_no_record_is_said_and_no_crash_is_told(
     replay: Run, folder: Path
 ) -> None:
     for life in (3, 4):
-        diary = Diary(folder / "two.jsonl", node=2)
-        diary.now = life * 100_000.0
-        diary.begin(life).live(3).recorder.close()
+        written = RecordingNode(folder / "two.jsonl", node=2)
+        written.now = life * 100_000.0
+        written.begin(life).live(3).recorder.close()
     told = replay("replay", str(folder), "--tell")
     assert told.code == 0, told.err
     assert "mind that the record of two has a gap from 0.003s to 29" in told.err
@@ -149,12 +149,12 @@ def test_a_record_that_ended_before_its_node_is_said(replay: Run, folder: Path) 
 
 def test_one_message_is_spoken_of_as_one(replay: Run, tmp_path: Path) -> None:
     for node, name in ((1, "one"), (2, "two"), (3, "three")):
-        diary = Diary(tmp_path / f"{name}.jsonl", node=node).begin()
+        written = RecordingNode(tmp_path / f"{name}.jsonl", node=node).begin()
         if name == "one":
             event = Received(3, AreYouThere())
-            state = diary.turns.step(diary.state, event).state
-            diary.instance.took(event, state, Letterhead(1, 999))
-        diary.recorder.close()
+            state = written.turns.step(written.state, event).state
+            written.instance.took(event, state, Letterhead(1, 999))
+        written.recorder.close()
     told = replay("replay", str(tmp_path))
     assert told.code == 0, told.err
     assert "1 message of three is not in its record" in told.err

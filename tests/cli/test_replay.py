@@ -54,7 +54,7 @@ def test_one_of_several_that_comes_out_otherwise_is_found(electorate: Run, tmp_p
     script.write_text(f"{HEAD}crash 1\n----\n2 crashes\n", encoding="utf-8")
     ran = electorate("replay", "bully/strongest_starts", str(script))
     assert ran.code == 1
-    assert "wrong.txt:6: this came out otherwise" in ran.err
+    assert "wrong.txt:6: this came out differently" in ran.err
     assert electorate("replay", "bully/strongest_starts", str(script), "--rewrite").code == 0
     assert electorate("replay", str(script)).code == 0
 
@@ -67,7 +67,7 @@ def test_the_same_commands_under_another_rule(electorate: Run) -> None:
     assert "the script cannot go on" in changed.err
     slower = electorate("replay", "bully/strongest_starts", "--rule", "settle=2T", "--no-tell")
     assert slower.code == 1
-    assert "this came out otherwise" in slower.err
+    assert "this came out differently" in slower.err
 
 
 @pytest.mark.parametrize(

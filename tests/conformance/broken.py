@@ -15,12 +15,9 @@ from electorate.check.board import Board
 from electorate.check.part import Armed, Local, LocalCard
 from electorate.check.turning import Outcome, Turning
 from electorate.core import Event, NodeId, SetTimer
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.local import Outcome as Simulated
-from electorate.simulate.reaction import Reactions
-from electorate.simulate.run import Run
-from electorate.simulate.world import Armed as Ringing
-from electorate.simulate.world import Node
+from electorate.simulate.local import EventOutcome
+from electorate.simulate.run import SimulatedRun
+from electorate.simulate.simulation import ArmedTimer, SimulatedNode, Simulation
 from tests.conformance import clock_rule, rule
 from tests.conformance.probe import Note
 from tests.conformance.rule import Rule
@@ -67,98 +64,98 @@ CHECKERS = Ways("checker")
 
 @SIMULATORS.noticed_by(rule.a_crash_leaves_what_was_saved_and_nothing_else, "speech")
 def a_cluster_that_forgets_what_was_saved(patch: pytest.MonkeyPatch) -> None:
-    whole = Reactions.stop
+    whole = Simulation.stop
 
-    def stop(self: Reactions, node: Node) -> None:
+    def stop(self: Simulation, node: SimulatedNode) -> None:
         whole(self, node)
         node.stable = None
 
-    patch.setattr(Reactions, "stop", stop)
+    patch.setattr(Simulation, "stop", stop)
 
 
 @SIMULATORS.noticed_by(rule.durable_before_the_first_effect, "speech")
 def a_cluster_that_saves_after_the_last_effect(patch: pytest.MonkeyPatch) -> None:
-    whole = Reactions._tear
+    whole = Simulation._tear
 
-    def tear(self: Reactions, node: Node, *given: Any) -> Any:
+    def tear(self: Simulation, node: SimulatedNode, *given: Any) -> Any:
         saved = node.stable
         sent = whole(self, node, *given)
         node.stable = saved
         return sent
 
-    patch.setattr(Reactions, "_tear", tear)
+    patch.setattr(Simulation, "_tear", tear)
 
 
 @SIMULATORS.noticed_by(rule.a_torn_turn_sends_a_prefix_on_each_channel, "speech")
 def a_cluster_that_tears_turns_from_the_wrong_end(patch: pytest.MonkeyPatch) -> None:
-    whole = Reactions._tear
+    whole = Simulation._tear
 
-    def tear(self: Reactions, node: Node, outcome: Simulated, *given: Any) -> Any:
+    def tear(self: Simulation, node: SimulatedNode, outcome: EventOutcome, *given: Any) -> Any:
         sends = outcome.sends[::-1]
-        turned = Simulated(outcome.turn, outcome.local, sends, (), (), True)
+        turned = EventOutcome(outcome.turn, outcome.local, sends, (), (), True)
         return whole(self, node, turned, *given)
 
-    patch.setattr(Reactions, "_tear", tear)
+    patch.setattr(Simulation, "_tear", tear)
 
 
 @SIMULATORS.noticed_by(rule.messages_are_genuine, "speech")
 def a_cluster_that_alters_messages(patch: pytest.MonkeyPatch) -> None:
-    whole = Cluster.hand_over
+    whole = Simulation.hand_over
 
-    def hand_over(self: Cluster, envelope: Any, *given: Any, **named: Any) -> None:
+    def hand_over(self: Simulation, envelope: Any, *given: Any, **named: Any) -> None:
         if isinstance(envelope.message, Note) and envelope.ordinal == 2:
             envelope.message = replace(envelope.message, promise=0)
         whole(self, envelope, *given, **named)
 
-    patch.setattr(Cluster, "hand_over", hand_over)
+    patch.setattr(Simulation, "hand_over", hand_over)
 
 
 @SIMULATORS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
 def a_cluster_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Reactions, "clear", lambda self, sender, to: None)
+    patch.setattr(Simulation, "clear", lambda self, sender, to: None)
 
 
 @SIMULATORS.noticed_by(clock_rule.a_timer_fires_once_per_setting, "clock")
 def a_cluster_whose_timers_survive_a_crash(patch: pytest.MonkeyPatch) -> None:
-    stop, revive = Reactions.stop, Reactions.revive
-    left: dict[NodeId, dict[str, Ringing]] = {}
+    stop, revive = Simulation.stop, Simulation.revive
+    left: dict[NodeId, dict[str, ArmedTimer]] = {}
 
-    def keep(self: Reactions, node: Node) -> None:
+    def keep(self: Simulation, node: SimulatedNode) -> None:
         left[node.id] = node.timers
         stop(self, node)
 
-    def give_back(self: Reactions, node: Node) -> tuple[Simulated, ...]:
+    def give_back(self: Simulation, node: SimulatedNode) -> tuple[EventOutcome, ...]:
         node.timers = left.get(node.id, {})
         return revive(self, node)
 
-    patch.setattr(Reactions, "stop", keep)
-    patch.setattr(Reactions, "revive", give_back)
+    patch.setattr(Simulation, "stop", keep)
+    patch.setattr(Simulation, "revive", give_back)
 
 
 @SIMULATORS.noticed_by(clock_rule.a_timer_is_never_early, "clock")
 def a_cluster_whose_clocks_run_fast(patch: pytest.MonkeyPatch) -> None:
-    whole = Reactions.arm
+    whole = Simulation.arm
 
-    def arm(self: Reactions, node: Node, timer: str, after: int, jitter: int) -> None:
+    def arm(self: Simulation, node: SimulatedNode, timer: str, after: int, jitter: int) -> None:
         whole(self, node, timer, after - 1, jitter)
 
-    patch.setattr(Reactions, "arm", arm)
+    patch.setattr(Simulation, "arm", arm)
 
 
 @SIMULATORS.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")
 def a_cluster_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Cluster, "ended_office", lambda self, node: None)
+    patch.setattr(Simulation, "ended_office", lambda self, node: None)
 
 
 @SIMULATORS.noticed_by(clock_rule.a_paused_node_takes_nothing, "office")
 def a_run_that_ends_the_offices_of_paused_nodes(patch: pytest.MonkeyPatch) -> None:
-    def ends_office(self: Run, node: Node) -> bool:
+    def ends_office(self: SimulatedRun, node: SimulatedNode) -> bool:
         ended = self._cluster.ended_office(node)
         if ended is not None:
             self._fire(node, ended)
         return ended is not None
 
-    patch.setattr(Run, "_ends_office", ends_office)
+    patch.setattr(SimulatedRun, "_ends_office", ends_office)
 
 
 # --- the checker ---

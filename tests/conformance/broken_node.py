@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Event, NodeId, Stable, State, TimedOut, Turn, Viewed
-from electorate.leadership.office import PREFIX as OFFICE
-from electorate.leadership.office import Office
+from electorate.leadership.election import PREFIX as OFFICE
+from electorate.leadership.election import QuorumElection
 from electorate.runtime.connection import Link
 from electorate.runtime.frame import Frame, Letter
 from electorate.runtime.host import GroupCommit, Host
@@ -19,12 +19,12 @@ from electorate.runtime.node import INSTANCE
 from electorate.runtime.recorder import InstanceRecorder
 from electorate.runtime.store import Store
 from electorate.transactions import host as transactions
-from electorate.transactions.deal import Deal
+from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import PREFIX as TRANSACTION
 from tests.conformance import clock_rule, record_rule, rule
 from tests.conformance.broken import Ways
 from tests.conformance.driver import USES
-from tests.conformance.lodging import PROBE, ProbeDeal
+from tests.conformance.lodging import PROBE, ProbeTransaction
 from tests.conformance.probe import Probe
 
 NODES = Ways(*USES)
@@ -67,24 +67,24 @@ def a_node_that_never_looks_at_its_store(patch: pytest.MonkeyPatch) -> None:
 
 @NODES.noticed_by(rule.durable_before_the_first_effect, "office")
 def a_node_that_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
-    for owner in (Owner, Office, ProbeDeal):
+    for owner in (Owner, QuorumElection, ProbeTransaction):
         patch.setattr(owner, "packed", lambda self, stable: None)
 
 
 # Only elections know a member by another number than the network does.
 @NODES.noticed_by(rule.messages_are_genuine, "speech", only=("leadership",))
 def a_node_that_once_takes_a_member_for_its_name(patch: pytest.MonkeyPatch) -> None:
-    whole = Office.hear
+    whole = QuorumElection.hear
     strangers: list[NodeId] = []
 
-    def hear(self: Office, sender: NodeId, *given: Any) -> None:
+    def hear(self: QuorumElection, sender: NodeId, *given: Any) -> None:
         line = (host_of(self._instance).admission.routes or {})[sender]
         if line != sender and not strangers:
             strangers.append(sender)
             sender = line
         whole(self, sender, *given)
 
-    patch.setattr(Office, "hear", hear)
+    patch.setattr(QuorumElection, "hear", hear)
 
 
 # Only instances of transactions are removed while their host goes on.
@@ -101,13 +101,13 @@ def a_node_that_goes_on_with_what_was_removed(patch: pytest.MonkeyPatch) -> None
 # Only transactions wrap what their machines say.
 @NODES.noticed_by(rule.messages_are_genuine, "speech", only=("transactions",))
 def a_node_that_wraps_what_it_said_last(patch: pytest.MonkeyPatch) -> None:
-    whole, last = Deal.wrapped, [b""]
+    whole, last = TransactionInstance.wrapped, [b""]
 
-    def wrapped(self: Deal, body: bytes) -> bytes:
+    def wrapped(self: TransactionInstance, body: bytes) -> bytes:
         last[0] = last[0] or body
         return whole(self, last[0])
 
-    patch.setattr(Deal, "wrapped", wrapped)
+    patch.setattr(TransactionInstance, "wrapped", wrapped)
 
 
 @NODES.noticed_by(rule.effects_in_order, "speech")

@@ -14,7 +14,7 @@ import msgspec
 from electorate.core import Asked, NodeId
 from electorate.runtime.frame import HEADER, Frame, Letter, unpack
 from electorate.runtime.host import Host
-from electorate.runtime.node import Node
+from electorate.runtime.node import ProtocolNode
 from electorate.runtime.thread import HostThread
 from tests.conformance.lodging import AnyLodging
 from tests.conformance.probe import Speak
@@ -53,7 +53,7 @@ def main(told: str) -> None:
     )
     doom = Doom(lodging.instance)
     doom.hang_over(asyncio.StreamWriter)
-    host = lodging.host(node, Node, Host)
+    host = lodging.host(node, ProtocolNode, Host)
     thread = HostThread(host)
     thread.start()
 

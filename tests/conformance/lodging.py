@@ -13,25 +13,30 @@ import msgspec
 from electorate.core import Machine, Message, NodeId, Stable, Timing, Turns
 from electorate.core.codec import Codec
 from electorate.leadership.directory import RECORD as DIRECTORY
-from electorate.leadership.directory import Place, RecordedMember, identity, number
-from electorate.leadership.directory import Record as Directory
+from electorate.leadership.directory import (
+    MemberAddress,
+    OlderRecord,
+    RecordedMember,
+    identity,
+    number,
+)
+from electorate.leadership.election import PREFIX as OFFICE
+from electorate.leadership.election import QuorumElection
+from electorate.leadership.elections import Elections
 from electorate.leadership.engine import host_config
-from electorate.leadership.office import PREFIX as OFFICE
-from electorate.leadership.office import Office
-from electorate.leadership.offices import Offices
 from electorate.pace import Pace
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.environment import Address
 from electorate.runtime.host import Host, Mail
 from electorate.runtime.instance import Instance
-from electorate.runtime.node import INSTANCE, Node
+from electorate.runtime.node import INSTANCE, ProtocolNode
 from electorate.runtime.store import Store
 from electorate.trace import Connections, Setting
-from electorate.transactions.deal import Deal
 from electorate.transactions.host import TransactionHost
+from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import PREFIX as TRANSACTION
-from electorate.transactions.letter import Part, Parts, Record, Step
+from electorate.transactions.letter import LoggedTransaction, Parties, Party, TransactionEnvelope
 from tests.conformance.loopback import BEAT_MS, T_MS, TIMEOUT_MS
 from tests.conformance.probe import Kept, Probe
 
@@ -40,9 +45,9 @@ NAMES = "abc"
 PACE = Pace(T=T_MS / 1000, P=T_MS / 2000, beat=BEAT_MS / 1000, timeout=TIMEOUT_MS / 1000)
 
 _codec = Codec(Probe)
-_steps = msgspec.msgpack.Decoder(Step)
+_steps = msgspec.msgpack.Decoder(TransactionEnvelope)
 
-MakeNode = Callable[..., Node]
+MakeNode = Callable[..., ProtocolNode]
 MakeHost = Callable[..., Host]
 
 
@@ -136,10 +141,10 @@ class LeadershipLodging(Lodging, tag="leadership"):
         return OFFICE + PROBE
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[MemberAddress]:
         """The members, as an application names them."""
         named = zip(NAMES, self.addresses, strict=False)
-        return [Place.of(f"{name}@{host}:{port}") for name, (host, port) in named]
+        return [MemberAddress.of(f"{name}@{host}:{port}") for name, (host, port) in named]
 
     @property
     def ids(self) -> tuple[NodeId, ...]:
@@ -157,7 +162,7 @@ class LeadershipLodging(Lodging, tag="leadership"):
         founders = {place.id: place for place in places[:2]}
         known = zip(self.ids, places, self.stores, strict=True)
         roster = tuple(sorted(self.ids))
-        directory = Directory(
+        directory = OlderRecord(
             identity(founders),
             sorted(founders),
             {node: RecordedMember(str(place), store) for node, place, store in known},
@@ -172,15 +177,15 @@ class LeadershipLodging(Lodging, tag="leadership"):
         index = self.ids.index(node)
         me, places = self.places[index], {place.id: place for place in self.places}
         founders = {place.id: place for place in self.places[:2]}
-        offices = ProbeOffices(me, founders, PACE, joins=index == 2)
-        offices.setting, offices.probe = self.setting, Turns(self.machine)
+        elections = ProbeElections(me, founders, PACE, joins=index == 2)
+        elections.setting, elections.probe = self.setting, Turns(self.machine)
         config = host_config(me.id, places, PACE, self.data(node), self.record(node))
-        host = make_host(config, [offices], offices)
-        offices.call = lambda act, *given: act(*given)
+        host = make_host(config, [elections], elections)
+        elections.call = lambda act, *given: act(*given)
         return host
 
 
-class ProbeOffices(Offices):
+class ProbeElections(Elections):
     """The elections of a node, one of them a probe's."""
 
     probe: Turns
@@ -188,17 +193,17 @@ class ProbeOffices(Offices):
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         super().lives(alive)
-        self.office(PROBE)
+        self.election(PROBE)
 
-    def office(self, name: str) -> Office:
-        if name == PROBE and name not in self.offices:
-            self.offices[name] = ProbeOffice(name, self)
-        return super().office(name)
+    def election(self, name: str) -> QuorumElection:
+        if name == PROBE and name not in self.by_quorum:
+            self.by_quorum[name] = ProbeElection(name, self)
+        return super().election(name)
 
-    def hosted(self, office: Office) -> Instance:
-        if office.name != PROBE:
-            return super().hosted(office)
-        return self.host.add(Instance(OFFICE + PROBE, self.probe, self.me, self.host, office))
+    def hosted(self, election: QuorumElection) -> Instance:
+        if election.name != PROBE:
+            return super().hosted(election)
+        return self.host.add(Instance(OFFICE + PROBE, self.probe, self.me, self.host, election))
 
     def decode(self, kind: str, body: bytes) -> Any:
         try:
@@ -206,20 +211,20 @@ class ProbeOffices(Offices):
         except msgspec.DecodeError:
             return super().decode(kind, body)
 
-    def _boot(self, office: Office) -> None:
-        if office.name != PROBE:
-            super()._boot(office)
+    def _boot(self, election: QuorumElection) -> None:
+        if election.name != PROBE:
+            super()._boot(election)
             return
-        data = self.host.store.load(OFFICE + office.name)
-        office.boot(None if data is None else _codec.stable(data))
+        data = self.host.store.load(OFFICE + election.name)
+        election.boot(None if data is None else _codec.stable(data))
 
 
-class ProbeOffice(Office):
+class ProbeElection(QuorumElection):
     """An election whose machine is a probe: nobody is led, and nobody is told of it."""
 
     def described(self, machine: Machine[Any]) -> str:
-        desk: Any = self._desk
-        text: str = desk.setting.text()
+        port: Any = self._port
+        text: str = port.setting.text()
         return text
 
     def before(self) -> None:
@@ -243,62 +248,64 @@ class TransactionLodging(LeadershipLodging, tag="transactions"):
         return TRANSACTION + PROBE
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> Parties:
         """Who takes part; the last one coordinates."""
         *participants, coordinator = (
-            Part(node, store, 0) for node, store in zip(self.ids, self.stores, strict=True)
+            Party(node, store, 0) for node, store in zip(self.ids, self.stores, strict=True)
         )
-        return Parts(coordinator, tuple(participants))
+        return Parties(coordinator, tuple(participants))
 
     def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:
         index = self.ids.index(node)
         me, places = self.places[index], {place.id: place for place in self.places}
         founders = {place.id: place for place in self.places[:2]}
-        offices = Offices(me, founders, PACE, joins=index == 2)
-        offices.call = lambda act, *given: act(*given)
-        probed = ProbeTransactions(offices, PACE, self.data(node))
+        elections = Elections(me, founders, PACE, joins=index == 2)
+        elections.call = lambda act, *given: act(*given)
+        probed = ProbeTransactions(elections, PACE, self.data(node))
         probed.setting, probed.parts, probed.probe = self.setting, self.parts, Turns(self.machine)
         config = host_config(me.id, places, PACE, self.data(node), self.record(node))
-        return make_host(config, [offices, probed], offices)
+        return make_host(config, [elections, probed], elections)
 
     def message(self, body: bytes) -> Message:
         return super().message(bytes(_steps.decode(body).body))
 
     def kept(self, record: bytes) -> Kept:
-        return super().kept(msgspec.msgpack.decode(record, type=Record).stable)
+        return super().kept(msgspec.msgpack.decode(record, type=LoggedTransaction).stable)
 
 
 class ProbeTransactions(TransactionHost):
     """The transactions of a node, one of them a probe's."""
 
-    parts: Parts
+    parts: Parties
     probe: Turns
     setting: Setting
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         self._wake()
         super().lives(alive)
-        if PROBE not in self.deals:
-            self._go_on(PROBE, Record(self.parts, b"", 0.0))
+        if PROBE not in self.instances:
+            self._go_on(PROBE, LoggedTransaction(self.parts, b"", 0.0))
 
-    def _go_on(self, tx: str, record: Record) -> None:
+    def _go_on(self, tx: str, record: LoggedTransaction) -> None:
         if tx == PROBE:
-            deal = self.deals[tx] = ProbeDeal(self, tx, record.parts, self.probe, self.members.me)
-            deal.boot(record, _codec.stable(record.stable) if record.stable else None)
+            instance = self.instances[tx] = ProbeTransaction(
+                self, tx, record.parts, self.probe, self.members.me
+            )
+            instance.boot(record, _codec.stable(record.stable) if record.stable else None)
         else:
             super()._go_on(tx, record)
 
     def receive(self, kind: str, mail: Mail) -> None:
         # What comes before the probe is there would open a real transaction of that name.
-        if mail.name != PROBE or PROBE in self.deals:
+        if mail.name != PROBE or PROBE in self.instances:
             super().receive(kind, mail)
 
     def reopen(self) -> None:
         """Forget the transaction, and go on with it from the log."""
-        self.deals.pop(PROBE).close()
+        self.instances.pop(PROBE).close()
         data = self.host.store.load(TRANSACTION + PROBE)
-        nothing = Record(self.parts, b"", 0.0)
-        record = nothing if data is None else msgspec.msgpack.decode(data, type=Record)
+        nothing = LoggedTransaction(self.parts, b"", 0.0)
+        record = nothing if data is None else msgspec.msgpack.decode(data, type=LoggedTransaction)
         self._go_on(PROBE, record)
 
     def decode(self, kind: str, body: bytes) -> Any:
@@ -309,20 +316,22 @@ class ProbeTransactions(TransactionHost):
             return super().decode(kind, body)
 
 
-class ProbeDeal(Deal):
+class ProbeTransaction(TransactionInstance):
     """A transaction whose machine is a probe: there is nothing to decide, and nothing to do."""
 
-    def boot(self, record: Record | None, stable: Stable | None) -> None:
+    def boot(self, record: LoggedTransaction | None, stable: Stable | None) -> None:
         # Transactions show their machines no views. A probe needs one, to be told from others.
         self._instance.boot(stable, frozenset(self.parts.ids))
 
     def described(self, machine: Machine[Any]) -> str:
-        desk: Any = self._desk
-        text: str = desk.setting.text()
+        port: Any = self._port
+        text: str = port.setting.text()
         return text
 
     def packed(self, stable: Any) -> bytes | None:
-        return msgspec.msgpack.encode(Record(self.parts, Codec.encode(stable), self.began))
+        return msgspec.msgpack.encode(
+            LoggedTransaction(self.parts, Codec.encode(stable), self.began)
+        )
 
     def name(self, leader: NodeId | None) -> None:
         """A probe has nobody who finds out for it."""

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from electorate.core import Timing
 from electorate.simulate import run_script
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import Uniform
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Connections, Start
 from tests.conformance.probe import find
@@ -110,16 +110,16 @@ class Simulator:
         """Scripted and seeded runs of one kind."""
         yield told(run_script(SCRIPTS[scene], find).trace)
         for connections in Connections:
-            bench = self._bench(scene, connections)
+            experiment = self._experiment(scene, connections)
             for seed in SEEDS:
-                yield told(bench.run(seed, record=True).trace)
-        unlucky = self._bench(scene, Connections.OUTLIVE, mishaps=0.2)
+                yield told(experiment.run(seed, record=True).trace)
+        unlucky = self._experiment(scene, Connections.OUTLIVE, mishaps=0.2)
         for seed in SEEDS[:3]:
             run = told(unlucky.run(seed, record=True).trace)
             run.mishaps = True
             yield run
 
-    def _bench(self, scene: str, connections: Connections, mishaps: float = 0.0) -> Bench:
+    def _experiment(self, scene: str, connections: Connections, mishaps: float = 0.0) -> Experiment:
         scenario = Scenario(
             ids=(1, 2, 3) if scene == "speech" else (1, 2),
             timing=Timing(T),
@@ -135,4 +135,4 @@ class Simulator:
         )
         rules = (f"wishes={WISHES[scene]}",)
         setting = replace(scenario.setting("probe", rules, "lowest"), start=Start.BOOT)
-        return Bench(Subject("probe", scenario, rules), find, setting)
+        return Experiment(Subject("probe", scenario, rules), find, setting)

@@ -12,7 +12,7 @@ from electorate.core import Asked, Event, NodeId, Request, Stable, State
 from electorate.runtime.frame import Said
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Writer
-from electorate.runtime.node import Node
+from electorate.runtime.node import ProtocolNode
 from electorate.runtime.tcp import now_ms
 from electorate.runtime.thread import HostThread
 from electorate.trace.record import RecordError
@@ -120,7 +120,7 @@ class WatchedHost(Host):
         self._send(to, said, counted)
 
 
-class WatchedNode(WatchedHost, Node):
+class WatchedNode(WatchedHost, ProtocolNode):
     """The same for a node of one protocol."""
 
 

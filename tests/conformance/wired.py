@@ -22,7 +22,7 @@ from electorate.core import (
     State,
     TimedOut,
 )
-from electorate.leadership.office import PREFIX, Machines
+from electorate.leadership.election import PREFIX, Machines
 from electorate.leadership.register import MEMBERS, register_machine
 from electorate.pace import Pace
 from electorate.protocols.leadership import Leadership

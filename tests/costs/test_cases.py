@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from electorate.core import Ensemble, Machine, Over
-from electorate.costs import Case, Measure, Row, Subject, cases_of
+from electorate.costs import Case, CostRow, Measure, MeasuredProtocol, cases_of
 from electorate.costs.case import MEASURES
 from electorate.costs.registry import GENERIC
 from electorate.costs.row import formula_at
@@ -27,9 +27,11 @@ def named(form: object) -> str:
     return form.__name__ if isinstance(form, type) else str(form)
 
 
-def rows(kind: Kind, form: str, sizes: Sequence[int], *cases: Case, samples: int = 60) -> list[Row]:
+def rows(
+    kind: Kind, form: str, sizes: Sequence[int], *cases: Case, samples: int = 60
+) -> list[CostRow]:
     chosen = cases or cases_of(kind)
-    return list(Measure(Subject(named(kind), kind, form), samples).rows(chosen, sizes))
+    return list(Measure(MeasuredProtocol(named(kind), kind, form), samples).rows(chosen, sizes))
 
 
 def said(kind: Kind) -> list[str]:
@@ -47,7 +49,7 @@ def spoken(messages: Iterable[type[Any]]) -> Iterator[type[Any]]:
         yield from spoken(get_args(inside) or (inside,)) if inside else (message,)
 
 
-def differing(found: list[Row]) -> list[str]:
+def differing(found: list[CostRow]) -> list[str]:
     assert found
     lines = (
         f"{r.case.name} at N={r.nodes}: {r.problem or r.figures}" for r in found if not r.equal

@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from electorate.costs import Case, Measure, Row, Subject, cases_of, chart_of
+from electorate.costs import Case, CostRow, Measure, MeasuredProtocol, cases_of, chart_of
 from electorate.protocols.registry import REGISTRY
 from electorate.trace.svg.palette import ALARM
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def rows(name: str, *sizes: int, rules: tuple[str, ...] = ()) -> list[Row]:
+def rows(name: str, *sizes: int, rules: tuple[str, ...] = ()) -> list[CostRow]:
     kind, form = REGISTRY[name]
-    measure = Measure(Subject(name, kind, form, rules), samples=30)
+    measure = Measure(MeasuredProtocol(name, kind, form, rules), samples=30)
     return list(measure.rows(cases_of(kind), sizes))
 
 
-def drawn(found: list[Row]) -> ElementTree.Element:
+def drawn(found: list[CostRow]) -> ElementTree.Element:
     return ElementTree.fromstring(chart_of("growth", found))
 
 
@@ -65,7 +65,7 @@ def test_bounds_are_shaded_and_means_of_samples_have_bars() -> None:
 def test_a_case_without_formulas_is_drawn_too_and_so_is_a_single_size() -> None:
     kind, form = REGISTRY["bully"]
     case = Case("a & b", "crash leader; notice; agree")
-    found = list(Measure(Subject("bully", kind, form)).rows([case], [3]))
+    found = list(Measure(MeasuredProtocol("bully", kind, form)).rows([case], [3]))
     assert "measured" in texts(drawn(found))
     assert "a & b" in texts(drawn(found))
 
@@ -73,6 +73,6 @@ def test_a_case_without_formulas_is_drawn_too_and_so_is_a_single_size() -> None:
 def test_a_row_that_could_not_be_played_leaves_a_gap() -> None:
     case = Case("odd", "crash 9", {"messages": "0"})
     kind, form = REGISTRY["bully"]
-    found = list(Measure(Subject("bully", kind, form)).rows([case], [3, 4]))
+    found = list(Measure(MeasuredProtocol("bully", kind, form)).rows([case], [3, 4]))
     assert found[0].problem == "9 is not a member"
     assert "odd" in texts(drawn(found))

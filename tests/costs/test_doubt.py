@@ -1,7 +1,7 @@
 """What a late failure detector costs: a node that should follow another one asks now and then."""
 
 from electorate.costs import Case
-from electorate.costs.measure import Measure, Subject
+from electorate.costs.measure import Measure, MeasuredProtocol
 from electorate.protocols.bully import Bully
 from electorate.protocols.bully_textbook import BullyTextbook
 
@@ -31,14 +31,16 @@ IN_VIEW_AT_ONCE = Case(
 
 
 def test_while_only_the_new_leader_has_noticed_each_of_the_others_asks_once_in_2T() -> None:
-    assert all(row.equal for row in Measure(Subject("bully", Bully)).rows([LATE], range(3, 9)))
+    assert all(
+        row.equal for row in Measure(MeasuredProtocol("bully", Bully)).rows([LATE], range(3, 9))
+    )
 
 
 def test_in_the_textbooks_form_each_asks_once_in_3T() -> None:
-    measure = Measure(Subject("bully-textbook", BullyTextbook))
+    measure = Measure(MeasuredProtocol("bully-textbook", BullyTextbook))
     assert all(row.equal for row in measure.rows([LATE_TEXTBOOK], range(3, 9)))
 
 
 def test_followers_that_see_the_old_leader_come_back_send_nothing_more() -> None:
-    measure = Measure(Subject("bully", Bully))
+    measure = Measure(MeasuredProtocol("bully", Bully))
     assert all(row.equal for row in measure.rows([IN_VIEW_AT_ONCE], range(3, 9)))

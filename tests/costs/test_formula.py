@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from electorate.costs.expectation import Expectation
-from electorate.costs.formula import Formula
+from electorate.costs.formula import Expectation, Formula
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from electorate.core import Event, Machine, NodeId, Result, Send
-from electorate.costs import Measure, Row, Subject, cases_of
+from electorate.costs import CostRow, Measure, MeasuredProtocol, cases_of
 from electorate.costs.case import MEASURES
 from electorate.protocols.registry import REGISTRY
 from electorate.trace.word import kind_of
@@ -32,8 +32,8 @@ def wasteful(kind: type[Machine[Any]], message: str) -> type[Machine[Any]]:
     return Wasteful
 
 
-def rows(kind: type[Machine[Any]], form: str, *rules: str) -> list[Row]:
-    return list(Measure(Subject("mutant", kind, form, rules)).rows(cases_of(kind), (3,)))
+def rows(kind: type[Machine[Any]], form: str, *rules: str) -> list[CostRow]:
+    return list(Measure(MeasuredProtocol("mutant", kind, form, rules)).rows(cases_of(kind), (3,)))
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -50,7 +50,7 @@ def test_one_message_too_many_shows_wherever_it_is_sent(name: str) -> None:
             assert message not in sent_in(row) or mutants[row.case.name].equal is False, message
 
 
-def sent_in(row: Row) -> set[str]:
+def sent_in(row: CostRow) -> set[str]:
     """The kinds of messages that some run of a case sends."""
     kinds = {name for name in row.figures if name not in (*MEASURES, *row.case.tallies)}
     return {name for name in kinds if row.figures[name].measured.most}

@@ -7,7 +7,7 @@ import pytest
 from electorate.costs.play import Play, Tally
 from electorate.costs.variant import Variant
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import Cluster, IllegalStep, started
+from electorate.simulate import IllegalStep, Simulation, started
 from electorate.trace import Crashed, Recovered, Saw, Setting, Start
 
 
@@ -19,7 +19,7 @@ def cluster_of(
     return Play(cluster, boots, Variant({"N": nodes}, {"S": (1, 3)}))
 
 
-def happened(cluster: Cluster, kind: type) -> list[object]:
+def happened(cluster: Simulation, kind: type) -> list[object]:
     return [step.happening for step in cluster.steps if isinstance(step.happening, kind)]
 
 

@@ -7,24 +7,24 @@ from statistics import stdev
 
 import pytest
 
-from electorate.costs import Case, Figure, Row
-from electorate.costs.expectation import Bounds
+from electorate.costs import Case, CostRow, Figure
+from electorate.costs.formula import ExpectedRange
 from electorate.costs.play import Tally
-from electorate.costs.row import Played, formula_at, row_of
+from electorate.costs.row import MeasuredRuns, formula_at, row_of
 
 
-def bounds(least: int, most: int) -> Bounds:
-    return Bounds(Fraction(least), Fraction(most))
+def bounds(least: int, most: int) -> ExpectedRange:
+    return ExpectedRange(Fraction(least), Fraction(most))
 
 
 def tally(time: int = 2, memories: int = 0, **kinds: int) -> Tally:
     return Tally(Counter(kinds), 1, memories, 3, time)
 
 
-def row(formulas: dict[str, str], *tallies: Tally, **more: object) -> Row:
+def row(formulas: dict[str, str], *tallies: Tally, **more: object) -> CostRow:
     """Runs with N = 3."""
     case = Case("example", "settle", formulas, **more)  # type: ignore[arg-type]
-    return row_of(case, 3, [Played({"N": 3}, tallies)], complete=True, z=2.0)
+    return row_of(case, 3, [MeasuredRuns({"N": 3}, tallies)], complete=True, z=2.0)
 
 
 def test_a_row_is_equal_if_all_of_its_figures_are() -> None:
@@ -74,11 +74,11 @@ def test_kinds_can_be_counted_together_and_subtracted() -> None:
 
 def test_each_batch_is_held_against_its_own_numbers() -> None:
     case = Case("distance", "settle", {"Vote": "N+d"}, numbers={"d": "0..1"})
-    batches = [Played({"N": 3, "d": d}, [tally(Vote=3 + d)]) for d in (0, 1)]
+    batches = [MeasuredRuns({"N": 3, "d": d}, [tally(Vote=3 + d)]) for d in (0, 1)]
     fitting = row_of(case, 3, batches, complete=True, z=2.0)
     assert fitting.equal
     assert fitting.figures["Vote"].measured == fitting.figures["Vote"].formula == bounds(3, 4)
-    swapped = [Played({"N": 3, "d": 1 - d}, [tally(Vote=3 + d)]) for d in (0, 1)]
+    swapped = [MeasuredRuns({"N": 3, "d": 1 - d}, [tally(Vote=3 + d)]) for d in (0, 1)]
     assert row_of(case, 3, swapped, complete=True, z=2.0).equal is False
     assert formula_at(case, "Vote", 7) == bounds(7, 8)
     assert formula_at(case, "time", 7) is None
@@ -87,7 +87,7 @@ def test_each_batch_is_held_against_its_own_numbers() -> None:
 def test_the_mean_of_all_runs_is_exact_and_that_of_a_sample_has_a_margin() -> None:
     case = Case("mean", "settle", {"Vote": "mean N"})
     votes = [2, 3, 3, 5]
-    played = [Played({"N": 3}, [tally(Vote=n) for n in votes])]
+    played = [MeasuredRuns({"N": 3}, [tally(Vote=n) for n in votes])]
     whole = row_of(case, 3, played, complete=True, z=2.0).figures["Vote"]
     assert (whole.mean, whole.margin, whole.equal) == (Fraction(13, 4), 0.0, False)
     sample = row_of(case, 3, played, complete=False, z=2.0).figures["Vote"]
@@ -98,4 +98,4 @@ def test_the_mean_of_all_runs_is_exact_and_that_of_a_sample_has_a_margin() -> No
 
 def test_a_case_that_could_not_be_played_is_not_equal() -> None:
     case = Case("odd", "settle", {"messages": "0"})
-    assert Row(case, 3, 0, True, {}, "1 is down already").equal is False
+    assert CostRow(case, 3, 0, True, {}, "1 is down already").equal is False

@@ -44,9 +44,9 @@ def test_laws_with_a_tail_go_beyond_t() -> None:
 
 def test_only_the_timers_are_longer() -> None:
     (short, long) = trials("bully", Bully, 3, ["uniform:0..1T"], [1.0, 2.0])
-    assert short.stormy.scenario.delay == long.stormy.scenario.delay
+    assert short.faulty.scenario.delay == long.faulty.scenario.delay
     settings = [
-        each.stormy.scenario.setting("bully", (), "lowest").timing for each in (short, long)
+        each.faulty.scenario.setting("bully", (), "lowest").timing for each in (short, long)
     ]
     assert settings == [Timing(T=1000), Timing(T=2000)]
 

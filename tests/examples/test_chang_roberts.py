@@ -5,7 +5,7 @@ import pytest
 from electorate.check import Budget, Model, Result, check
 from electorate.claims import CLAIMS
 from electorate.core import Members, NodeId, Received, Send, Strongest, Timing, Turns
-from electorate.costs import Measure, Subject, cases_of
+from electorate.costs import Measure, MeasuredProtocol, cases_of
 from electorate.simulate import started
 from electorate.trace import Order, Setting, Start
 from examples.chang_roberts import ChangRoberts, Elected, Election
@@ -43,7 +43,9 @@ def test_three_nodes_are_too_few_to_see_what_the_order_is_for() -> None:
 
 
 def test_it_costs_what_it_declares() -> None:
-    rows = list(Measure(Subject("ring", ChangRoberts)).rows(cases_of(ChangRoberts), (3, 5, 8)))
+    rows = list(
+        Measure(MeasuredProtocol("ring", ChangRoberts)).rows(cases_of(ChangRoberts), (3, 5, 8))
+    )
     assert [row.case.name for row in rows[::3]] == [
         "all vote at boot, ranks rise along the ring",
         "all vote at boot, ranks fall",

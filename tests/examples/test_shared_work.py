@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from electorate.check import Budget, Model, Result, check
 from electorate.claims import Claim, Kind, Row, Witness
 from electorate.core import Members, Received, Standing, Status, Timing, Turns
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import Crashed, Fired, Recovered, Setting, Start, Trace
 from examples.shared_work.protocol import (
@@ -60,8 +60,8 @@ def expect_everything(trace: Trace) -> None:
 def drawn(seed: int, faults: Faults) -> Trace:
     """A run with faults that the seed draws."""
     scenario = Scenario(ids=IDS, start=Start.BOOT, faults=faults, claims=("A2",))
-    bench = Bench(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
-    return bench.run(seed, record=True).trace
+    experiment = Experiment(Subject("shared-work", scenario), lambda _: (SharedWork, "sound"))
+    return experiment.run(seed, record=True).trace
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -97,13 +97,13 @@ class Cluster:
     def heal(self) -> None:
         """Let every word pass again."""
         for name in self.nodes:
-            self.nodes[name]._engine.offices.host.network.cut = frozenset()
+            self.nodes[name]._engine.elections.host.network.cut = frozenset()
 
     def _set_cut(self, one: str, others: frozenset[str]) -> None:
         for name, node in self.nodes.items():
             away = others if name == one else frozenset({one}) if name in others else frozenset()
             ids = frozenset(number(other) for other in away)
-            network = node._engine.offices.host.network
+            network = node._engine.elections.host.network
             network.cut = network.cut | ids
 
 

@@ -201,7 +201,7 @@ def test_who_was_cut_off_and_stood_still_sees_the_others_again(
 
 def seen_by(cluster: Cluster, name: str) -> frozenset[int]:
     """Whom the office of a node goes by."""
-    state: Any = cluster.nodes[name]._engine.offices.office("x")._instance.state
+    state: Any = cluster.nodes[name]._engine.elections.election("x")._instance.state
     return frozenset(state.alive)
 
 
@@ -212,7 +212,7 @@ def test_who_had_promised_to_one_that_was_removed_since_starts_again(tmp_path: P
             await cluster.led("a")
             await cluster.stop("a")
             await cluster.nodes["b"].remove_member("a")
-            c = cluster.nodes["c"]._engine.offices.directory
+            c = cluster.nodes["c"]._engine.elections.directory
             await until(lambda: number("a") not in c.ids)
             await cluster.stop("c")
             await cluster.start("c")
@@ -229,8 +229,8 @@ def test_an_heir_that_dies_before_it_takes_over_leaves_the_leader_in_office(tmp_
             cluster.stand("a")
             await cluster.led("a")
             cluster.stand("b")
-            offices = cluster.nodes["a"]._engine.offices
-            await until(lambda: offices.stands_with(number("b"), "x"))
+            elections = cluster.nodes["a"]._engine.elections
+            await until(lambda: elections.stands_with(number("b"), "x"))
             cluster.cut("b", "a", "c")
             with pytest.raises(TransferFailed, match="a leads x after"):
                 await cluster.election("a").transfer("b")

@@ -18,7 +18,7 @@ from benchmarks.engine import ROOT
 from electorate import Pace
 from electorate.cli.supervisor import Supervisor, free_ports
 from electorate.leadership.directory import number
-from electorate.leadership.engine import Engine
+from electorate.leadership.engine import NodeEngine
 from tests.leadership.cluster import run, running, until
 from tests.runtime.process import on_linux
 
@@ -82,16 +82,16 @@ def test_connections_that_a_leader_breaks_itself_do_not_end_its_term(tmp_path: P
             engines = {name: node._engine for name, node in cluster.nodes.items()}
             voters = [name for name in "abc" if name != first]
             closed = {name: broken(engines[name], first) for name in voters}
-            leader = engines[first].offices
+            leader = engines[first].elections
             engines[first].do(leader.host.network.reset)
             await until(lambda: all(broken(engines[n], first) > closed[n] for n in voters))
-            states: list[Any] = [engines[n].offices.office("x")._instance.state for n in voters]
+            states: list[Any] = [engines[n].elections.election("x")._instance.state for n in voters]
             assert [state.bound for state in states] == [number(first)] * 2
             assert cluster.leads(first)
             assert len(cluster.held) == 1
 
-    def broken(engine: Engine, node: str) -> int:
+    def broken(engine: NodeEngine, node: str) -> int:
         """How often the connections between two nodes broke."""
-        return engine.offices.host.network.links[number(node)].counters["broken connections"]
+        return engine.elections.host.network.links[number(node)].counters["broken connections"]
 
     run(scene())

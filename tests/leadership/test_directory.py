@@ -10,8 +10,8 @@ from electorate.core import Asked, Message, NodeId, TimedOut, Turns
 from electorate.errors import StoreError
 from electorate.leadership.directory import (
     Directory,
-    Place,
-    Record,
+    MemberAddress,
+    OlderRecord,
     RecordedMember,
     identity,
     number,
@@ -25,8 +25,8 @@ from electorate.runtime.instance import Instance
 from electorate.runtime.store import Store
 from electorate.trace.record import Letterhead
 
-A, B = Place.of("a@localhost:1"), Place.of("b@localhost:2")
-ELSEWHERE = Place.of("b@localhost:3")
+A, B = MemberAddress.of("a@localhost:1"), MemberAddress.of("b@localhost:2")
+ELSEWHERE = MemberAddress.of("b@localhost:3")
 FOUNDERS = {A.id: A, B.id: B}
 
 
@@ -91,7 +91,7 @@ def told(directory: Directory) -> Known:
 class Scene:
     """The directory of a, and what b may say to it."""
 
-    def __init__(self, folder: Path, listed: Place = B) -> None:
+    def __init__(self, folder: Path, listed: MemberAddress = B) -> None:
         self.net = Met()
         self.store = Store(folder, A.id)
         directory = Directory(A, {A.id: A, B.id: listed}, Pace())
@@ -107,9 +107,9 @@ class Scene:
 
     def hears(self, known: Known) -> None:
         """The node that is spoken to by the name of b tells whom it knows."""
-        self.directory.hear(self.directory.speakers[B.id], known, Letterhead(1, 1))
+        self.directory.hear(self.directory.member_at[B.id], known, Letterhead(1, 1))
 
-    def learns(self, member: int, place: Place, store: str, since: int) -> None:
+    def learns(self, member: int, place: MemberAddress, store: str, since: int) -> None:
         """Have another node tell of a member."""
         own = told(self.directory)
         self.hears(
@@ -165,7 +165,7 @@ def test_what_is_told_late_does_not_bring_back_the_one_before(scene: Scene) -> N
     scene.learns(B.id, B, "first", since=0)
     scene.learns(number("b third"), B, "third", since=6)
     scene.learns(number("b fourth"), B, "fourth", since=8)
-    assert scene.directory.speakers.get(B.id) == new, "the others are on no list"
+    assert scene.directory.member_at.get(B.id) == new, "the others are on no list"
     assert scene.net.met == [(B.id, ELSEWHERE.address)]
 
 
@@ -235,7 +235,7 @@ def test_of_a_newcomer_that_did_not_become_a_member_nothing_is_left(scene: Scene
 
 def test_who_joins_takes_others_for_who_they_say_they_are(tmp_path: Path) -> None:
     """It knows no more than their names: they may have joined, too."""
-    c = Place.of("c@localhost:4")
+    c = MemberAddress.of("c@localhost:4")
     store = Store(tmp_path, c.id)
     directory = begun(Directory(c, FOUNDERS, Pace(), joins=True), store, Met())
     assert directory.number == number(f"c {store.identity}") != c.id
@@ -254,7 +254,7 @@ def test_what_an_older_version_has_kept_is_read_and_kept_as_it_is_now(tmp_path: 
         joined: RecordedMember("c@localhost:4", "memory", 5),
     }
     roll, listed = Roster((5, 1), tuple(known), tuple(known)), {B.id: str(B)}
-    before = Record(identity(FOUNDERS), founders, known, roll, listed, {7: "former"})
+    before = OlderRecord(identity(FOUNDERS), founders, known, roll, listed, {7: "former"})
     store = Store(tmp_path, A.id)
     store.save({"directory": msgspec.msgpack.encode(before)})
     store.close()
@@ -297,15 +297,19 @@ def test_who_moves_is_where_the_next_start_says(tmp_path: Path, moved: bool) -> 
     before.learns(new, ELSEWHERE, "second", since=7)
     before.goes_by(A.id, new)
     before.store.close()
-    listed = Place.of("b@localhost:5") if moved else B
+    listed = MemberAddress.of("b@localhost:5") if moved else B
     after = Scene(tmp_path, listed)
     assert after.net.met == [(B.id, listed.address if moved else ELSEWHERE.address)]
-    assert after.directory.speakers.get(B.id) == new
+    assert after.directory.member_at.get(B.id) == new
 
 
 def test_who_was_listed_for_the_first_time_is_where_the_list_says(tmp_path: Path) -> None:
     before = Scene(tmp_path)
-    joined, c, moved = number("c memory"), Place.of("c@localhost:4"), Place.of("c@localhost:5")
+    joined, c, moved = (
+        number("c memory"),
+        MemberAddress.of("c@localhost:4"),
+        MemberAddress.of("c@localhost:5"),
+    )
     before.learns(joined, c, "memory", since=7)
     before.goes_by(A.id, B.id, joined)
     before.store.close()
@@ -385,7 +389,7 @@ def test_a_list_of_others_hides_no_member(scene: Scene) -> None:
 def test_a_node_may_join_another_cluster_as_long_as_nobody_relies_on_it(
     tmp_path: Path, relied_on: bool
 ) -> None:
-    c = Place.of("c@localhost:4")
+    c = MemberAddress.of("c@localhost:4")
     store = Store(tmp_path, c.id)
     directory = begun(Directory(c, FOUNDERS, Pace(), joins=True), store, Met())
     agreed = f"one/{Pace().agreed}"

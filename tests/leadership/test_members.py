@@ -208,7 +208,7 @@ def test_who_goes_by_another_pace_is_not_let_in(tmp_path: Path) -> None:
             with pytest.raises(MembersUnchanged, match="does not answer"):
                 await cluster.nodes["a"].add_member(where)
             with pytest.raises(
-                ClusterMismatch, match=r"a goes by T=0.05 s, .*, but d by T=0.06 s, "
+                ClusterMismatch, match=r"a runs with T=0.05 s, .*, but d with T=0.06 s, "
             ):
                 await cluster.nodes.pop("d").__aexit__()
 

@@ -38,7 +38,7 @@ class Wires:
         """Break what connects two nodes, and let nothing connect them again."""
         self._cuts.add(frozenset(names))
         for node, peer in ((one, other), (other, one)):
-            network = node._engine.offices.host.network
+            network = node._engine.elections.host.network
             node._engine.do(network.links[number(peer.name)].reset)
 
     async def _connect(self, host: str, port: int) -> Any:
@@ -71,7 +71,7 @@ async def never_two(terms: dict[str, Term], seconds: float) -> None:
 
 def lose_what_is_told_of_members(node: Node, to: Iterable[str]) -> None:
     """Let no letter about who is who get from a node to others."""
-    commit = node._engine.offices.host.commit
+    commit = node._engine.elections.host.commit
     send, numbers = commit._send, set(map(number, to))
 
     def lossy(to: int, said: list[Said]) -> None:
@@ -103,7 +103,7 @@ def test_a_node_and_the_one_before_it_never_both_vote(
             wires = Wires(monkeypatch, cluster, place)
             a, old, c = (cluster.nodes[name] for name in "abc")
             wires.cut(a, old, "a", "b")
-            await until(lambda: number("b") not in a._engine.offices.alive)
+            await until(lambda: number("b") not in a._engine.elections.alive)
             async with Node(place, [cluster.places["a"]], tmp_path / "new", pace=pace, join=True):
                 if not told:
                     lose_what_is_told_of_members(a, to="c")

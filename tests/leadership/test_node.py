@@ -186,14 +186,14 @@ def test_an_office_is_not_handed_to_who_cannot_take_it(tmp_path: Path) -> None:
             with pytest.raises(TransferFailed, match="c does not stand"):
                 await election.transfer("c")
             await cluster.nodes[other].pause()
-            offices = cluster.nodes[leader]._engine.offices
-            await until(lambda: not offices.stands_with(number(other), "x"))
+            elections = cluster.nodes[leader]._engine.elections
+            await until(lambda: not elections.stands_with(number(other), "x"))
             with pytest.raises(TransferFailed, match=f"{other} does not stand: it is paused"):
                 await election.transfer(other)
             await cluster.nodes[other].resume()
             await cluster.stop("d")
             gone = number("d")
-            await until(lambda: gone not in offices.alive)
+            await until(lambda: gone not in elections.alive)
             with pytest.raises(TransferFailed, match="d cannot be reached"):
                 await election.transfer("d")
             assert cluster.leader() == leader

@@ -82,7 +82,7 @@ def test_a_node_ends_though_its_last_words_do_not_get_through(
     monkeypatch.setattr(nodes, "GRACE_S", 0.1)
     place = Cluster(tmp_path, "a").places["a"]
     with sync.Node(place, [], tmp_path / "a", pace=PACE) as node:
-        monkeypatch.setattr(node._node._engine.offices.host.network, "flushed", for_ever)
+        monkeypatch.setattr(node._node._engine.elections.host.network, "flushed", for_ever)
     assert not is_running("node-")
 
 
@@ -95,7 +95,7 @@ def test_a_pause_is_over_only_once_the_node_has_heard_of_it(tmp_path: Path) -> N
             node._engine.do(time.sleep, 0.2)
             await node.pause()
             assert time.monotonic() - begun > 0.2
-            assert node._engine.offices.paused
+            assert node._engine.elections.paused
 
     run(scene())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from electorate.lectures import Document, Item, documents
+from electorate.lectures import Document, LectureItem, documents
 
 HEAD = """# What the lectures say and ask
 
@@ -31,7 +31,7 @@ def _document(document: Document) -> Iterator[str]:
     yield "\n".join(_row(document, item) for item in document.item) + "\n"
 
 
-def _row(document: Document, item: Item) -> str:
+def _row(document: Document, item: LectureItem) -> str:
     name = f"{document.key}/{item.id}" + (f"<br>{document.key}/{item.name}" if item.name else "")
     says = f"{item.says} *{item.asks}*" if item.asks else item.says
     answer = f"**{item.verdict}**: {item.answer}"

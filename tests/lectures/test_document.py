@@ -2,7 +2,7 @@
 
 import pytest
 
-from electorate.lectures import Change, LectureError, documents, item_of, run_of
+from electorate.lectures import LectureError, RuleChange, documents, item_of, run_of
 from electorate.runs import run_names
 
 
@@ -27,7 +27,7 @@ from electorate.runs import run_names
     ],
 )
 def test_a_change_of_a_command(command: str, by: str, changed: str) -> None:
-    assert Change(by, ("x",)).applied(command) == changed
+    assert RuleChange(by, ("x",)).applied(command) == changed
 
 
 @pytest.mark.parametrize("name", ["souto/", "souto/0", "souto/1000", "nobody/1", "souto/nothing"])

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from electorate.cli.rehearsal import rehearsed
-from electorate.lectures import Change, Run, documents
+from electorate.lectures import LectureRun, RuleChange, documents
 from tests.script import ROOT
 
 SEED, DRAWN = 20, 20
@@ -27,7 +27,7 @@ SOME = random.Random(SEED).sample(SLOW, min(DRAWN, len(SLOW)))
 @pytest.mark.parametrize(
     "run", [pytest.param(run, id=name) for name, run in NAMED if not run.seconds or name in SOME]
 )
-def test_a_run_shows_what_is_written_down(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_shows_what_is_written_down(run: LectureRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     ran = rehearsed("", run.command, run)
     assert ran.is_good, f"{ran.told()}\n$ {ran.command}\n{ran.text}"
@@ -42,7 +42,7 @@ def test_a_run_shows_what_is_written_down(run: Run, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_another_rule_gives_another_answer(
-    run: Run, change: Change, monkeypatch: pytest.MonkeyPatch
+    run: LectureRun, change: RuleChange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     ran = rehearsed("", change.applied(run.command), change, unlike=run)

@@ -10,7 +10,7 @@ import pytest
 
 from electorate.core import Send
 from electorate.protocols.bully_rpc import BullyRpc, BullyRpcState, Work
-from electorate.simulate import Cluster, settle, started
+from electorate.simulate import Simulation, settle, started
 from electorate.trace import Setting
 
 SIZES = range(3, 9)
@@ -26,7 +26,7 @@ ANSWERS = {
 }
 
 
-def cluster_of(n: int, form: str, *rules: str) -> Cluster:
+def cluster_of(n: int, form: str, *rules: str) -> Simulation:
     """N nodes that follow node 1."""
     setting = Setting("bully-rpc", tuple(range(1, n + 1)), (PATIENT, *rules))
     cluster = started(setting, setting.machine(BullyRpc, form))[0]
@@ -35,7 +35,7 @@ def cluster_of(n: int, form: str, *rules: str) -> Cluster:
     return cluster
 
 
-def calls(cluster: Cluster) -> tuple[Counter[str], Counter[str]]:
+def calls(cluster: Simulation) -> tuple[Counter[str], Counter[str]]:
     """The calls that were completed, and those that were not, by the name of the request."""
     sent = Counter(
         type(effect.message).__name__
@@ -48,7 +48,7 @@ def calls(cluster: Cluster) -> tuple[Counter[str], Counter[str]]:
     return +completed, Counter({call: sent[call] for call in ANSWERS}) - completed
 
 
-def miss_leader(cluster: Cluster, node: int) -> int:
+def miss_leader(cluster: Simulation, node: int) -> int:
     """Let one node miss its leader, and all come to rest; returns how many T that takes."""
     cluster.phase(node, "silence", 1)
     cluster.tick(1)
@@ -58,7 +58,7 @@ def miss_leader(cluster: Cluster, node: int) -> int:
     return cluster.now - begun
 
 
-def state(cluster: Cluster, node: int) -> BullyRpcState:
+def state(cluster: Simulation, node: int) -> BullyRpcState:
     local = cluster.nodes[node].local
     assert local is not None
     assert isinstance(local.state, BullyRpcState)

@@ -12,7 +12,7 @@ import pytest
 
 from electorate.core import Send
 from electorate.protocols.bully_textbook import BullyTextbook, BullyTextbookState, Work
-from electorate.simulate import Cluster, settle, started
+from electorate.simulate import Simulation, settle, started
 from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Setting, Start
 
@@ -21,14 +21,14 @@ PLAIN = "office=at-once"
 """The textbook's one word: no acknowledgement, and no task to hand over."""
 
 
-def cluster_of(n: int, *rules: str) -> Cluster:
+def cluster_of(n: int, *rules: str) -> Simulation:
     """N nodes that follow node N."""
     ids = tuple(range(1, n + 1))
     setting = Setting("bully-textbook", ids, rules, strongest="highest")
     return started(setting, setting.machine(BullyTextbook, "sound"))[0]
 
 
-def cost(cluster: Cluster) -> tuple[Counter[str], int]:
+def cost(cluster: Simulation) -> tuple[Counter[str], int]:
     """How many messages of each kind were sent, and when the last one was delivered."""
     sent = Counter(
         type(effect.message).__name__
@@ -41,7 +41,7 @@ def cost(cluster: Cluster) -> tuple[Counter[str], int]:
     return sent, last - cluster.steps[0].at
 
 
-def lose_leader(cluster: Cluster, noticed_by: int) -> None:
+def lose_leader(cluster: Simulation, noticed_by: int) -> None:
     """One node notices it at once; the others do so once they follow another leader."""
     leader = max(cluster.nodes)
     alive = cluster.everybody - {leader}
@@ -54,7 +54,7 @@ def lose_leader(cluster: Cluster, noticed_by: int) -> None:
     settle(cluster)
 
 
-def recover_leader(cluster: Cluster) -> None:
+def recover_leader(cluster: Simulation) -> None:
     """All views are right again before anybody follows it."""
     leader = max(cluster.nodes)
     cluster.recover(leader)
@@ -63,7 +63,7 @@ def recover_leader(cluster: Cluster) -> None:
     settle(cluster)
 
 
-def tasks(cluster: Cluster) -> list[int]:
+def tasks(cluster: Simulation) -> list[int]:
     states = [node.local.state for node in cluster.nodes.values() if node.local]
     return [state.task for state in states if isinstance(state, BullyTextbookState)]
 

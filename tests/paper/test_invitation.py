@@ -12,16 +12,16 @@ from electorate.costs import cases_of
 from electorate.costs.play import Play
 from electorate.costs.variant import Variant
 from electorate.protocols.invitation import Group, Invitation, InvitationState
-from electorate.simulate import Cluster, settle
+from electorate.simulate import Simulation, settle
 from electorate.simulate.settle import run_until
 from electorate.trace import Delivered, Fired, Setting, Start, Step
 from tests.check.forgetful import Forgetful
 
 
-def example(*rules: str) -> Cluster:
+def example(*rules: str) -> Simulation:
     """Slide "The Invitation Algorithm: Example": 3 leads 2, 4 leads 5 and 6; 3 will check next."""
     setting = Setting("invitation", (1, 2, 3, 4, 5, 6), ("check=60T", *rules), start=Start.DOWN)
-    cluster = Cluster(setting, setting.machine(Invitation, "printed"))
+    cluster = Simulation(setting, setting.machine(Invitation, "printed"))
     [script] = [
         case.script
         for case in cases_of(Invitation)
@@ -32,7 +32,7 @@ def example(*rules: str) -> Cluster:
     return cluster
 
 
-def led(cluster: Cluster) -> dict[int, int | None]:
+def led(cluster: Simulation) -> dict[int, int | None]:
     standings = ((node.id, cluster.standing(node)) for node in cluster.nodes.values())
     return {node: view.leader for node, view in standings if view is not None}
 
@@ -78,7 +78,7 @@ def test_the_number_of_a_group_is_never_reused(
 ) -> None:
     """The notes: the group number is unique among all groups and is never reused."""
     setting = Setting("invitation", (1, 2, 3), start=Start.BOOT)
-    cluster = Cluster(setting, setting.machine(kind, "sound"))
+    cluster = Simulation(setting, setting.machine(kind, "sound"))
     cluster.boot()
     for time, node in ((3, 1), (9, 2), (20, 1), (33, 3), (50, 1), (52, 2)):
         run_until(cluster, time)
@@ -90,7 +90,7 @@ def test_the_number_of_a_group_is_never_reused(
     assert (len(set(formed)) < len(formed)) is is_reused
 
 
-def groups_formed(cluster: Cluster) -> list[Group]:
+def groups_formed(cluster: Simulation) -> list[Group]:
     """The number of every group that was formed, by its leader, in the order of time."""
     formed: list[Group] = []
     for step in cluster.steps:

@@ -16,7 +16,7 @@ from electorate.claims.connectivity import Connectivity
 from electorate.claims.network import networks, row_of, way_to_keep_a4
 from electorate.core import Timing
 from electorate.protocols.invitation import Invitation
-from electorate.simulate import Cluster
+from electorate.simulate import Simulation
 from electorate.simulate.settle import run_until
 from electorate.trace import Setting, Start
 from tests.paper.connectivity import shapes
@@ -33,13 +33,13 @@ BOOTS = [(0, 0, 0, 0), (5, 0, 9, 13), (13, 8, 5, 0)]
 
 def cluster_on(
     network: Connectivity, boots: tuple[int, ...], *rules: str, form: str = "sound"
-) -> Cluster:
+) -> Simulation:
     """A cluster that has had 45T for it."""
     links = tuple(sorted(network.links))
     setting = Setting(
         "invitation", network.nodes, rules, timing=Timing(T), start=Start.DOWN, graph=links
     )
-    cluster = Cluster(setting, setting.machine(Invitation, form))
+    cluster = Simulation(setting, setting.machine(Invitation, form))
     cluster.recording = False
     for time, node in sorted(zip(boots, network.nodes, strict=False)):
         run_until(cluster, time)
@@ -48,7 +48,7 @@ def cluster_on(
     return cluster
 
 
-def lacks(cluster: Cluster) -> Iterator[str]:
+def lacks(cluster: Simulation) -> Iterator[str]:
     """What is lacking of A4' at any time in the next 25T."""
     for time in range(cluster.now, cluster.now + 25 * T):
         run_until(cluster, time)
@@ -57,7 +57,7 @@ def lacks(cluster: Cluster) -> Iterator[str]:
             yield witness.text
 
 
-def leaders(cluster: Cluster) -> dict[int, int]:
+def leaders(cluster: Simulation) -> dict[int, int]:
     return {node: view.leader for node, view in cluster.row().live() if view.leader is not None}
 
 

@@ -15,7 +15,7 @@ from electorate.core import NodeId, Send, Strongest
 from electorate.costs.play import Play
 from electorate.costs.variant import Variant
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import Cluster, settle, started
+from electorate.simulate import Simulation, settle, started
 from electorate.trace import Setting
 
 SIZES = range(3, 9)
@@ -24,13 +24,13 @@ THAT_ELECT = ("park", "park-as-printed")
 
 def cluster_of(
     name: str, n: int, strongest: Strongest = "lowest", rules: tuple[str, ...] = ()
-) -> Cluster:
+) -> Simulation:
     """N nodes that follow the strongest."""
     setting = Setting(name, tuple(range(1, n + 1)), rules, strongest)
     return started(setting, setting.machine(*REGISTRY[name]))[0]
 
 
-def lose_leader(cluster: Cluster) -> frozenset[NodeId]:
+def lose_leader(cluster: Simulation) -> frozenset[NodeId]:
     """The leader dies and all notice at once, the strongest last; who is left."""
     members = cluster.members
     leader = members.strongest_of(members.ids)
@@ -41,7 +41,7 @@ def lose_leader(cluster: Cluster) -> frozenset[NodeId]:
     return left
 
 
-def sent(cluster: Cluster, *, to_oneself: bool) -> Counter[str]:
+def sent(cluster: Simulation, *, to_oneself: bool) -> Counter[str]:
     """How many messages of each kind were sent to others, or to oneself."""
     return Counter(
         type(effect.message).__name__
@@ -52,7 +52,7 @@ def sent(cluster: Cluster, *, to_oneself: bool) -> Counter[str]:
     )
 
 
-def leaders(cluster: Cluster, nodes: Iterable[NodeId]) -> set[NodeId | None]:
+def leaders(cluster: Simulation, nodes: Iterable[NodeId]) -> set[NodeId | None]:
     standings = dict(zip(cluster.members.ids, cluster.row().standings, strict=True))
     return {standing.leader for node in nodes if (standing := standings[node]) is not None}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from electorate.core import Asked, Request, Status, Turn
 from electorate.protocols import bully_rpc, bully_textbook
 from electorate.protocols.invitation import Begin, Invitation, InvitationState, Tasks
-from electorate.simulate import Cluster, settle
+from electorate.simulate import Simulation, settle
 from electorate.simulate.settle import run_until
 from electorate.trace import Setting, Start
 from tests.test_laws import walks
@@ -44,11 +44,11 @@ def test_nobody_works_unless_its_standing_says_that_work_goes_on(name: str) -> N
     law()
 
 
-def groups(sides: tuple[tuple[int, ...], ...], newcomer: int = 0) -> Cluster:
+def groups(sides: tuple[tuple[int, ...], ...], newcomer: int = 0) -> Simulation:
     """A cluster that booted in parts which cannot reach each other; a newcomer is not there yet."""
     ids = tuple(sorted(node for side in sides for node in side))
     setting = Setting("invitation", ids, start=Start.DOWN)
-    cluster = Cluster(setting, setting.machine(Invitation, "sound"))
+    cluster = Simulation(setting, setting.machine(Invitation, "sound"))
     for a in ids:
         for b in ids:
             if a != b and not any({a, b} <= set(side) for side in sides):
@@ -60,14 +60,14 @@ def groups(sides: tuple[tuple[int, ...], ...], newcomer: int = 0) -> Cluster:
     return cluster
 
 
-def heal(cluster: Cluster) -> None:
+def heal(cluster: Simulation) -> None:
     for (a, b), channel in cluster.channels.items():
         if channel.cut:
             cluster.heal(a, b)
     run_until(cluster, cluster.now + 40)
 
 
-def tasks(cluster: Cluster) -> dict[int, Tasks]:
+def tasks(cluster: Simulation) -> dict[int, Tasks]:
     states: dict[int, Any] = {n.id: n.local.state for n in cluster.nodes.values() if n.local}
     assert all(isinstance(state, InvitationState) for state in states.values())
     return {node: state.tasks for node, state in states.items()}

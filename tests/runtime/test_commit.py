@@ -10,8 +10,8 @@ import pytest
 
 from electorate import Node
 from electorate.errors import LeadershipLost, NodeStopped, StoreError
-from electorate.leadership.office import PREFIX
-from electorate.leadership.offices import Offices
+from electorate.leadership.election import PREFIX
+from electorate.leadership.elections import Elections
 from electorate.pace import Pace
 from electorate.protocols.mandate.message import Claim, Grant, Poll
 from electorate.protocols.mandate.state import Promise
@@ -38,10 +38,10 @@ class Story:
         self.lines.append(f"send {to} {len(said)}")
 
     def act(self) -> None:
-        for office in ("x", "y"):
-            self.commit.say(2, Said(office, 1, msgspec.Raw(b"\x90")))
-            self.commit.then(self.lines.append, f"give {office}")
-            self.commit.keep(office, b"")
+        for election in ("x", "y"):
+            self.commit.say(2, Said(election, 1, msgspec.Raw(b"\x90")))
+            self.commit.then(self.lines.append, f"give {election}")
+            self.commit.keep(election, b"")
         self.commit.say(3, Said("z", 1, msgspec.Raw(b"\x90")))
         self.commit.once_said(2, self.lines.append, "2 was told")
         self.commit.once_kept(self.lines.append, "kept")
@@ -123,40 +123,40 @@ class Auditor:
 
         def audited(commit: GroupCommit, store: Any, send: Any) -> None:
             def post(to: int, said: list[Said]) -> None:
-                (offices,) = send.__self__.services
+                (elections,) = send.__self__.services
                 for each in said:
                     if each.to.startswith(PREFIX):
-                        self._audit(offices, to, each)
+                        self._audit(elections, to, each)
                 send(to, said)
 
             begin(commit, store, post)
 
         monkeypatch.setattr(GroupCommit, "__init__", audited)
 
-    def _audit(self, offices: Offices, to: int, said: Said) -> None:
+    def _audit(self, elections: Elections, to: int, said: Said) -> None:
         election = said.to.removeprefix(PREFIX)
-        match offices.machines.codec.message(bytes(said.body)):
+        match elections.machines.codec.message(bytes(said.body)):
             case Grant(epoch):
                 self.grants += 1
-                assert promised(offices, election) == Promise(epoch, to)
+                assert promised(elections, election) == Promise(epoch, to)
             case Claim(epoch):
                 self.claims += 1
-                assert promised(offices, election) == Promise(epoch, offices.me)
+                assert promised(elections, election) == Promise(epoch, elections.me)
 
     async def lead(self, node: Node, election: str) -> None:
         """Work for a moment in every term."""
         async for term in node.election(election).terms():
             self.terms += 1
-            offices = node._engine.offices
-            assert promised(offices, election) == Promise(term.token, offices.me)
+            elections = node._engine.elections
+            assert promised(elections, election) == Promise(term.token, elections.me)
             async with term:
                 await asyncio.sleep(0.5)
 
 
-def promised(offices: Offices, election: str) -> Promise | None:
+def promised(elections: Elections, election: str) -> Promise | None:
     """What is on the disk of a node."""
-    data = offices.host.store.load(PREFIX + election)
-    stable: Any = None if data is None else offices.machines.codec.stable(data)
+    data = elections.host.store.load(PREFIX + election)
+    stable: Any = None if data is None else elections.machines.codec.stable(data)
     return None if stable is None else stable.promise
 
 
@@ -194,19 +194,19 @@ def test_a_node_whose_disk_fails_says_nothing_more_and_its_terms_are_over(tmp_pa
             term, worker = cluster.terms["a"], cluster.workers.pop("a")
             node = cluster.nodes.pop("a")
             terms = node.election("y").terms()
-            offices = node._engine.offices
-            post = offices.host._post
+            elections = node._engine.elections
+            post = elections.host._post
 
             def noted(to: int, letter: list[Said]) -> None:
                 assert not failed, "a letter has left after the disk failed"
                 for each in letter:
                     if each.to.startswith(PREFIX):
-                        message = offices.machines.codec.message(bytes(each.body))
+                        message = elections.machines.codec.message(bytes(each.body))
                         said.add((each.to.removeprefix(PREFIX), type(message)))
                 post(to, letter)
 
-            offices.host.commit._send = noted
-            offices.host.store.save = fail  # type: ignore[method-assign]
+            elections.host.commit._send = noted
+            elections.host.store.save = fail  # type: ignore[method-assign]
             other = asyncio.ensure_future(anext(terms))
             with pytest.raises(NodeStopped):
                 await other
@@ -235,7 +235,7 @@ def test_an_office_that_is_given_only_to_oneself_is_kept_first_too(tmp_path: Pat
             raise StoreError("the disk is full")
 
         node.election("x")
-        node._engine.offices.host.store.save = fail  # type: ignore[method-assign]
+        node._engine.elections.host.store.save = fail  # type: ignore[method-assign]
         with pytest.raises(NodeStopped):
             await anext(node.election("x").terms())
         with pytest.raises(StoreError, match="the disk is full"):

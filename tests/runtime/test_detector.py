@@ -5,46 +5,46 @@ import time
 
 import pytest
 
-from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.detector import FailureDetector, HeartbeatDetector, PhiDetector
 from electorate.runtime.tcp import now_ms
 
 BOTH = (HeartbeatDetector, PhiDetector)
 
 
-def begun(kind: type[Detector], at: float = 0.0) -> Detector:
+def begun(kind: type[FailureDetector], at: float = 0.0) -> FailureDetector:
     detector = kind([2, 3], 400.0, 200.0)
     detector.begin(at)
     return detector
 
 
-def beats(detector: Detector, node: int, times: list[float]) -> float:
+def beats(detector: FailureDetector, node: int, times: list[float]) -> float:
     """Let a node be heard at these times; the last of them."""
     for at in times:
         detector.heard(node, at)
     return times[-1]
 
 
-def suspected_after(detector: Detector, node: int, last: float) -> float:
+def suspected_after(detector: FailureDetector, node: int, last: float) -> float:
     """How long after `last` the node becomes suspect."""
     return next(ms for ms in range(100_000) if node not in detector.alive(last + ms))
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_everybody_is_trusted_for_a_while_at_first(kind: type[Detector]) -> None:
+def test_everybody_is_trusted_for_a_while_at_first(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     assert detector.alive(399.9) == {2, 3}
     assert detector.alive(400.0) == frozenset()
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_whoever_is_silent_becomes_suspect_and_nobody_else(kind: type[Detector]) -> None:
+def test_whoever_is_silent_becomes_suspect_and_nobody_else(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     beats(detector, 2, [300.0, 350.0])
     assert detector.alive(500.0) == {2}
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_suspect_that_is_heard_again_is_trusted_again(kind: type[Detector]) -> None:
+def test_a_suspect_that_is_heard_again_is_trusted_again(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     assert detector.alive(1000.0) == frozenset()
     detector.heard(3, 1000.0)
@@ -52,7 +52,7 @@ def test_a_suspect_that_is_heard_again_is_trusted_again(kind: type[Detector]) ->
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_broken_connection_leaves_the_time_of_one_probe(kind: type[Detector]) -> None:
+def test_a_broken_connection_leaves_the_time_of_one_probe(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     detector.hint(2, 10.0)
     assert detector.alive(209.9) == {2, 3}
@@ -60,7 +60,7 @@ def test_a_broken_connection_leaves_the_time_of_one_probe(kind: type[Detector]) 
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_beat_takes_a_hint_back(kind: type[Detector]) -> None:
+def test_a_beat_takes_a_hint_back(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     detector.hint(2, 10.0)
     detector.heard(2, 100.0)
@@ -68,7 +68,7 @@ def test_a_beat_takes_a_hint_back(kind: type[Detector]) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_hint_never_gives_more_time(kind: type[Detector]) -> None:
+def test_a_hint_never_gives_more_time(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     detector.hint(2, 390.0)
     assert 2 not in detector.alive(400.0)
@@ -77,7 +77,7 @@ def test_a_hint_never_gives_more_time(kind: type[Detector]) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_after_a_pause_of_our_own_everybody_is_given_time(kind: type[Detector]) -> None:
+def test_after_a_pause_of_our_own_everybody_is_given_time(kind: type[FailureDetector]) -> None:
     detector = begun(kind)
     beats(detector, 2, [50.0 * n for n in range(1, 20)])
     detector.begin(10_000.0)

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw, msgpack
 
 from electorate.runtime import connection
-from electorate.runtime.connection import Refused
+from electorate.runtime.connection import HandshakeRefused
 from electorate.runtime.frame import BadFrame, Beat, Frame, Letter, Refusal, Said
 from tests.runtime.host import HELLO, Host, linked, until
 
@@ -156,7 +156,7 @@ async def test_a_refusal_is_passed_on_with_its_reason() -> None:
     async with linked(host) as keeper:
         await until(lambda: keeper.broken)
         error = keeper.broken[0]
-        assert isinstance(error, Refused)
+        assert isinstance(error, HandshakeRefused)
         assert (str(error), error.taken) == ("hello from a stranger", True)
         assert keeper.link.tried
         assert not keeper.link.connected

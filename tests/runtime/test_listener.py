@@ -23,7 +23,7 @@ LETTERS = b"".join(pack(Letter([Said("election", n, Raw(b"\x01"))])) for n in ra
 FEW_LETTERS = b"".join(pack(Letter([Said("election", n, Raw(b"\x01"))])) for n in range(1, 301))
 
 
-class House:
+class ListeningNode:
     """A listener, and a list of what it handed on: incarnations, and letters by their numbers."""
 
     def __init__(self) -> None:
@@ -69,65 +69,65 @@ async def first_frame(reader: asyncio.StreamReader) -> Frame:
 
 def test_letters_of_one_connection_are_handed_on_in_their_order() -> None:
     async def run() -> None:
-        house = House()
-        await house.listener.start(house.address)
-        _, writer = await house.call(1, FEW_LETTERS)
-        await until(lambda: len(house.heard) == 301)
-        assert [what for _, what in house.heard] == ["hello", *range(1, 301)]
+        node = ListeningNode()
+        await node.listener.start(node.address)
+        _, writer = await node.call(1, FEW_LETTERS)
+        await until(lambda: len(node.heard) == 301)
+        assert [what for _, what in node.heard] == ["hello", *range(1, 301)]
         writer.close()
-        await until(lambda: house.broken == [2])
-        assert not house.listener.hears(2)
-        await house.close()
+        await until(lambda: node.broken == [2])
+        assert not node.listener.hears(2)
+        await node.close()
 
     asyncio.run(run())
 
 
 def test_nothing_of_an_old_connection_is_handed_on_after_a_new_one_is_welcome() -> None:
     async def run() -> None:
-        house = House()
-        await house.listener.start(house.address)
-        await house.call(1, LETTERS)
-        reader, _ = await house.call(2, LETTERS)
+        node = ListeningNode()
+        await node.listener.start(node.address)
+        await node.call(1, LETTERS)
+        reader, _ = await node.call(2, LETTERS)
         frame: Frame = await first_frame(reader)
         assert frame == Welcome()
-        await until(lambda: (2, 250) in house.heard)
-        await house.close()
-        lives = [incarnation for incarnation, _ in house.heard]
+        await until(lambda: (2, 250) in node.heard)
+        await node.close()
+        lives = [incarnation for incarnation, _ in node.heard]
         assert lives == sorted(lives)
         assert lives.count(1) < 2001, "the old connection should have been cut short"
-        assert house.broken == []
+        assert node.broken == []
 
     asyncio.run(run())
 
 
 def test_what_a_connection_still_holds_when_all_are_broken_is_never_handed_on() -> None:
     async def run() -> None:
-        house = House()
-        await house.listener.start(house.address)
-        house.on_letter = lambda: house.listener.reset() if len(house.heard) == 11 else None
-        reader, _ = await house.call(1, LETTERS)
+        node = ListeningNode()
+        await node.listener.start(node.address)
+        node.on_letter = lambda: node.listener.reset() if len(node.heard) == 11 else None
+        reader, _ = await node.call(1, LETTERS)
         assert await first_frame(reader) == Welcome()
-        await until(lambda: len(house.heard) >= 11)
+        await until(lambda: len(node.heard) >= 11)
         await asyncio.sleep(0.05)
-        assert len(house.heard) == 11
-        assert house.broken == []
-        assert not house.listener.hears(2)
-        await house.close()
+        assert len(node.heard) == 11
+        assert node.broken == []
+        assert not node.listener.hears(2)
+        await node.close()
 
     asyncio.run(run())
 
 
 def test_a_node_that_has_been_silent_for_long_makes_room_for_a_second_process() -> None:
     async def run() -> None:
-        house = House()
-        house.listener._live_ms = 50.0
-        await house.listener.start(house.address)
-        await house.call(1)
-        await until(lambda: house.listener.hears(2))
-        await until(lambda: not house.listener.hears(2))
-        reader, _ = await house.call(2, process="another")
+        node = ListeningNode()
+        node.listener._live_ms = 50.0
+        await node.listener.start(node.address)
+        await node.call(1)
+        await until(lambda: node.listener.hears(2))
+        await until(lambda: not node.listener.hears(2))
+        reader, _ = await node.call(2, process="another")
         assert await first_frame(reader) == Welcome()
-        await house.close()
+        await node.close()
 
     asyncio.run(run())
 
@@ -141,12 +141,12 @@ def test_who_calls_while_the_house_is_being_closed_is_sent_away(
     monkeypatch.setattr(sys, "unraisablehook", left_open.append)
 
     async def run() -> None:
-        house = House()
-        await house.listener.start(house.address)
-        with socket.create_connection(house.address) as caller:
+        node = ListeningNode()
+        await node.listener.start(node.address)
+        with socket.create_connection(node.address) as caller:
             for _ in range(steps):
                 await asyncio.sleep(0)
-            await house.close()
+            await node.close()
             caller.setblocking(False)
             with suppress(BlockingIOError, ConnectionResetError):
                 assert caller.recv(1) == b""

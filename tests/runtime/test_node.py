@@ -11,7 +11,7 @@ import pytest
 from electorate.core import Assumption
 from electorate.errors import IdTaken, StoreError
 from electorate.runtime.environment import Address
-from electorate.runtime.node import Node
+from electorate.runtime.node import ProtocolNode
 from electorate.runtime.thread import NodeThread
 from tests.runtime.cluster import Cluster, free_addresses, running, wait_until
 from tests.runtime.puppet import Do, Puppet, PuppetState
@@ -187,7 +187,7 @@ def test_nothing_is_taken_any_more_once_the_record_says_that_the_life_has_ended(
     cluster, record = Cluster(tmp_path, 1, Puppet), tmp_path / "record.jsonl"
 
     async def stopped_while_it_is_asked() -> None:
-        node = Node(cluster.config(1, record=record), cluster.machine, lambda _: None)
+        node = ProtocolNode(cluster.config(1, record=record), cluster.machine, lambda _: None)
         stopping = asyncio.Event()
         life = asyncio.create_task(node.run(stopping))
         while not record.exists() or not record.stat().st_size:

@@ -96,7 +96,7 @@ def test_a_store_that_syncs_less_would_be_found_out(tmp_path: Path, syncing: str
     assert results.count(False) > 20
 
 
-class Desk:
+class KeepingPort:
     """A port that saves on a disk, and remembers which promises have left the node."""
 
     def __init__(self, store: Store) -> None:
@@ -121,9 +121,9 @@ class Desk:
 
 def promises(store: Store, sent: list[int], count: int) -> None:
     """A life of a machine that says what it has promised, and goes on from its last promise."""
-    desk = Desk(store)
-    desk.sent = sent
-    instance = Instance("election", Turns(Puppet(Members.of([1, 2]), Timing(1))), 1, desk)
+    port = KeepingPort(store)
+    port.sent = sent
+    instance = Instance("election", Turns(Puppet(Members.of([1, 2]), Timing(1))), 1, port)
     store.begin_life()
     data = store.load("election")
     stable = None if data is None else Codec(Puppet).stable(data)

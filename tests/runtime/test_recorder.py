@@ -14,7 +14,7 @@ from electorate.trace import Setting
 from electorate.trace.happening import Crashed
 from electorate.trace.merge import Differs, merged
 from electorate.trace.record import Booted, Held, RecordError, RecordFile, Took, older_parts
-from tests.runtime.diary import CLUSTER, Diary, read
+from tests.runtime.recording import CLUSTER, RecordingNode, read
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -27,19 +27,19 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_what_was_taken_comes_out_the_same(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(10)
-    diary.recorder.close()
-    found = read(diary.path)
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(10)
+    written.recorder.close()
+    found = read(written.path)
     assert isinstance(found[0].entry, Booted)
-    assert len([o for o in found if isinstance(o.entry, Took)]) == diary.events == 11
+    assert len([o for o in found if isinstance(o.entry, Took)]) == written.events == 11
     assert found[-1].turn is not None
-    assert found[-1].turn.state == diary.state
+    assert found[-1].turn.state == written.state
 
 
 def test_the_head_says_whose_it_is_and_what_of_an_application_is_in_it(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin()
-    diary.recorder.close()
-    head = lines(diary.path)[0]
+    written = RecordingNode(tmp_path / "a.jsonl").begin()
+    written.recorder.close()
+    head = lines(written.path)[0]
     assert (head["type"], head["format"], head["node"], head["incarnation"]) == ("host", 2, 1, 1)
     assert (head["cluster"], head["name"]) == ("the cluster", "one")
     assert head["names"] == {"1": "one", "2": "two", "3": "three"}
@@ -49,73 +49,73 @@ def test_the_head_says_whose_it_is_and_what_of_an_application_is_in_it(tmp_path:
 
 
 def test_a_line_that_was_changed_is_named(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(10)
-    diary.recorder.close()
-    text = diary.path.read_text().splitlines(keepends=True)
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(10)
+    written.recorder.close()
+    text = written.path.read_text().splitlines(keepends=True)
     text[7] = text[7].replace('"digest":', '"digest":1')
-    diary.path.write_text("".join(text))
+    written.path.write_text("".join(text))
     with pytest.raises(Differs, match=r"^a\.jsonl:8: entry 7 of election at node one"):
-        read(diary.path)
+        read(written.path)
     text[7] = "{}\n"
-    diary.path.write_text("".join(text))
+    written.path.write_text("".join(text))
     with pytest.raises(RecordError, match=r"^a\.jsonl:8: "):
-        read(diary.path)
+        read(written.path)
 
 
 def test_an_instance_that_outlives_a_life_of_its_host_goes_on_where_it_stood(
     tmp_path: Path,
 ) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(3)
-    diary.recorder.begin(1, 2, "one")
-    diary.live(3).recorder.close()
-    heads = [line for line in lines(diary.path) if line["type"] == "host"]
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(3)
+    written.recorder.begin(1, 2, "one")
+    written.live(3).recorder.close()
+    heads = [line for line in lines(written.path) if line["type"] == "host"]
     assert [head["incarnation"] for head in heads] == [1, 2]
-    assert "held" in [line["type"] for line in lines(diary.path)]
-    assert len([o for o in read(diary.path) if isinstance(o.entry, Took)]) == diary.events
+    assert "held" in [line["type"] for line in lines(written.path)]
+    assert len([o for o in read(written.path) if isinstance(o.entry, Took)]) == written.events
 
 
 def test_what_begins_before_the_first_life_of_a_host_is_in_it(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl")
-    turn = diary.turns.boot(1, None)
-    diary.instance.ruled(diary.turns.machine, CLUSTER)
-    diary.instance.booted(None, turn.state)
-    diary.recorder.flush()
-    assert diary.path.read_bytes() == b"", "nothing leaves a host that does not live yet"
-    diary.recorder.begin(1, 7, "one")
-    diary.state = turn.state
-    diary.live(3).recorder.close()
-    assert [line["type"] for line in lines(diary.path)][:3] == ["host", "ruled", "booted"]
-    assert {o.life for o in read(diary.path)} == {7}
+    written = RecordingNode(tmp_path / "a.jsonl")
+    turn = written.turns.boot(1, None)
+    written.instance.ruled(written.turns.machine, CLUSTER)
+    written.instance.booted(None, turn.state)
+    written.recorder.flush()
+    assert written.path.read_bytes() == b"", "nothing leaves a host that does not live yet"
+    written.recorder.begin(1, 7, "one")
+    written.state = turn.state
+    written.live(3).recorder.close()
+    assert [line["type"] for line in lines(written.path)][:3] == ["host", "ruled", "booted"]
+    assert {o.life for o in read(written.path)} == {7}
 
 
 # --- when it is written ---
 
 
 def test_nothing_is_written_before_something_leaves_the_node(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin()
-    assert diary.path.read_bytes() == b""
-    diary.recorder.flush()
-    assert diary.path.read_bytes().endswith(b"\n")
+    written = RecordingNode(tmp_path / "a.jsonl").begin()
+    assert written.path.read_bytes() == b""
+    written.recorder.flush()
+    assert written.path.read_bytes().endswith(b"\n")
 
 
 def test_a_node_that_was_killed_goes_on_after_its_last_whole_line(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(5)
-    diary.recorder.close()
-    whole = len(read(diary.path))
-    with diary.path.open("ab") as file:
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(5)
+    written.recorder.close()
+    whole = len(read(written.path))
+    with written.path.open("ab") as file:
         file.write(b'{"type":"took","i":1,"at":12')
-    assert len(read(diary.path)) == whole, "half a line says nothing"
-    again = Diary(diary.path).begin(2).live(5)
+    assert len(read(written.path)) == whole, "half a line says nothing"
+    again = RecordingNode(written.path).begin(2).live(5)
     again.recorder.close()
-    assert all(line.endswith("}") for line in diary.path.read_text().splitlines())
-    assert len(read(diary.path)) == 2 * whole
+    assert all(line.endswith("}") for line in written.path.read_text().splitlines())
+    assert len(read(written.path)) == 2 * whole
 
 
 def test_a_file_that_has_not_even_one_line_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"type":"host","for')
-    diary = Diary(path).begin()
-    diary.recorder.close()
+    written = RecordingNode(path).begin()
+    written.recorder.close()
     assert len(read(path)) == 2
 
 
@@ -123,12 +123,12 @@ def test_a_file_that_has_not_even_one_line_is_begun_anew(tmp_path: Path) -> None
 
 
 def test_every_part_of_a_long_record_can_be_re_run_by_itself(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(200)
-    diary.recorder.close()
-    parts = [file for _, file in older_parts(diary.path)]
+    written = RecordingNode(tmp_path / "a.jsonl", 2000, 100).begin().live(200)
+    written.recorder.close()
+    parts = [file for _, file in older_parts(written.path)]
     assert len(parts) > 5
     assert max(file.stat().st_size for file in parts) < 4000
-    for number, file in enumerate([*parts, diary.path], start=1):
+    for number, file in enumerate([*parts, written.path], start=1):
         alone = tmp_path / f"alone-{number}" / "a.jsonl"
         alone.parent.mkdir()
         shutil.copy(file, alone)
@@ -136,33 +136,33 @@ def test_every_part_of_a_long_record_can_be_re_run_by_itself(tmp_path: Path) -> 
         assert isinstance(first.entry, Booted if number == 1 else Held)
         assert lines(alone)[0]["part"] == number
         assert lines(alone)[0]["continued"] is (number > 1)
-        assert others or file == diary.path
-    assert len([o for o in read(diary.path) if isinstance(o.entry, Took)]) == diary.events
-    assert not [o for o in read(diary.path) if isinstance(o.entry, Held)], "there is no gap"
+        assert others or file == written.path
+    assert len([o for o in read(written.path) if isinstance(o.entry, Took)]) == written.events
+    assert not [o for o in read(written.path) if isinstance(o.entry, Held)], "there is no gap"
 
 
 def test_of_a_very_long_record_the_oldest_parts_go(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl", 2000, 3).begin().live(300)
-    diary.recorder.close()
-    parts = older_parts(diary.path)
+    written = RecordingNode(tmp_path / "a.jsonl", 2000, 3).begin().live(300)
+    written.recorder.close()
+    parts = older_parts(written.path)
     assert len(parts) == 2
     assert parts[0][0] > 5
-    first, *_ = read(diary.path)
+    first, *_ = read(written.path)
     assert isinstance(first.entry, Held)
     assert first.entry.alive is not None
 
 
 def test_a_record_with_a_hole_is_read_from_both_sides_of_it(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(100)
-    diary.recorder.close()
-    older_parts(diary.path)[1][1].unlink()
-    held = [o for o in read(diary.path) if isinstance(o.entry, Held)]
+    written = RecordingNode(tmp_path / "a.jsonl", 2000, 100).begin().live(100)
+    written.recorder.close()
+    older_parts(written.path)[1][1].unlink()
+    held = [o for o in read(written.path) if isinstance(o.entry, Held)]
     assert len(held) == 1
 
 
 def test_the_next_start_goes_on_numbering(tmp_path: Path) -> None:
     for life in (1, 2):
-        Diary(tmp_path / "a.jsonl", 2000, 100).begin(life).live(50).recorder.close()
+        RecordingNode(tmp_path / "a.jsonl", 2000, 100).begin(life).live(50).recorder.close()
     numbers = [number for number, _ in older_parts(tmp_path / "a.jsonl")]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(read(tmp_path / "a.jsonl")) == 2 * 52
@@ -171,10 +171,10 @@ def test_the_next_start_goes_on_numbering(tmp_path: Path) -> None:
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        diary = Diary(tmp_path / "new" / "a.jsonl", 2000, 3).begin().live(100)
+        written = RecordingNode(tmp_path / "new" / "a.jsonl", 2000, 3).begin().live(100)
     finally:
         os.umask(before)
-    diary.recorder.close()
+    written.recorder.close()
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
     modes = {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new").iterdir()}
     assert modes == {0o600}
@@ -183,7 +183,7 @@ def test_nobody_else_may_read_it(tmp_path: Path) -> None:
 def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o750)
-    Diary(tmp_path / "shared" / "a.jsonl").begin().recorder.close()
+    RecordingNode(tmp_path / "shared" / "a.jsonl").begin().recorder.close()
     assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o750
 
 
@@ -198,8 +198,8 @@ def test_a_record_of_another_format_is_set_aside(
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"type":"booted","format":1,"at":1}\n')
-    diary = Diary(path).begin()
-    diary.recorder.close()
+    written = RecordingNode(path).begin()
+    written.recorder.close()
     assert len(read(path)) == 2
     assert (tmp_path / "a.jsonl.old-format").read_text().startswith('{"type":"booted"')
     assert "has another format; it is kept as a.jsonl.old-format" in caplog.text
@@ -221,7 +221,7 @@ def test_what_another_format_is_read_with_is_said(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_ends_and_says_so_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(5)
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(5)
 
     left = [20]
 
@@ -234,14 +234,14 @@ def test_a_record_that_cannot_be_written_ends_and_says_so_once(
     real = os.write
     with monkeypatch.context() as disk:
         disk.setattr("electorate.runtime.recorder.os.write", write)
-        diary.live(20)
-    diary.live(100)
-    assert not diary.recorder.gathered
-    diary.recorder.close()
+        written.live(20)
+    written.live(100)
+    assert not written.recorder.gathered
+    written.recorder.close()
     assert caplog.text.count("cannot write the record") == 1
     assert "No space left on device. The node goes on" in caplog.text
-    assert diary.recorder.failure == "No space left on device"
-    assert len(read(diary.path)) == 7, "what was written before is whole"
+    assert written.recorder.failure == "No space left on device"
+    assert len(read(written.path)) == 7, "what was written before is whole"
 
 
 def full_at_its_end(path: Path, disk: pytest.MonkeyPatch) -> None:
@@ -263,35 +263,35 @@ def full_at_its_end(path: Path, disk: pytest.MonkeyPatch) -> None:
 def test_the_last_line_of_a_record_that_cannot_be_written_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(20)
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(20)
     with monkeypatch.context() as disk:
-        full_at_its_end(diary.path, disk)
-        diary.live(20)
-    diary.recorder.close()
-    *_, last = lines(diary.path)
+        full_at_its_end(written.path, disk)
+        written.live(20)
+    written.recorder.close()
+    *_, last = lines(written.path)
     assert (last["type"], last["why"]) == ("stopped", "No space left on device")
-    file = RecordFile(diary.path)
+    file = RecordFile(written.path)
     assert 15 <= len([*file.lines()]) <= 22, "a few lines gave way to the last one"
     (gap,) = file.gaps
     assert (gap.node, gap.end) == (1, None)
 
 
 def test_after_a_gap_nobody_has_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    diary = Diary(tmp_path / "a.jsonl").begin().live(20)
+    written = RecordingNode(tmp_path / "a.jsonl").begin().live(20)
     with monkeypatch.context() as disk:
-        full_at_its_end(diary.path, disk)
-        diary.live(20)
-    diary.recorder.close()
-    again = Diary(diary.path)
-    again.now = diary.now
+        full_at_its_end(written.path, disk)
+        written.live(20)
+    written.recorder.close()
+    again = RecordingNode(written.path)
+    again.now = written.now
     again.begin(4).live(5).recorder.close()
-    file = RecordFile(diary.path)
+    file = RecordFile(written.path)
     boots = [line.gap for line in file.lines() if isinstance(line.entry, Booted)]
     assert boots == [False, True]
     (gap,) = file.gaps
     assert gap.end is not None
     assert gap.missing == (2, 3)
-    trace = merged(Setting.parse(CLUSTER), {1: read(diary.path)})
+    trace = merged(Setting.parse(CLUSTER), {1: read(written.path)})
     assert not [step for step in trace.steps if isinstance(step.happening, Crashed)]
 
 
@@ -301,7 +301,7 @@ def test_a_new_part_that_has_no_room_is_said_in_the_part_before(
     def full(file: int, data: bytes) -> int:
         raise FULL
 
-    diary = Diary(tmp_path / "a.jsonl", 2000, 100).begin().live(3)
+    written = RecordingNode(tmp_path / "a.jsonl", 2000, 100).begin().live(3)
     rotate = Recorder._rotate
 
     def rotate_into_nothing(recorder: Recorder) -> None:
@@ -309,13 +309,13 @@ def test_a_new_part_that_has_no_room_is_said_in_the_part_before(
         rotate(recorder)
 
     monkeypatch.setattr(Recorder, "_rotate", rotate_into_nothing)
-    diary.live(100).recorder.close()
+    written.live(100).recorder.close()
     monkeypatch.undo()
-    ((_, part),) = older_parts(diary.path)
-    assert diary.path.read_bytes() == b""
+    ((_, part),) = older_parts(written.path)
+    assert written.path.read_bytes() == b""
     assert lines(part)[-1]["type"] == "stopped"
-    Diary(diary.path).begin(2).recorder.close()
-    assert len(lines(diary.path)) == 4, "the next start goes on in the empty file"
+    RecordingNode(written.path).begin(2).recorder.close()
+    assert len(lines(written.path)) == 4, "the next start goes on in the empty file"
 
 
 def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
@@ -325,10 +325,10 @@ def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
         raise FULL
 
     monkeypatch.setattr(Path, "rename", rename)
-    diary = Diary(tmp_path / "a.jsonl", 2000, 3).begin().live(100)
-    diary.recorder.close()
+    written = RecordingNode(tmp_path / "a.jsonl", 2000, 3).begin().live(100)
+    written.recorder.close()
     assert caplog.text.count("cannot write the record") == 1
-    assert read(diary.path)
+    assert read(written.path)
 
 
 def test_a_record_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ import pytest
 from electorate.core import Decision, Stage
 from electorate.protocols.commit.state import Applied, Begin, Vote
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import Cluster, IllegalStep, settle, started
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate import IllegalStep, Simulation, settle, started
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Ask
 from electorate.simulate.scenario import Faults, Scenario
-from electorate.trace import Pressed, Setting, Step
+from electorate.trace import Requested, Setting, Step
 
 
-def transaction(words: str = "") -> Cluster:
+def transaction(words: str = "") -> Simulation:
     """Nodes 1 and 2 vote, node 3 coordinates and has begun."""
     setting = Setting.parse(f"cluster two-phase 1 2 3 {words}")
     cluster, _ = started(setting, setting.machine(*REGISTRY["two-phase"]))
@@ -21,7 +21,7 @@ def transaction(words: str = "") -> Cluster:
 
 
 def asked(steps: list[Step] | tuple[Step, ...]) -> list[object]:
-    return [step.happening.request for step in steps if isinstance(step.happening, Pressed)]
+    return [step.happening.request for step in steps if isinstance(step.happening, Requested)]
 
 
 def test_time_does_not_pass_over_what_an_application_owes() -> None:
@@ -76,8 +76,8 @@ def votes_of(seed: int) -> list[object]:
     """What is asked for in a run in which nothing fails, and one transaction begins."""
     faults = Faults(crashes=0, recoveries=0)
     scenario = Scenario(ids=(1, 2, 3), faults=faults, listed=(Ask(0, 3, 0),))
-    bench = Bench(Subject("two-phase", scenario), REGISTRY.__getitem__)
-    return asked(bench.run(seed, record=True).trace.steps)
+    experiment = Experiment(Subject("two-phase", scenario), REGISTRY.__getitem__)
+    return asked(experiment.run(seed, record=True).trace.steps)
 
 
 def test_a_seed_decides_what_applications_do_that_may_choose() -> None:

@@ -3,19 +3,19 @@
 import pytest
 
 from electorate.core import ProtocolError
-from electorate.simulate import Cluster, IllegalStep, Torn
+from electorate.simulate import IllegalStep, Simulation, TornTurn
 from electorate.trace import Lost
-from tests.simulate.probe import Hold, Mutter, NoteStable, Shout, Wait, heard, probes
+from tests.simulate.machines import Hold, Mutter, NoteStable, Shout, Wait, heard, probes
 
 
-def shouting(line: str = "cluster probe 1 2 3 T=2") -> Cluster:
+def shouting(line: str = "cluster probe 1 2 3 T=2") -> Simulation:
     """Node 1 has just said 0 and 1 to the others."""
     cluster = probes(line)
     cluster.ask(1, Shout())
     return cluster
 
 
-def losses(cluster: Cluster) -> list[tuple[int, int, str]]:
+def losses(cluster: Simulation) -> list[tuple[int, int, str]]:
     found = (step.happening for step in cluster.steps)
     return [(lost.sender, lost.to, lost.why) for lost in found if isinstance(lost, Lost)]
 
@@ -115,7 +115,7 @@ def test_a_crash_leaves_what_is_stable_and_nothing_else() -> None:
 
 def test_a_torn_crash_lets_a_prefix_of_each_channel_leave_and_saves_what_is_stable() -> None:
     cluster = probes()
-    cluster.ask(1, Shout(), Torn({2: 1, 3: 2}))
+    cluster.ask(1, Shout(), TornTurn({2: 1, 3: 2}))
     assert cluster.nodes[1].local is None
     assert cluster.nodes[1].stable == NoteStable(said=2)
     assert len(cluster.channel(1, 2).waiting) == 1
@@ -126,25 +126,25 @@ def test_a_torn_crash_lets_a_prefix_of_each_channel_leave_and_saves_what_is_stab
 
 def test_a_crash_can_tear_a_later_turn_of_a_step() -> None:
     cluster = probes()
-    cluster.ask(1, Shout(), Torn({}, turn=1))
+    cluster.ask(1, Shout(), TornTurn({}, turn=1))
     assert len(cluster.channel(1, 2).waiting) == 2
     assert [turn.sent for turn in cluster.steps[-1].turns] == [None, ()]
 
 
 def test_a_tear_cannot_let_more_leave_than_is_sent() -> None:
     with pytest.raises(IllegalStep, match="1 sends 2 messages to 2, not 3"):
-        probes().ask(1, Shout(), Torn({2: 3}))
+        probes().ask(1, Shout(), TornTurn({2: 3}))
 
 
 def test_a_tear_needs_the_turn_that_it_names() -> None:
     with pytest.raises(IllegalStep, match="has no turn #2"):
-        probes().ask(1, Shout(), Torn({}, turn=2))
+        probes().ask(1, Shout(), TornTurn({}, turn=2))
 
 
 def test_a_recovery_can_be_torn() -> None:
     cluster = probes()
     cluster.crash(2)
-    cluster.recover(2, Torn({}))
+    cluster.recover(2, TornTurn({}))
     assert cluster.nodes[2].local is None
 
 

@@ -9,8 +9,8 @@ import pytest
 from electorate.core import Timing
 from electorate.simulate.chance import Drawn, Fixed
 from electorate.simulate.delay import Constant, Delay, Lognormal, Pareto, Uniform, parse_delay
-from electorate.simulate.world import Channel, Envelope
-from tests.simulate.probe import Note
+from electorate.simulate.simulation import Channel, Envelope
+from tests.simulate.machines import Note
 
 TIMING = Timing(T=1000)
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from electorate.simulate import Cluster, IllegalStep
-from tests.simulate.probe import Hold, Shout, Wait, heard, probes
+from electorate.simulate import IllegalStep, Simulation
+from tests.simulate.machines import Hold, Shout, Wait, heard, probes
 
 
-def shouting(settings: str = "") -> Cluster:
+def shouting(settings: str = "") -> Simulation:
     """Node 1 has just said 0 and 1 to node 2."""
     cluster = probes(f"cluster probe 1 2 T=2 {settings}")
     cluster.ask(1, Shout())
     return cluster
 
 
-def deliver_all(cluster: Cluster) -> None:
+def deliver_all(cluster: Simulation) -> None:
     cluster.deliver(1, 2)
     cluster.deliver(1, 2)
 
@@ -118,7 +118,7 @@ def test_setting_a_timer_again_forgets_the_earlier_setting() -> None:
         cluster.fire(1, "lease")
 
 
-def tie(settings: str = "") -> Cluster:
+def tie(settings: str = "") -> Simulation:
     """A message to node 2 and the timer of node 1 are due at the same moment."""
     cluster = probes(f"cluster probe 1 2 3 T=2 {settings}")
     cluster.ask(1, Wait())

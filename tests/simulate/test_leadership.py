@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.scenario import load_scenario
 from electorate.simulate.swarm import run_swarm
 
@@ -29,10 +29,10 @@ def test_whatever_is_asked_of_it_amid_faults_it_keeps_its_promises() -> None:
 
 
 def test_a_swarm_asks_for_all_that_an_application_may_ask_for_and_decides_changes() -> None:
-    bench = Bench(HURT, REGISTRY.__getitem__)
+    experiment = Experiment(HURT, REGISTRY.__getitem__)
     asked, decided = Counter[str](), 0
     for seed in range(100):
-        steps = bench.run(seed, record=True).trace.steps
+        steps = experiment.run(seed, record=True).trace.steps
         told = [str(step.happening) for step in steps]
         asked.update(kind for text in told for kind in KINDS if f"request={kind}(" in text)
         decided += any(DECIDED.search(text) for text in told)
@@ -45,7 +45,7 @@ def test_the_swarm_finds_that_a_holder_which_lowers_its_priority_must_be_heard()
     rules = ("members.inner.base=3", "election.base=3", AS_FOUND)
     for more, broken in (("election.claimed=untold", {"M9"}), ("", set[str]())):
         subject = Subject("leadership", scenario, (*rules, *more.split()))
-        assert Bench(subject, REGISTRY.__getitem__).run(13).violations.keys() == broken
+        assert Experiment(subject, REGISTRY.__getitem__).run(13).violations.keys() == broken
 
 
 @pytest.mark.parametrize("seed", [96_522, 79_865, 60_467])
@@ -53,4 +53,4 @@ def test_what_a_hundred_thousand_seeds_have_found_is_mended(seed: int) -> None:
     """A node that was silent is the last member; a newcomer has heard of nothing; a holder was
     removed, and added again, while another of a higher priority was bound to it."""
     subject = replace(HURT, rules=(*RULES, AS_FOUND))
-    assert Bench(subject, REGISTRY.__getitem__).run(seed).violations == {}
+    assert Experiment(subject, REGISTRY.__getitem__).run(seed).violations == {}

@@ -2,7 +2,17 @@
 
 from msgspec.structs import replace
 
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Reset, Tear
+from electorate.simulate.fault import (
+    Ask,
+    Crash,
+    CutLink,
+    Lie,
+    Partition,
+    Pause,
+    Recover,
+    ResetConnection,
+    Tear,
+)
 from electorate.simulate.plan import draw_plan
 from electorate.simulate.scenario import Faults, Scenario
 
@@ -24,8 +34,8 @@ def test_a_plan_has_as_many_faults_as_it_should() -> None:
         assert sum(count.values()) == 5
         assert sum(isinstance(fault, Recover) for fault in plan) == 3
         assert sum(isinstance(fault, Pause) for fault in plan) == 2
-        assert 4 <= sum(isinstance(fault, Cut) for fault in plan) <= 8
-        assert sum(isinstance(fault, Reset) for fault in plan) == 3
+        assert 4 <= sum(isinstance(fault, CutLink) for fault in plan) <= 8
+        assert sum(isinstance(fault, ResetConnection) for fault in plan) == 3
         assert sum(isinstance(fault, Partition) for fault in plan) == 2
         assert sum(isinstance(fault, Lie) for fault in plan) == 3
         assert sum(isinstance(fault, Ask) for fault in plan) == 2

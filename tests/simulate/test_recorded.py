@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.runs import run_file, run_names
-from electorate.simulate.recorded import Verdict, judged
+from electorate.simulate.recorded import RecordVerdict, judged
 from electorate.simulate.replay import Replay, replay
 from electorate.simulate.start import started
 from electorate.trace import Trace
@@ -29,7 +29,7 @@ settle
 """
 
 
-def verdicts(text: str) -> tuple[Replay, Verdict, int]:
+def verdicts(text: str) -> tuple[Replay, RecordVerdict, int]:
     """What is said of a run that is played, and of the same one as it is."""
     played = replay(text, find, "run.txt")
     setting = played.trace.setting

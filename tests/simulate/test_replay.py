@@ -10,7 +10,7 @@ from electorate.simulate.replay import replay
 from electorate.trace import to_json_lines
 from tests.script import GOLDEN
 from tests.script import find as find_script
-from tests.simulate.probe import find
+from tests.simulate.machines import find
 
 SCRIPT = """cluster probe 1 2 3 T=2
 

@@ -11,26 +11,27 @@ from msgspec.structs import replace
 from electorate.core import Machine
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate import run_script
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.chance import Fixed
 from electorate.simulate.delay import Constant, Lognormal, Pareto
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import (
     Ask,
     Crash,
-    Cut,
+    CutLink,
     Lie,
     Partition,
     Pause,
     Plan,
     Recover,
-    Reset,
+    ResetConnection,
     Tear,
 )
-from electorate.simulate.run import Result
+from electorate.simulate.run import RunResult
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.trace import (
     Connections,
     Crashed,
+    Cut,
     Delivered,
     Doubled,
     Fired,
@@ -38,17 +39,16 @@ from electorate.trace import (
     Lost,
     Order,
     Paused,
-    Pressed,
     Recovered,
+    Requested,
+    Reset,
     Resumed,
     Saw,
     Step,
     Ticked,
     script_of,
 )
-from electorate.trace import Cut as WasCut
-from electorate.trace import Reset as WasReset
-from tests.simulate.probe import find as find_probe
+from tests.simulate.machines import find as find_probe
 
 T = 1000
 QUIET = Scenario(faults=Faults(), safety=30 * T, delay=Constant(T))
@@ -58,18 +58,18 @@ def find(name: str) -> tuple[type[Machine[Any]], str]:
     return REGISTRY[name]
 
 
-def run(plan: Plan, scenario: Scenario = QUIET, numbers: dict[Any, int] | None = None) -> Result:
+def run(plan: Plan, scenario: Scenario = QUIET, numbers: dict[Any, int] | None = None) -> RunResult:
     """A run of sound Bully in which every message takes T and detectors notice at once."""
-    bench = Bench(Subject("bully", scenario), find)
-    return bench.rerun(plan, Fixed(numbers or {}, T), record=True)
+    experiment = Experiment(Subject("bully", scenario), find)
+    return experiment.rerun(plan, Fixed(numbers or {}, T), record=True)
 
 
-def happened(result: Result, kind: type[Any]) -> list[tuple[int, Any]]:
+def happened(result: RunResult, kind: type[Any]) -> list[tuple[int, Any]]:
     steps: tuple[Step, ...] = result.trace.steps
     return [(step.at, step.happening) for step in steps if isinstance(step.happening, kind)]
 
 
-def facts(result: Result) -> list[str]:
+def facts(result: RunResult) -> list[str]:
     script = script_of(result.trace)
     return [line for line in script.splitlines() if line and not line.startswith(" ")]
 
@@ -138,8 +138,8 @@ def test_a_crash_ends_a_pause() -> None:
 
 
 def test_a_cut_link_loses_what_is_sent_and_both_ends_miss_each_other() -> None:
-    result = run((Cut(1 * T, 20 * T, 3, 1),))
-    assert happened(result, WasCut) == [(1 * T, WasCut(3, 1))]
+    result = run((CutLink(1 * T, 20 * T, 3, 1),))
+    assert happened(result, Cut) == [(1 * T, Cut(3, 1))]
     assert happened(result, Healed) == [(20 * T, Healed(3, 1))]
     missed = {(what.node, *(what.before - what.alive)) for _, what in happened(result, Saw)}
     assert {(1, 3), (3, 1)} <= missed
@@ -147,21 +147,21 @@ def test_a_cut_link_loses_what_is_sent_and_both_ends_miss_each_other() -> None:
 
 
 def test_a_connection_breaks_only_where_something_is_on_its_way() -> None:
-    result = run((Reset(2 * T, 2, 3), Crash(5 * T, 1), Reset(5 * T + 1, 2, 3)))
-    assert happened(result, WasReset) == [(5 * T + 1, WasReset(2, 3, both=True))]
+    result = run((ResetConnection(2 * T, 2, 3), Crash(5 * T, 1), ResetConnection(5 * T + 1, 2, 3)))
+    assert happened(result, Reset) == [(5 * T + 1, Reset(2, 3, both=True))]
     assert result.seen.happened == {"crashes": 1, "resets": 1}
 
 
 def test_a_partition_cuts_every_link_between_its_sides() -> None:
     result = run((Partition(1 * T, 20 * T, (1,)),))
-    links = {(what.sender, what.to) for _, what in happened(result, WasCut)}
+    links = {(what.sender, what.to) for _, what in happened(result, Cut)}
     assert links == {(1, 2), (1, 3), (2, 1), (3, 1)}
     assert "A1" in result.violations, "each side has a leader"
     assert "A2" not in result.violations, "and afterwards there is one"
 
 
 def test_what_still_lasts_ends_with_the_safety_phase() -> None:
-    result = run((Cut(1 * T, 99 * T, 3, 1), Pause(2 * T, 99 * T, 2)))
+    result = run((CutLink(1 * T, 99 * T, 3, 1), Pause(2 * T, 99 * T, 2)))
     assert happened(result, Healed) == [(30 * T, Healed(3, 1))]
     assert happened(result, Resumed) == [(30 * T, Resumed(2))]
 
@@ -178,18 +178,18 @@ def test_a_lie_is_told_and_taken_back() -> None:
 
 def test_the_application_may_ask() -> None:
     scenario = replace(QUIET, claims=("S2",))
-    bench = Bench(Subject("probe", scenario), find_probe)
+    experiment = Experiment(Subject("probe", scenario), find_probe)
     plan = (Ask(1 * T, 1, draw=1), Ask(2 * T, 2, draw=0), Ask(9 * T, 9 % 3 + 1, draw=3))
-    result = bench.rerun(plan, Fixed({}, T), record=True)
-    assert [what.node for _, what in happened(result, Pressed)] == [1, 2, 1]
+    result = experiment.rerun(plan, Fixed({}, T), record=True)
+    assert [what.node for _, what in happened(result, Requested)] == [1, 2, 1]
     assert next((at, what.timer) for at, what in happened(result, Fired)) == (3 * T, "lease")
 
 
 def test_an_office_ends_before_the_messages_of_the_same_moment() -> None:
     scenario = replace(QUIET, claims=("S2",))
-    bench = Bench(Subject("probe", scenario), find_probe)
+    experiment = Experiment(Subject("probe", scenario), find_probe)
     plan = (Ask(1 * T, 1, draw=1), Ask(2 * T, 2, draw=0))
-    result = bench.rerun(plan, Fixed({}, T), record=True)
+    result = experiment.rerun(plan, Fixed({}, T), record=True)
     at_once = [step.happening for step in result.trace.steps if step.at == 3 * T]
     assert [type(what) for what in at_once if getattr(what, "to", 1) == 1] == [
         Ticked,
@@ -201,31 +201,31 @@ def test_an_office_ends_before_the_messages_of_the_same_moment() -> None:
 
 def test_a_paused_holder_is_out_of_office_when_its_time_is_over() -> None:
     scenario = replace(QUIET, claims=("S2",))
-    bench = Bench(Subject("probe", scenario), find_probe)
+    experiment = Experiment(Subject("probe", scenario), find_probe)
     plan = (Ask(1 * T, 1, draw=1), Pause(2 * T, 9 * T, 1), Ask(4 * T, 2, draw=1))
-    assert bench.rerun(plan, Fixed({}, T)).violations == {}
+    assert experiment.rerun(plan, Fixed({}, T)).violations == {}
     sooner = (*plan[:2], Ask(3 * T - 1, 2, draw=1))
-    assert "S2" in bench.rerun(sooner, Fixed({}, T)).violations
+    assert "S2" in experiment.rerun(sooner, Fixed({}, T)).violations
 
 
 # --- detectors and the network ---
 
 
 def test_a_detector_is_right_again_within_its_bound() -> None:
-    bench = Bench(Subject("bully", replace(QUIET, detection=3 * T)), find)
+    experiment = Experiment(Subject("bully", replace(QUIET, detection=3 * T)), find)
     lags = set()
     for seed in range(40):
-        result = bench.rerun((Crash(0, 1),), bench.chance(seed), record=True)
+        result = experiment.rerun((Crash(0, 1),), experiment.chance(seed), record=True)
         lags |= {at for at, _ in happened(result, Saw)}
     assert min(lags) < T / 2
     assert 2.5 * T < max(lags) <= 3 * T
 
 
 def test_an_incomplete_detector_notices_within_its_bound_or_never() -> None:
-    bench = Bench(Subject("bully", replace(QUIET, complete=False)), find)
+    experiment = Experiment(Subject("bully", replace(QUIET, complete=False)), find)
     seen = []
     for seed in range(40):
-        result = bench.rerun((Crash(0, 1),), bench.chance(seed), record=True)
+        result = experiment.rerun((Crash(0, 1),), experiment.chance(seed), record=True)
         seen += [(at, seed) for at, _ in happened(result, Saw)]
     assert max(at for at, _ in seen) <= 2 * T
     assert 25 <= len(seen) <= 55  # Of the 80 opinions about node 1, half.
@@ -245,8 +245,8 @@ def test_a_restart_within_the_bound_may_go_unseen() -> None:
 
 def test_losses_and_copies_stop_with_the_safety_phase() -> None:
     scenario = replace(QUIET, loss=0.3, duplication=0.3, faults=Faults(crashes=4, recoveries=4))
-    bench = Bench(Subject("bully", scenario), find)
-    results = [bench.run(seed, record=True) for seed in range(10)]
+    experiment = Experiment(Subject("bully", scenario), find)
+    results = [experiment.run(seed, record=True) for seed in range(10)]
     lost = [at for result in results for at, what in happened(result, Lost) if what.why == "lost"]
     doubled = [at for result in results for at, _ in happened(result, Doubled)]
     assert lost
@@ -258,10 +258,10 @@ def test_losses_and_copies_stop_with_the_safety_phase() -> None:
 @pytest.mark.parametrize("delay", [Pareto(300, 0.9), Lognormal(500, 2.0)])
 def test_in_the_stable_phase_messages_arrive_in_time(delay: Pareto | Lognormal) -> None:
     scenario = replace(QUIET, delay=delay, faults=Faults(crashes=5, recoveries=5))
-    bench = Bench(Subject("bully", scenario), find)
+    experiment = Experiment(Subject("bully", scenario), find)
     for seed in range(10):
         sent: dict[tuple[int, int], list[int]] = {}
-        for step in bench.run(seed, record=True).trace.steps:
+        for step in experiment.run(seed, record=True).trace.steps:
             for turn in step.turns:
                 for effect in turn.effects:
                     if hasattr(effect, "to"):
@@ -291,18 +291,18 @@ CONDITIONS = {
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_every_run_keeps_the_laws_and_can_be_replayed(name: str, protocol: str) -> None:
     """A strict cluster takes every step of a run, and comes to the same states."""
-    bench = Bench(Subject(protocol, CONDITIONS[name]), find)
+    experiment = Experiment(Subject(protocol, CONDITIONS[name]), find)
     for seed in range(15):
-        recorded = bench.run(seed, record=True)
+        recorded = experiment.run(seed, record=True)
         script = script_of(recorded.trace)
         assert run_script(script, find).text == script, f"seed {seed}"
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_recording_changes_nothing(name: str) -> None:
-    bench = Bench(Subject("bully", CONDITIONS[name]), find)
+    experiment = Experiment(Subject("bully", CONDITIONS[name]), find)
     for seed in range(15):
-        one, other = bench.run(seed), bench.run(seed, record=True)
+        one, other = experiment.run(seed), experiment.run(seed, record=True)
         assert one[1:4] == other[1:4]
         assert {c: v.at for c, v in one.violations.items()} == {
             c: v.at for c, v in other.violations.items()
@@ -311,11 +311,11 @@ def test_recording_changes_nothing(name: str) -> None:
 
 PRINT_RUN = """
 from tests.simulate.test_run import CONDITIONS, find
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.trace import to_json_lines
 for name in ("everything", "late"):
     for seed in range(3):
-        result = Bench(Subject("bully", CONDITIONS[name]), find).run(seed, record=True)
+        result = Experiment(Subject("bully", CONDITIONS[name]), find).run(seed, record=True)
         print("\\n".join(to_json_lines(result.trace)), result[:4])
 """
 
@@ -335,10 +335,10 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
 
 
 def test_leaving_out_a_fault_does_not_change_what_happened_before_it() -> None:
-    bench = Bench(Subject("bully", BASE), find)
+    experiment = Experiment(Subject("bully", BASE), find)
     plan = (Crash(5 * T, 1), Recover(8 * T, 1), Crash(20 * T, 2), Recover(22 * T, 2))
-    whole = bench.rerun(plan, bench.chance(1), record=True)
-    part = bench.rerun(plan[:2], bench.chance(1), record=True)
+    whole = experiment.rerun(plan, experiment.chance(1), record=True)
+    part = experiment.rerun(plan[:2], experiment.chance(1), record=True)
     before = [step for step in whole.trace.steps if step.at < 20 * T]
     assert list(part.trace.steps[: len(before)]) == before
 
@@ -348,9 +348,9 @@ def test_leaving_out_a_fault_does_not_change_what_happened_before_it() -> None:
 
 def test_sound_bully_keeps_its_promises_within_its_assumptions() -> None:
     for ids, seeds in (((1, 2, 3), 300), ((1, 2, 3, 4, 5), 200)):
-        bench = Bench(Subject("bully", Scenario(ids=ids)), find)
+        experiment = Experiment(Subject("bully", Scenario(ids=ids)), find)
         for seed in range(seeds):
-            assert bench.run(seed).violations == {}, f"{len(ids)} nodes, seed {seed}"
+            assert experiment.run(seed).violations == {}, f"{len(ids)} nodes, seed {seed}"
 
 
 def test_a_violation_says_when_and_after_which_step() -> None:
@@ -362,18 +362,18 @@ def test_a_violation_says_when_and_after_which_step() -> None:
 
 
 def test_a_run_can_stop_at_a_violation() -> None:
-    bench = Bench(Subject("bully", QUIET), find)
+    experiment = Experiment(Subject("bully", QUIET), find)
     plan = (Partition(1 * T, 20 * T, (1,)),)
-    result = bench.rerun(plan, Fixed({}, T), record=True, stop_at="A1")
+    result = experiment.rerun(plan, Fixed({}, T), record=True, stop_at="A1")
     assert (result.ended_at, list(result.violations)) == (4 * T, ["A1"])
 
 
 def test_a_goal_that_is_never_reached_is_a_violation() -> None:
     scenario = replace(QUIET, claims=("A2",))
-    bench = Bench(Subject("bully", scenario, rules=("probe=2T", "answered=4T")), find)
-    result = bench.rerun((Crash(30 * T, 1),), Fixed({}, T))
+    experiment = Experiment(Subject("bully", scenario, rules=("probe=2T", "answered=4T")), find)
+    result = experiment.rerun((Crash(30 * T, 1),), Fixed({}, T))
     assert result.violations == {}
-    impatient = Bench(Subject("bully", replace(scenario, stable=2 * T)), find)
+    impatient = Experiment(Subject("bully", replace(scenario, stable=2 * T)), find)
     late = impatient.rerun((Crash(30 * T, 1),), Fixed({}, T))
     assert list(late.violations) == ["A2"]
     assert late.elected is None
@@ -381,6 +381,8 @@ def test_a_goal_that_is_never_reached_is_a_violation() -> None:
 
 def test_a_machine_that_never_rests_is_judged_when_its_goals_have_held_for_a_while() -> None:
     scenario = replace(QUIET, stay=10 * T)
-    result = Bench(Subject("beat", scenario), find_probe).rerun((Crash(3 * T, 3),), Fixed({}, T))
+    result = Experiment(Subject("beat", scenario), find_probe).rerun(
+        (Crash(3 * T, 3),), Fixed({}, T)
+    )
     assert result.violations == {}
     assert 30 * T < result.ended_at <= 41 * T

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import Lognormal, Uniform
-from electorate.simulate.fault import Crash, Cut, Partition
+from electorate.simulate.experiment import Experiment, Subject
+from electorate.simulate.fault import Crash, CutLink, Partition
 from electorate.simulate.scenario import Faults, Scenario, ScenarioError, load_scenario
-from electorate.trace import Clock, Connections, Order
-from electorate.trace import Cut as CutLink
+from electorate.trace import Clock, Connections, Cut, Order
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.toml"))
 
@@ -80,7 +79,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert (scenario.order, scenario.connections) == (Order.BAG, Connections.DIE)
     assert scenario.detection == 300
     assert scenario.faults == Faults(1, 1, 0.0, 2, 3, 7, 4, 5, 6)
-    assert scenario.listed == (Crash(100, 3), Partition(200, 400, (1, 2)), Cut(250, 300, 1, 4))
+    assert scenario.listed == (Crash(100, 3), Partition(200, 400, (1, 2)), CutLink(250, 300, 1, 4))
     assert (scenario.safety, scenario.stable, scenario.stay) == (1000, 2000, 500)
     assert scenario.claims == ("A2",)
 
@@ -131,17 +130,17 @@ def test_bounds_are_claimed_only_where_the_delays_keep_to_them() -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_example_runs(file: Path) -> None:
-    bench = Bench(Subject("bully", load_scenario(file)), REGISTRY.__getitem__)
-    results = [bench.run(seed) for seed in range(5)]
+    experiment = Experiment(Subject("bully", load_scenario(file)), REGISTRY.__getitem__)
+    results = [experiment.run(seed) for seed in range(5)]
     assert sum(result.deliveries for result in results) > 0
 
 
 @pytest.mark.parametrize("name", ["lan", "partition", "rolling_restarts"])
 def test_bully_keeps_its_promises_where_the_example_says_so(name: str) -> None:
     scenario = load_scenario(next(file for file in EXAMPLES if file.stem == name))
-    bench = Bench(Subject("bully", scenario), REGISTRY.__getitem__)
+    experiment = Experiment(Subject("bully", scenario), REGISTRY.__getitem__)
     for seed in range(60):
-        assert bench.run(seed).violations == {}, f"seed {seed}"
+        assert experiment.run(seed).violations == {}, f"seed {seed}"
 
 
 @pytest.mark.parametrize(
@@ -170,10 +169,10 @@ def test_a_network_of_no_known_shape_is_refused(tmp_path: Path) -> None:
 
 def test_a_link_that_there_is_not_can_neither_be_cut_nor_healed() -> None:
     """Fails if a cut that finds no link stops the run, or makes a link when it ends."""
-    apart = Cut(5000, 9000, 1, 3), Cut(5000, 9000, 3, 1), Partition(20_000, 25_000, (1,))
+    apart = CutLink(5000, 9000, 1, 3), CutLink(5000, 9000, 3, 1), Partition(20_000, 25_000, (1,))
     scenario = Scenario(graph=((1, 2), (2, 3)), faults=Faults(), listed=apart, claims=("A4p",))
-    result = Bench(Subject("invitation", scenario), REGISTRY.__getitem__).run(0, record=True)
+    result = Experiment(Subject("invitation", scenario), REGISTRY.__getitem__).run(0, record=True)
     happened = [step.happening for step in result.trace.steps]
-    cut = {way for each in happened if isinstance(each, CutLink) for way in each.ways}
+    cut = {way for each in happened if isinstance(each, Cut) for way in each.ways}
     assert cut == {(1, 2), (2, 1)}
     assert not result.violations

@@ -4,7 +4,7 @@ import pytest
 
 from electorate.simulate import ScriptError, run_script
 from electorate.trace import script_of
-from tests.simulate.probe import find
+from tests.simulate.machines import find
 
 HEAD = "cluster probe 1 2 3 T=2\n\n"
 DOWN = "cluster probe 1 2 start=any\n\n"
@@ -140,7 +140,7 @@ def test_what_a_trace_prints_is_a_script_that_leads_to_the_same_trace(commands: 
         (HEAD + "heal 1 2 3\n", "mine.txt:3: write: heal FROM->TO"),
         (HEAD + "settle now\n", "mine.txt:3: write: settle"),
         (DOWN + "place 1 down null view=1\n", "mine.txt:3: write: place NODE up|down JSON"),
-        (DOWN + "place 1 down null ->2=[]\n", "mine.txt:3: 1 cannot be so: "),
+        (DOWN + "place 1 down null ->2=[]\n", "mine.txt:3: 1 cannot be in this state: "),
         (DOWN + "place 1 down null ->2@x=[]\n", "mine.txt:3: write: place NODE up|down JSON"),
         (HEAD + "claims A9\n", "mine.txt:3: unknown claim 'A9'; the claims are: A1, A2"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from electorate.cli.retell import kind_and_form
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.simulate.seen import Seen
 from tests.cli.run import Run, runner
@@ -91,8 +91,10 @@ def test_a_fault_in_a_list_counts_as_asked_for(electorate: Run, tmp_path: Path) 
 
 
 def test_what_runs_show_is_joined() -> None:
-    bench = Bench(Subject("bully", Scenario(faults=Faults(crashes=2, lies=1))), kind_and_form)
-    runs = [bench.run(seed).seen for seed in range(6)]
+    experiment = Experiment(
+        Subject("bully", Scenario(faults=Faults(crashes=2, lies=1))), kind_and_form
+    )
+    runs = [experiment.run(seed).seen for seed in range(6)]
     joined = Seen.joined(runs)
     assert joined.met == {"", "A1", "A2"}
     assert joined.turns

@@ -3,9 +3,9 @@
 import pytest
 
 from electorate.protocols.registry import REGISTRY
-from electorate.simulate import IllegalStep, StartError, settle, started
+from electorate.simulate import IllegalStep, SimulationStartError, settle, started
 from electorate.trace import Delivered, Fired, Lost, Recovered, Setting, Ticked
-from tests.simulate.probe import Hold, Shout, Wait, heard, probes
+from tests.simulate.machines import Hold, Shout, Wait, heard, probes
 
 
 def test_every_message_takes_its_longest_delay_and_comes_before_timers() -> None:
@@ -105,5 +105,5 @@ def test_a_machine_that_never_rests_begins_where_it_repeats_itself() -> None:
 
 
 def test_a_protocol_that_misses_its_goal_cannot_be_started() -> None:
-    with pytest.raises(StartError, match="without any fault deaf misses A2"):
+    with pytest.raises(SimulationStartError, match="without any fault deaf misses A2"):
         probes("cluster deaf 1 2")

@@ -166,7 +166,7 @@ def test_a_difference_is_shown_and_can_be_written_down(
     file.write_text(right.replace("time 3T", "time 4T"), encoding="utf-8")
     code, _, err = run(capsys, "replay", str(file))
     assert code == 1
-    assert err.endswith(": this came out otherwise\n  - time 4T\n  + time 3T\n")
+    assert err.endswith(": this came out differently\n  - time 4T\n  + time 3T\n")
     code, seen = found(capsys, "replay", str(file))
     assert (code, seen["difference"]["expected"]) == (1, "time 4T")
     code, out, _ = run(capsys, "replay", str(file), "--rewrite")

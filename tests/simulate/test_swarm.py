@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from electorate.core import Machine
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate import run_script
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import Pareto
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Crash, Recover
-from electorate.simulate.run import Result
+from electorate.simulate.run import RunResult
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.simulate.shrink import Shrinker
 from electorate.simulate.story import shrunk_story, tell
@@ -43,7 +43,7 @@ def test_a_swarm_finds_what_is_wrong_with_the_printed_form(swarmed: Swarmed) -> 
     first = swarmed.first["A1"]
     assert "follows" in first.broken["A1"]
     assert first.seed == min(
-        seed for seed in range(first.seed + 1) if Bench(PRINTED, find).run(seed).violations
+        seed for seed in range(first.seed + 1) if Experiment(PRINTED, find).run(seed).violations
     )
 
 
@@ -130,6 +130,6 @@ def test_only_a_failing_seed_can_be_shrunk() -> None:
 def test_a_run_that_does_not_replay_is_not_passed_off_as_one(swarmed: Swarmed) -> None:
     result = Shrinker(PRINTED, find, swarmed.first["A1"].seed, "A1").shrink()
     violation = result.violations["A1"]
-    wrong = Result({"A1": violation._replace(steps=violation.steps - 1)}, *result[1:])
+    wrong = RunResult({"A1": violation._replace(steps=violation.steps - 1)}, *result[1:])
     with pytest.raises(RuntimeError, match="did not come out the same"):
         tell(wrong, find, "A1", "")

@@ -28,12 +28,12 @@ async def all_reach_all(cluster: Cluster, names: str) -> None:
 
 def _is_whole(cluster: Cluster, name: str, names: str) -> bool:
     node = cluster.node(name)
-    reached = {*node._engine.offices.alive}
+    reached = {*node._engine.elections.alive}
     return reached == _numbers(cluster, names) and node.members == tuple(names)
 
 
 def _numbers(cluster: Cluster, names: str) -> set[int]:
-    return {cluster.node(name)._engine.offices.me for name in names}
+    return {cluster.node(name)._engine.elections.me for name in names}
 
 
 @pytest.mark.electorate(nodes=5)
@@ -150,7 +150,7 @@ async def test_who_was_to_become_a_member_and_died_leaves_nothing_behind(
         await change
     await asyncio.sleep(15)
     for name in "abc":
-        directory = cluster.node(name)._engine.offices.directory
+        directory = cluster.node(name)._engine.elections.directory
         assert {directory.name(node) for node in directory.ids} == {*"abc"}
 
 
@@ -178,7 +178,7 @@ async def test_who_lost_its_memory_and_was_not_told_to_join_does_not_pass_for_th
     cluster.restart("b")
     with pytest.raises(MembersUnchanged, match=r"b@.* does not answer: start it with join=True"):
         await cluster.node("a").replace_member("b", cluster.place("b"))
-    assert cluster.node("b")._engine.offices.me not in cluster.node("a")._engine.offices.alive
+    assert cluster.node("b")._engine.elections.me not in cluster.node("a")._engine.elections.alive
     cluster.crash("b")
     cluster.restart("b", join=True)
     with pytest.raises(MembersUnchanged, match=r"b@.* in its folder or an empty one"):

@@ -249,7 +249,7 @@ async def test_delays_may_follow_a_model_of_the_simulator(electorate_cluster: Cl
     assert any(line.endswith("delays are pareto:0.1T,1.5") for line in cluster.story)
     with pytest.raises(ValueError, match="'sometimes' is not a delay model"):
         cluster.delay("sometimes")
-    with pytest.raises(ValueError, match="from 20 up to 10 ms is none"):
+    with pytest.raises(ValueError, match="from 20 up to 10 ms is empty"):
         cluster.delay(20, 10)
 
 

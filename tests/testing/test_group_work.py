@@ -6,45 +6,45 @@ from contextlib import suppress
 from electorate import Node
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
-from tests.testing.diary import CACHE, Diary, by_strength, until
+from tests.testing.group_work import CACHE, GroupWork, by_strength, until
 
 
 async def test_a_hook_that_is_interrupted_is_called_again_for_whoever_it_has_not_dealt_with(
     electorate_cluster: Cluster,
 ) -> None:
     cluster = electorate_cluster
-    diary = Diary(cluster, hook_s=3)
+    groups = GroupWork(cluster, hook_s=3)
     strong, *weak = by_strength(cluster)
     cluster.partition({strong}, {weak[0]}, {weak[1]})
-    cluster.start(diary.work)
-    await diary.settled(*"abc")
+    cluster.start(groups.work)
+    await groups.settled(*"abc")
     cluster.heal()
     cluster.cut(strong, weak[1])
     cluster.cut(*weak)
-    await until(cluster, lambda: diary.merges == [(strong, {weak[0]: weak[0]})])
+    await until(cluster, lambda: groups.merges == [(strong, {weak[0]: weak[0]})])
     cluster.heal()
-    await diary.settled("abc")
-    assert diary.merges[1:] == [(strong, {name: name for name in sorted(weak)})]
-    assert diary.done == [strong], "the first was interrupted"
+    await groups.settled("abc")
+    assert groups.merges[1:] == [(strong, {name: name for name in sorted(weak)})]
+    assert groups.done == [strong], "the first was interrupted"
 
 
 async def test_a_hook_that_hangs_is_cancelled_when_its_group_is_over(
     electorate_cluster: Cluster,
 ) -> None:
     cluster = electorate_cluster
-    diary = Diary(cluster, hook_s=1_000)
-    cluster.start(diary.work)
-    await until(cluster, lambda: diary.merges)
-    leader, _ = diary.merges[0]
+    groups = GroupWork(cluster, hook_s=1_000)
+    cluster.start(groups.work)
+    await until(cluster, lambda: groups.merges)
+    leader, _ = groups.merges[0]
     await asyncio.sleep(30)
-    assert diary.works == []
+    assert groups.works == []
     assert cluster.leaders(CACHE) == (leader,)
-    diary.hook_s = 0
+    groups.hook_s = 0
     cluster.partition({leader})
     others = "".join(sorted(set("abc") - {leader}))
-    await diary.settled(leader, others)
+    await groups.settled(leader, others)
     cluster.heal()
-    await diary.settled("abc")
+    await groups.settled("abc")
 
 
 async def test_a_hook_that_raises_ends_the_terms_like_work_that_raises(
@@ -78,16 +78,19 @@ async def test_a_leader_that_crashes_in_its_hook_leaves_it_to_the_next(
     electorate_cluster: Cluster,
 ) -> None:
     cluster = electorate_cluster
-    diary = Diary(cluster, hook_s=1)
-    cluster.start(diary.work)
-    await until(cluster, lambda: diary.merges)
-    first, _ = diary.merges.pop()
+    groups = GroupWork(cluster, hook_s=1)
+    cluster.start(groups.work)
+    await until(cluster, lambda: groups.merges)
+    first, _ = groups.merges.pop()
     cluster.crash(first)
-    diary.busy.clear()
+    groups.busy.clear()
     rest = sorted(set("abc") - {first})
-    await diary.settled("".join(rest))
-    assert diary.merges == [
-        (name, {other: other}) for name in rest for other in rest if diary.done[-1] == name != other
+    await groups.settled("".join(rest))
+    assert groups.merges == [
+        (name, {other: other})
+        for name in rest
+        for other in rest
+        if groups.done[-1] == name != other
     ]
 
 
@@ -95,31 +98,31 @@ async def test_work_that_is_still_ending_delays_the_next_term_and_nothing_else(
     electorate_cluster: Cluster,
 ) -> None:
     cluster = electorate_cluster
-    diary = Diary(cluster, ending_s=2)
+    groups = GroupWork(cluster, ending_s=2)
     strong, *weak = by_strength(cluster)
-    cluster.start(diary.work)
-    await diary.settled("abc")
+    cluster.start(groups.work)
+    await groups.settled("abc")
     cluster.crash(weak[1])
-    await until(cluster, lambda: diary.works[-1][1].lost.is_set())
+    await until(cluster, lambda: groups.works[-1][1].lost.is_set())
     lost_at = cluster.now
-    await until(cluster, lambda: diary.of(weak[0]).leader == diary.of(strong).leader == strong)
+    await until(cluster, lambda: groups.of(weak[0]).leader == groups.of(strong).leader == strong)
     assert cluster.now - lost_at < 1, "the group has been formed meanwhile"
-    await diary.settled("".join(sorted((strong, weak[0]))))
-    assert cluster.now - lost_at > diary.ending_s - 0.01
+    await groups.settled("".join(sorted((strong, weak[0]))))
+    assert cluster.now - lost_at > groups.ending_s - 0.01
 
 
 async def test_work_that_never_ends_costs_its_node_the_lead(electorate_cluster: Cluster) -> None:
     cluster = electorate_cluster
-    diary = Diary(cluster, ending_s=30)
+    groups = GroupWork(cluster, ending_s=30)
     strong, *weak = by_strength(cluster)
-    cluster.start(diary.work)
-    await diary.settled("abc")
+    cluster.start(groups.work)
+    await groups.settled("abc")
     cluster.crash(weak[1])
     await until(cluster, lambda: weak[0] in cluster.leaders(CACHE))
-    assert strong in diary.busy
+    assert strong in groups.busy
     assert cluster.now > cluster.pace.grace
-    await diary.settled("".join(sorted((strong, weak[0]))))
-    assert diary.works[-1][0] == weak[0]
+    await groups.settled("".join(sorted((strong, weak[0]))))
+    assert groups.works[-1][0] == weak[0]
 
 
 async def test_work_that_ends_by_itself_is_followed_by_another_group_of_the_same(

@@ -8,7 +8,7 @@ from electorate import Node
 from electorate.errors import MembersUnchanged, NodeStopped, TransferFailed
 from electorate.leadership.term import Term
 from electorate.testing import Cluster
-from tests.testing.diary import CACHE, Diary, until
+from tests.testing.group_work import CACHE, GroupWork, until
 from tests.testing.worker import ELECTION, idle
 
 
@@ -109,32 +109,32 @@ async def test_a_group_survives_one_that_is_not_to_be_a_member_after_all(
     electorate_cluster: Cluster,
 ) -> None:
     """It has come into the group while it was about to be added, and leads it."""
-    cluster, diary = electorate_cluster, Diary(electorate_cluster)
-    cluster.start(diary.work)
-    await diary.settled("abc")
+    cluster, groups = electorate_cluster, GroupWork(electorate_cluster)
+    cluster.start(groups.work)
+    await groups.settled("abc")
     place = cluster.add("d")
-    cluster.start(diary.work, 9, on="d")
+    cluster.start(groups.work, 9, on="d")
     cluster.crash("b")
     cluster.crash("c")
     adding = asyncio.create_task(cluster.node("a").add_member(place))
-    await until(cluster, lambda: diary.of("a").leader == "d")
+    await until(cluster, lambda: groups.of("a").leader == "d")
     with pytest.raises(MembersUnchanged, match="too few of a, b, c answer in time"):
         await adding
-    await until(cluster, lambda: diary.of("a").leader == "a")
+    await until(cluster, lambda: groups.of("a").leader == "a")
     cluster.restart("b")
     cluster.restart("c")
-    await diary.settled("abc", "d")  # It is no member, and alone with its work.
+    await groups.settled("abc", "d")  # It is no member, and alone with its work.
 
 
 async def test_who_was_removed_while_it_was_away_ends_when_it_is_back(
     electorate_cluster: Cluster,
 ) -> None:
     """The others have forgotten it by then, and let it in no more; but they tell it why."""
-    cluster, diary = electorate_cluster, Diary(electorate_cluster)
+    cluster, groups = electorate_cluster, GroupWork(electorate_cluster)
     cluster.start(idle)
-    cluster.start(diary.work)
+    cluster.start(groups.work)
     await cluster.leader(ELECTION)
-    await diary.settled("abc")
+    await groups.settled("abc")
     cluster.crash("c")
     await cluster.node("a").remove_member("c")
     await asyncio.sleep(cluster.pace.grace + cluster.pace.granted + 5)
@@ -142,5 +142,5 @@ async def test_who_was_removed_while_it_was_away_ends_when_it_is_back(
     await asyncio.sleep(10)
     with pytest.raises(NodeStopped):
         cluster.node("c").election(ELECTION)
-    await diary.settled("ab")
+    await groups.settled("ab")
     assert "c" not in cluster.leaders(CACHE)

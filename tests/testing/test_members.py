@@ -103,7 +103,7 @@ def test_a_change_that_was_left_is_finished_though_nobody_asks(seed: int, after_
     async def scene() -> None:
         await begin_and_crash(cluster, after_s)
         await asyncio.sleep(20)
-        rosters = [cluster._members[name].offices.register.roster for name in "abc"]
+        rosters = [cluster._members[name].elections.register.roster for name in "abc"]
         assert len({*rosters}) == 1
         assert not rosters[0].is_pending
 

@@ -10,7 +10,7 @@ from electorate.core import NodeId
 from electorate.runtime.environment import Stream
 from electorate.simulate.chance import Drawn
 from electorate.simulate.delay import Constant, Delay, Uniform
-from electorate.simulate.world import Channel
+from electorate.simulate.simulation import Channel
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import (
     BROKEN,

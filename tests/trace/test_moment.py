@@ -14,7 +14,7 @@ from electorate.protocols.mandate.state import Promise, Roster
 from electorate.runs import run_file, run_names
 from electorate.simulate.start import started
 from electorate.trace import Setting, Start, Step, Trace, script_of
-from electorate.trace.happening import Pressed
+from electorate.trace.happening import Requested
 from electorate.trace.moment import Moment, in_ticks, joined
 from electorate.trace.text import json_word
 
@@ -97,7 +97,7 @@ def test_instances_of_a_node_are_the_parts_of_an_ensemble_with_what_wires_still_
     moments = {
         "members": Moment(as_recorded(register), 2, {}),
         "election": Moment(
-            with_step(as_recorded(election), Step(2, Pressed(1, told), ())),
+            with_step(as_recorded(election), Step(2, Requested(1, told), ())),
             2,
             {},
         ),

@@ -36,8 +36,8 @@ from electorate.trace import (
     Paused,
     Phased,
     Placed,
-    Pressed,
     Recovered,
+    Requested,
     Reset,
     Resumed,
     Saw,
@@ -116,7 +116,7 @@ HAPPENINGS: list[tuple[Happening, str]] = [
     (Lost(1, 2, Yes(), "bad luck"), "Yes from node 1 to node 2 is lost: bad luck."),
     (Fired(2, "probe"), "Node 2's timer probe runs out."),
     (Saw(2, frozenset({1, 2}), frozenset({1, 2})), "Node 2 still sees nodes 1 and 2."),
-    (Pressed(2, Resign()), "Node 2 is asked for Resign."),
+    (Requested(2, Resign()), "Node 2 is asked for Resign."),
     (Crashed(2), "Node 2 crashes."),
     (Recovered(2), "Node 2 recovers."),
     (Recovered(2, first=True), "Node 2 starts."),
@@ -183,7 +183,7 @@ def test_what_a_node_believes_now() -> None:
     assert reaction(Delivered(3, 2, Halt()), after=Seat(2, leader=0)) == (
         "Node 2 hears Halt from node 3, gives up node 1 as leader and enters an election."
     )
-    assert reaction(Pressed(2, Resign()), Send(1, Yes()), after=Seat(2, leader=2)) == (
+    assert reaction(Requested(2, Resign()), Send(1, Yes()), after=Seat(2, leader=2)) == (
         "Node 2 is asked for Resign, gives up node 1 as leader, becomes the leader and sends Yes "
         "to node 1."
     )
@@ -266,13 +266,13 @@ def test_a_message_to_a_node_that_is_down_is_lost_for_that_reason() -> None:
 
 
 def test_a_timer_is_mentioned_if_this_setting_runs_out() -> None:
-    set_both = turned(Pressed(2, Resign()), IDLE, IDLE, SetTimer("a", 4), SetTimer("b", 5, 2))
+    set_both = turned(Requested(2, Resign()), IDLE, IDLE, SetTimer("a", 4), SetTimer("b", 5, 2))
     a, b = (turned(Fired(2, timer), IDLE, IDLE, at=7) for timer in "ab")
     assert told(set_both, a)[0] == "Node 2 is asked for Resign and sets its timer a to 2T."
     assert told(set_both, a, b)[0] == (
         "Node 2 is asked for Resign and sets its timers a to 2T and b to 2T+1 or up to T more."
     )
-    late_first = turned(Pressed(2, Resign()), IDLE, IDLE, SetTimer("b", 5, 2), SetTimer("a", 4))
+    late_first = turned(Requested(2, Resign()), IDLE, IDLE, SetTimer("b", 5, 2), SetTimer("a", 4))
     assert told(late_first, a, b)[0] == told(set_both, a, b)[0]
     assert told(set_both, set_both, a)[:2] == [
         "Node 2 is asked for Resign.",

@@ -18,7 +18,7 @@ from electorate.core import (
 from electorate.trace import Connections, Crashed, Delivered, Doubled, Lost, Reset
 from electorate.trace.diagram import layout_of
 from electorate.trace.diagram.flight import BEFORE, flights_of
-from electorate.trace.diagram.layout import Layout
+from electorate.trace.diagram.layout import DiagramLayout
 from electorate.trace.svg import svg_of
 from electorate.trace.svg.palette import STYLES
 from tests.script import GOLDEN, SCRIPTS
@@ -97,7 +97,7 @@ def test_the_same_run_is_drawn_with_the_same_bytes_in_every_process() -> None:
 def test_a_layout_says_all_that_is_drawn_and_survives_a_journey_as_json() -> None:
     trace, machine = golden_trace(GOLDEN / "bully" / "weakest_starts.txt")
     layout = layout_of(trace, machine.view, "all of it", [(3, "here")])
-    again = msgspec.json.decode(msgspec.json.encode(layout), type=Layout)
+    again = msgspec.json.decode(msgspec.json.encode(layout), type=DiagramLayout)
     assert again == layout
     root = ElementTree.fromstring(svg_of(again))
     written = sorted(text.text or "" for text in root.iter(f"{SVG}text"))

@@ -28,8 +28,8 @@ from electorate.trace import (
     Paused,
     Phased,
     Placed,
-    Pressed,
     Recovered,
+    Requested,
     Reset,
     Resumed,
     Saw,
@@ -91,7 +91,7 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
     (Saw(2, frozenset({10, 9}), frozenset({9})), "view 2 9 10", "2 trusts 10"),
     (Saw(2, frozenset({2, 3}), frozenset({1, 2})), "view 2 2 3", "2 suspects 1 and trusts 3"),
     (Saw(2, frozenset({1, 2}), frozenset({1, 2})), "view 2 1 2", "2 sees 1 2"),
-    (Pressed(2, Resign()), "ask 2 Resign", "2 is asked to Resign"),
+    (Requested(2, Resign()), "ask 2 Resign", "2 is asked to Resign"),
     (Crashed(2), "crash 2", "2 crashes"),
     (Recovered(2), "recover 2", "2 recovers"),
     (Recovered(2, first=True), "recover 2", "2 boots"),
@@ -151,7 +151,7 @@ def test_a_command_is_read_as_it_is_written() -> None:
     for happening, command, _ in HAPPENINGS:
         fields = type(happening).read(command.split()[1:], TWO)
         written = {name: getattr(happening, name) for name in fields}
-        if isinstance(happening, Pressed):
+        if isinstance(happening, Requested):
             written["request"] = text_of(happening.request)
         assert fields == written
 

@@ -166,12 +166,12 @@ class Fragile(Bank):
         self.deaf = ""
         wait_until(lambda: self.stage(source) is Stage.COMMITTED)
         self.stop("atm")
-        (deal,) = self.host(target).deals.values()
-        assert not deal.state.told
+        (instance,) = self.host(target).instances.values()
+        assert not instance.state.told
 
     def stage(self, name: str) -> Stage | None:
         """How far a node has come with the one transaction that is left."""
-        found = list(self.host(name).deals.values())
+        found = list(self.host(name).instances.values())
         return found[0].view.state if found else None
 
     def crashed(self, victim: str, point: str, times: int = 1) -> str:

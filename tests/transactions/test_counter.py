@@ -45,7 +45,7 @@ def is_shown(tx: Tx, folder: Path, name: str, what: str) -> bool:
 def in_doubt(bank: Fragile) -> str:
     """The name of a transaction that both participants are left with."""
     bank.crashed("atm", SAVED_COMMITTED)
-    (name,) = bank.host("savings").deals
+    (name,) = bank.host("savings").instances
     wait_until(lambda: not bank.sees("savings", "atm") and not bank.sees("checking", "atm"))
     return name
 
@@ -138,7 +138,7 @@ def test_what_is_in_doubt_is_not_forgotten_and_what_is_not_is_not_decided(
     assert "decide it first" in refused.err
     bank.stop("checking")
     bank.start("atm")
-    wait_until(lambda: bool(bank.host("atm").deals))
+    wait_until(lambda: bool(bank.host("atm").instances))
     refused = tx("resolve", bank.folder / "atm", name, "--abort", "--yes")
     assert refused.code == 2
     assert "this node is its coordinator; it is committed" in refused.err

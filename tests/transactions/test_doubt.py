@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from electorate.core import Stage
-from electorate.transactions.deal import Deal
+from electorate.transactions.instance import TransactionInstance
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, running, set_up
 
@@ -24,8 +24,8 @@ def bank(short_path: Path) -> Iterator[Fragile]:
         yield found
 
 
-def deals(bank: Fragile, name: str) -> list[Deal]:
-    return list(bank.host(name).deals.values())
+def instances(bank: Fragile, name: str) -> list[TransactionInstance]:
+    return list(bank.host(name).instances.values())
 
 
 def is_damaged(bank: Fragile, name: str, how: str) -> bool:
@@ -33,14 +33,14 @@ def is_damaged(bank: Fragile, name: str, how: str) -> bool:
 
 
 def damage(bank: Fragile, name: str) -> str:
-    found = deals(bank, name)
+    found = instances(bank, name)
     return (found[0].damage if found else None) or ""
 
 
 def test_whoever_has_voted_waits_for_its_coordinator_as_long_as_it_takes(bank: Fragile) -> None:
     assert bank.crashed("atm", SAVED_COMMITTED) == "unknown"
     # Whom the elected node has asked just now has not waited for long since; it has itself.
-    wait_until(lambda: any(d.state.waiting for n in ACCOUNTS for d in deals(bank, n)))
+    wait_until(lambda: any(d.state.waiting for n in ACCOUNTS for d in instances(bank, n)))
     assert bank.stage("savings") is bank.stage("checking") is Stage.UNCERTAIN
     bank.restart("savings")
     assert bank.stage("checking") is Stage.UNCERTAIN

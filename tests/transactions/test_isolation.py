@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from electorate.transactions.history import FIRST, History, Read, Row, Write
+from electorate.transactions.history import FIRST, DatabaseRow, History, Read, Write
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.sqlite import Sqlite
 from examples.bank.__main__ import main
 from examples.bank.isolation import POSTGRES_READS, STORIES, Pair, anomalies, tried
 
-A, B = Row("savings", 1), Row("checking", 1)
+A, B = DatabaseRow("savings", 1), DatabaseRow("checking", 1)
 
 
 def test_one_after_the_other_is_serializable() -> None:

@@ -12,24 +12,24 @@ from electorate.core.codec import Codec
 from electorate.errors import StoreError
 from electorate.runtime.store import Connection, Store
 from electorate.transactions.host import Commitment
-from electorate.transactions.letter import PREFIX, Part, Parts, Record, records
+from electorate.transactions.letter import PREFIX, LoggedTransaction, Parties, Party, records
 from tests.runtime.disk import Volume, opener
 
-PARTS = Parts(Part(3, "c", 1), (Part(1, "a", 1), Part(2, "b", 4)))
+PARTS = Parties(Party(3, "c", 1), (Party(1, "a", 1), Party(2, "b", 4)))
 MACHINE = Commitment(Members.of([1, 2, 3]), Timing())
 
 
-def record(stage: Stage) -> Record:
+def record(stage: Stage) -> LoggedTransaction:
     blank = MACHINE.boot(1, None)[0].stable
     stable = msgspec.structs.replace(blank, stage=stage)
-    return Record(PARTS, Codec.encode(stable), 12.5)
+    return LoggedTransaction(PARTS, Codec.encode(stable), 12.5)
 
 
-def save(store: Store, tx: str, what: Record | None) -> None:
+def save(store: Store, tx: str, what: LoggedTransaction | None) -> None:
     store.save({PREFIX + tx: None if what is None else msgspec.msgpack.encode(what)})
 
 
-def stage_of(found: Record) -> Stage:
+def stage_of(found: LoggedTransaction) -> Stage:
     stage: Stage = Codec(MACHINE).stable(found.stable).stage  # type: ignore[attr-defined]
     return stage
 

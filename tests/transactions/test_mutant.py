@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from electorate.core import Stage, Wants
-from electorate.transactions.deal import Deal
 from electorate.transactions.host import TransactionHost
-from electorate.transactions.worker import Worker
+from electorate.transactions.instance import TransactionInstance
+from electorate.transactions.worker import ResourceWorker
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import PACE, Fragile, balances, move, running, set_up
 
@@ -24,20 +24,20 @@ def bank(short_path: Path) -> Iterator[Fragile]:
 
 
 def damage(bank: Fragile, name: str) -> str:
-    return "; ".join(deal.damage or "" for deal in bank.host(name).deals.values())
+    return "; ".join(instance.damage or "" for instance in bank.host(name).instances.values())
 
 
 def forcing_all_but(stage: Stage) -> Any:
-    packed = Deal.packed
+    packed = TransactionInstance.packed
 
-    def pack(self: Deal, stable: Any) -> bytes | None:
+    def pack(self: TransactionInstance, stable: Any) -> bytes | None:
         return None if stable.stage is stage else packed(self, stable)
 
     return pack
 
 
 def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Deal, "packed", forcing_all_but(Stage.UNCERTAIN))
+    monkeypatch.setattr(TransactionInstance, "packed", forcing_all_but(Stage.UNCERTAIN))
     bank.crashed("savings", "sent Yes")
     bank.start("savings")
     wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
@@ -50,7 +50,7 @@ def test_a_decision_that_is_not_forced_loses_money(
     with running(Fragile(short_path, pace=patient)) as bank:
         assert isinstance(bank, Fragile)
         set_up(bank)
-        monkeypatch.setattr(Deal, "packed", forcing_all_but(Stage.COMMITTED))
+        monkeypatch.setattr(TransactionInstance, "packed", forcing_all_but(Stage.COMMITTED))
         bank.told_only_to_one()
         bank.start("atm")
         bank.reached()
@@ -76,10 +76,10 @@ def test_a_promise_without_preparing_is_damage(
 def test_an_acknowledgement_before_it_is_done_loses_the_work(
     bank: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def commit(self: Worker, tx: str) -> None:
+    async def commit(self: ResourceWorker, tx: str) -> None:
         """Some other time."""
 
-    monkeypatch.setattr(Worker, "commit", commit)
+    monkeypatch.setattr(ResourceWorker, "commit", commit)
     move(bank)
     bank.settled()
     monkeypatch.undo()
@@ -91,13 +91,13 @@ def test_an_acknowledgement_before_it_is_done_loses_the_work(
 def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
     bank: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def recover(self: Worker, logged: object) -> frozenset[str]:
+    async def recover(self: ResourceWorker, logged: object) -> frozenset[str]:
         self.trouble = None
         return frozenset()
 
     bank.crashed("savings", "did prepare")
     bank.stop("atm")
-    monkeypatch.setattr(Worker, "recover", recover)
+    monkeypatch.setattr(ResourceWorker, "recover", recover)
     bank.start("savings")
     assert len(prepared(bank)) == 1
     monkeypatch.undo()
@@ -121,9 +121,9 @@ def test_who_forgets_first_and_lets_others_forget_later_cannot_tell_a_loss(
     bank.settled()
     assert bank.host("savings").losses == {}
 
-    monkeypatch.setattr(Deal, "drop", lambda self: None)
+    monkeypatch.setattr(TransactionInstance, "drop", lambda self: None)
     bank.crashed("atm", "sent Forget")
     monkeypatch.undo()
-    wait_until(lambda: not bank.host("savings").deals)
+    wait_until(lambda: not bank.host("savings").instances)
     bank.start("atm")
     wait_until(lambda: bool(bank.host("savings").losses))

@@ -18,8 +18,8 @@ from electorate.trace import (
     Lost,
     Placed,
     Presence,
-    Pressed,
     Recovered,
+    Requested,
     Saw,
     Step,
     Trace,
@@ -187,7 +187,7 @@ class _Counts:
                 return self._there[sender, to] and not lost.cause
             case Saw(node) as saw:
                 return self._lies(node, saw.notices)
-            case Pressed(_, request):
+            case Requested(_, request):
                 return not self._is_owed(step, request)
         return 1
 

@@ -1,4 +1,4 @@
-"""The claims about admission: whom a node speaks to by a name, and what it knows of members.
+"""The claims about admission: which member a node speaks to by a name, and what nodes know.
 
 A node has met a member once it knows by which memory. What it knows is saved at once. In a search
 nodes are memories, each with its own id: one that takes itself for another member is none.
@@ -11,7 +11,7 @@ from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witn
 from electorate.core import NodeId, Topic, Value
 
 
-class Met(Value):
+class MetMember(Value):
     """A member that a node has known: by which name, and by which memory, empty if by none yet."""
 
     node: NodeId
@@ -20,27 +20,27 @@ class Met(Value):
     store: str
 
 
-History = frozenset[Met]
+History = frozenset[MetMember]
 
 
 def _met(history: History, row: Row) -> History:
-    """Everything that a node has ever known of others, once it has a part in its cluster."""
+    """All that a node has ever known of others, once it has a part in its cluster."""
     return history | {
-        Met(node, member, known.name, known.store)
+        MetMember(node, member, known.name, known.store)
         for node, state in _states(row)
         for member, known in state.stable.known
         if state.stable.settled and member != state.number
     }
 
 
-def _by_memory(history: History) -> Iterator[Met]:
+def _by_memory(history: History) -> Iterator[MetMember]:
     ordered = sorted(history, key=lambda met: (met.member, met.node, met.store))
     return (met for met in ordered if met.store)
 
 
 def no_member_has_two_memories_at_a_node(row: Row, history: History) -> Witness | None:
     """D1: by which memory a node knows a member never changes."""
-    known: dict[tuple[NodeId, NodeId], Met] = {}
+    known: dict[tuple[NodeId, NodeId], MetMember] = {}
     for met in _by_memory(history):
         before = known.setdefault((met.node, met.member), met)
         if before.store != met.store:
@@ -71,7 +71,7 @@ def no_replaced_memory_is_let_in(row: Row, history: History) -> Witness | None:
 
 def no_member_has_two_memories(row: Row, history: History) -> Witness | None:
     """D3: no two nodes know a member by different memories."""
-    known: dict[NodeId, Met] = {}
+    known: dict[NodeId, MetMember] = {}
     for met in _by_memory(history):
         before = known.setdefault(met.member, met)
         if before.store != met.store:
@@ -121,7 +121,7 @@ def _states(row: Row) -> Iterator[tuple[NodeId, Any]]:
 
 
 def _is_member(row: Row, node: NodeId, state: Any) -> bool:
-    """Whether a node is on the newest list that any live node goes by."""
+    """Whether a node is on the newest list that any live node uses."""
     newest = max((each.own for _, each in _states(row)), key=lambda own: own.version)
     return state.number == node and node in newest.new
 

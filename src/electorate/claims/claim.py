@@ -48,7 +48,7 @@ class Row(Value):
     """How far each node knows the work to be, None if it is down; only for claims that ask."""
 
     def only(self, sights: "frozenset[Sight]") -> "Row":
-        """The row without what is not among these sights."""
+        """The row with these sights only."""
         hidden = [sight for sight in Sight if sight not in sights and getattr(self, sight)]
         return replace(self, **dict.fromkeys(hidden, ())) if hidden else self
 
@@ -101,7 +101,7 @@ def belief(node: NodeId, standing: Standing) -> str:
 
 
 def unsettled(row: Row) -> Witness | None:
-    """The first live node that is not at work, or is so without a live leader."""
+    """The first live node that is not at work, or is at work without a live leader."""
     live = dict(row.live())
     for node, standing in live.items():
         if standing.status is not Status.NORMAL:
@@ -114,7 +114,7 @@ def unsettled(row: Row) -> Witness | None:
 
 
 def companies(row: Row, kind: type[Shown]) -> Iterator[dict[NodeId, Shown]]:
-    """Each leader with all whom it can reach, if all of them follow it and reach nobody else.
+    """Each leader with all nodes that it can reach, if all of these follow it and reach no others.
 
     Nodes whose standing is of another kind are not looked at.
     """
@@ -178,18 +178,18 @@ class Claim(NamedTuple):
     fold: Fold | None = None
     sights: frozenset[Sight] = frozenset()
     premise: Premise | None = None
-    """None if it says something of any row with a live node in it."""
+    """The premise; None if the claim says something of any row with a live node in it."""
     about: frozenset[Topic] = frozenset()
-    """What standings have to tell of for it to mean anything."""
+    """What standings have to tell of for the claim to mean anything."""
     misreads: frozenset[Topic] = frozenset()
-    """What it would take for something else where standings tell of it."""
+    """What it would take instead if standings tell of that."""
     compares: bool = False
-    """Whether all that it does with the tokens and groups in standings is to compare them with each
-    other. Unless it says so, numbers that standings show are not renamed."""
+    """Whether it only compares the tokens and groups in standings with each other. Otherwise
+    numbers that standings show are not renamed."""
 
     @property
     def looks_back(self) -> bool:
-        """Whether it goes by more of a run than one row."""
+        """Whether it looks at more of a run than one row."""
         return self.fold is not None or self.kind is Kind.STEP
 
     def misfit(self, machine: Machine[Any]) -> str | None:
@@ -212,7 +212,7 @@ LED = Premise("not once did anybody lead", somebody_leads)
 
 
 class Following:
-    """Holds one run against one claim, row by row."""
+    """Judges one run by one claim, row by row."""
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim

@@ -2,7 +2,7 @@
 
 After the specification of atomic commitment in P. A. Bernstein, V. Hadzilacos and N. Goodman,
 "Concurrency Control and Recovery in Database Systems", 1987, section 7.3: AC1 and AC4 are C1, AC2
-is C3, AC3 is C2 and C6, and AC5 is C4. A node that is down counts by what is in its log.
+is C3, AC3 is C2 and C6, and AC5 is C4. A node that is down is judged by its log.
 """
 
 from collections import Counter
@@ -14,10 +14,10 @@ from electorate.core import Decision, NodeId, Stage, Topic, Wants
 
 
 def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
-    """How far every node has come that has not forgotten; of one that is down, how far by its log.
+    """How far every node has come that has not forgotten; if it is down, how far by its log.
 
-    Everybody had applied the decision before one forgets (C7). What such a node refuses when it is
-    asked once more is nothing that it has done; that it does not commit once more, C3 says.
+    All had applied the decision before one forgets (C7). If such a node refuses when it is asked
+    once more, it has done nothing; that it does not commit once more, C3 says.
     """
     logs = row.stables or (None,) * len(row.standings)
     for node, view, log in zip(row.members.ids, row.standings, logs, strict=True):
@@ -28,7 +28,7 @@ def stages(row: Row) -> Iterator[tuple[NodeId, Stage]]:
 
 
 def nobody_commits_while_another_aborts(row: Row) -> Witness | None:
-    """C1: all who decide decide alike."""
+    """C1: all nodes that decide decide alike."""
     decided = ((node, stage) for node, stage in stages(row) if stage.is_final)
     for (i, at_i), (j, at_j) in combinations(decided, 2):
         if at_i is not at_j:
@@ -37,7 +37,7 @@ def nobody_commits_while_another_aborts(row: Row) -> Witness | None:
 
 
 def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
-    """C2: where one has committed, nobody is left that has not voted yes."""
+    """C2: if one has committed, no node is left that has not voted yes."""
     all_stages = list(stages(row))
     committed = [node for node, stage in all_stages if stage is Stage.COMMITTED]
     idle = [node for node, stage in all_stages if stage is Stage.WORKING]
@@ -48,7 +48,7 @@ def whoever_commits_has_the_votes_of_all(row: Row) -> Witness | None:
 
 
 def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
-    """C3: whoever has decided stays with it, also over a crash, and never commits again."""
+    """C3: a node that has decided stays with it, also over a crash, and never commits again."""
     now = dict(stages(after))
     for node, old in stages(before):
         if old.is_final and (new := now.get(node, old)) is not old:
@@ -60,17 +60,17 @@ def a_decision_never_changes(before: Row, after: Row) -> Witness | None:
 
 
 def whoever_has_a_leader_decides(row: Row) -> Witness | None:
-    """C4: where all who reach each other follow one of them, nobody is in doubt."""
+    """C4: if all that reach each other follow one of them, nobody is in doubt."""
     return _doubt(row, 0)
 
 
 def a_majority_with_a_leader_decides(row: Row) -> Witness | None:
-    """C5: the same, if they are a majority of all who vote."""
+    """C5: the same, if they are a majority of all voters."""
     return _doubt(row, _majority(row))
 
 
 def _majority(row: Row) -> int:
-    """How many voters are one."""
+    """How many voters make a majority."""
     voters = len(row.members.ids) - 1
     return voters // 2 + 1
 
@@ -89,7 +89,7 @@ def _doubt(row: Row, least: int) -> Witness | None:
 
 
 def first_abort(memory: frozenset[NodeId] | bool, row: Row) -> frozenset[NodeId] | bool:
-    """Who has been in doubt; once somebody has aborted, whether the first to do so had been."""
+    """The nodes that have been in doubt; once one has aborted, whether the first had been."""
     if isinstance(memory, bool):
         return memory
     now = list(stages(row))
@@ -102,7 +102,7 @@ def first_abort(memory: frozenset[NodeId] | bool, row: Row) -> frozenset[NodeId]
 def nobody_aborts_unless_somebody_refuses(
     row: Row, memory: frozenset[NodeId] | bool
 ) -> Witness | None:
-    """C6: the first to abort is one who votes no."""
+    """C6: the first to abort is a node that votes no."""
     if memory is True:
         aborted = tuple(node for node, stage in stages(row) if stage is Stage.ABORTED)
         # Whoever did so may have forgotten it in a crash, where logs do not keep their word.
@@ -112,7 +112,7 @@ def nobody_aborts_unless_somebody_refuses(
 
 
 def who_has_applied(memory: frozenset[NodeId], row: Row) -> frozenset[NodeId]:
-    """Who has applied the decision, or may have before it went down."""
+    """The nodes that have applied the decision, or may have before they went down."""
     decided = {node for node, stage in stages(row) if stage.is_final}
     wanting = {
         node
@@ -123,7 +123,7 @@ def who_has_applied(memory: frozenset[NodeId], row: Row) -> frozenset[NodeId]:
 
 
 def nobody_forgets_too_early(row: Row, memory: frozenset[NodeId]) -> Witness | None:
-    """C7: where one takes the transaction to be over, everybody has applied the decision."""
+    """C7: if one takes the transaction to be over, all have applied the decision."""
     done = [node for node, view in row.live() if isinstance(view, Decision) and view.over]
     busy = [node for node in row.members.ids if node not in memory]
     if done and busy:
@@ -140,7 +140,7 @@ def _somebody_has_committed(row: Row) -> bool:
 
 
 def _is_led(row: Row, least: int) -> bool:
-    """Whether so many voters and their leader have more to do than to wait for a beginning."""
+    """Whether this many voters and their leader have more to do than to wait for a beginning."""
     for company in companies(row, Decision):
         voters = sum(not view.coordinates for view in company.values())
         begun = any(view.state is not Stage.WORKING for view in company.values())
@@ -157,7 +157,7 @@ TWO_DECIDED = Premise("not once had two nodes decided", lambda row: _many_have_d
 DECIDED = Premise("not once had anybody decided", lambda row: _many_have_decided(row, 1))
 COMMITTED = Premise("not once had anybody committed", _somebody_has_committed)
 COMPANY = Premise(
-    "once the transaction had begun, all who reach each other never followed one of them",
+    "once the transaction had begun, all that reach each other never followed one of them",
     lambda row: _is_led(row, 0),
 )
 MAJORITY = Premise(
@@ -202,7 +202,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "C4",
             Kind.GOAL,
-            "once nothing fails any more, all who reach each other and follow one of them decide",
+            "once nothing fails any more, all that reach each other and follow one of them decide",
             whoever_has_a_leader_decides,
             premise=COMPANY,
             about=DECISIONS,

@@ -81,7 +81,7 @@ def _cover(graph: Connectivity) -> int:
     cliques = [frozenset(clique) for clique in graph.cliques()]
 
     def is_enough(count: int, left: Nodes) -> bool:
-        """Whether so many cliques share out the nodes that are left."""
+        """Whether this many cliques share out the nodes that are left."""
         if not left:
             return True
         if not count:

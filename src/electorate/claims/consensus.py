@@ -11,7 +11,7 @@ from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Witness, co
 from electorate.core import Choice, NodeId, Topic
 
 First = tuple[NodeId, int] | None
-"""Who was the first to decide, and what."""
+"""The first node to decide, and its decision."""
 
 
 def choices(row: Row) -> Iterator[tuple[NodeId, Choice]]:
@@ -27,7 +27,7 @@ def decisions(row: Row) -> Iterator[tuple[NodeId, int]]:
 
 
 def first_decision(memory: First, row: Row) -> First:
-    """The first that was ever made: it counts also when whoever made it is gone."""
+    """The first that was ever made: it counts also when the node that made it is gone."""
     return memory or next(decisions(row), None)
 
 
@@ -44,7 +44,7 @@ def no_two_decide_differently(row: Row, memory: First) -> Witness | None:
 
 
 def all_proposals(memory: frozenset[int], row: Row) -> frozenset[int]:
-    """Every value that anybody has proposed."""
+    """Every value that some node has proposed."""
     return memory | {view.proposes for _, view in choices(row)}
 
 

@@ -49,7 +49,7 @@ def normal_nodes_of_one_group_agree(row: Row) -> Witness | None:
 
 
 def leader_is_the_strongest_live_node(row: Row) -> Witness | None:
-    """S1: who believes in a leader believes in the strongest node that is up."""
+    """S1: a node that believes in a leader believes in the strongest node that is up."""
     live = dict(row.live())
     for node, standing in live.items():
         strongest, leader = row.members.strongest_of(live), standing.leader
@@ -75,7 +75,7 @@ def at_most_one_node_leads(row: Row) -> Witness | None:
 
 
 def live_nodes_have_a_leader(row: Row) -> Witness | None:
-    """L0: every live node believes in some leader, be it another one each, or one that is down."""
+    """L0: every live node believes in some leader, if need be each in another, or in a dead one."""
     for node, standing in row.live():
         if standing.leader is None:
             return Witness((node,), f"{node} is in {standing.status} and has no leader")
@@ -91,12 +91,13 @@ class Starts(NamedTuple):
     """The elections of a run that have begun and not ended."""
 
     leading: Nodes = frozenset()
-    """Who considers itself leader."""
+    """The nodes that consider themselves leader."""
     open: frozenset[tuple[NodeId, Nodes]] = frozenset()
-    """Who has entered an election and is still to be answered; and who took office since."""
+    """The nodes that have entered an election and are still to be answered; and those that took
+    office since."""
 
     def then(self, row: Row) -> "Starts":
-        """The same once this row has been seen, too."""
+        """The same after this row."""
         leading = frozenset(node for node, view in row.normal() if view.leader == node)
         elected = leading - self.leading
         since = {node: before | elected for node, before in self.open}
@@ -108,7 +109,7 @@ class Starts(NamedTuple):
 
 
 def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
-    """L1: whoever has entered an election follows a node that took office after that."""
+    """L1: a node that has entered an election follows a node that took office after that."""
     live = dict(row.live())
     for node, _ in sorted(starts.open):
         standing = live[node]
@@ -120,13 +121,13 @@ def every_start_is_answered(row: Row, starts: Starts) -> Witness | None:
 
 
 class Wishes(NamedTuple):
-    """Who has waited in a run, and who of them has led since."""
+    """The nodes that have waited in a run, and those of them that have led since."""
 
     waited: Nodes = frozenset()
     led: Nodes = frozenset()
 
     def then(self, row: Row) -> "Wishes":
-        """The same once this row has been seen, too. Who goes down wishes nothing any more."""
+        """The same after this row. A node that goes down wishes nothing any more."""
         live = dict(row.live())
         waiting = {node for node, view in live.items() if view.status is Status.ELECTION}
         leading = {node for node, view in row.normal() if view.leader == node}
@@ -135,7 +136,7 @@ class Wishes(NamedTuple):
 
 
 def everybody_has_a_turn(_: Row, wishes: Wishes) -> Witness | None:
-    """L2: whoever has entered an election leads at some time."""
+    """L2: a node that has entered an election leads at some time."""
     waiting = tuple(sorted(wishes.waited - wishes.led))
     return Witness(waiting[:1], f"{waiting[0]} has never had its turn") if waiting else None
 
@@ -186,7 +187,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "S1",
             Kind.ALWAYS,
-            "whoever believes in a leader believes in the strongest live node",
+            "a node that believes in a leader believes in the strongest live node",
             leader_is_the_strongest_live_node,
             premise=FOLLOWED,
         ),
@@ -207,7 +208,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "L0",
             Kind.GOAL,
-            "once nothing fails any more, every live node has a leader, whoever that is",
+            "once nothing fails any more, every live node has some leader",
             live_nodes_have_a_leader,
             premise=FOLLOWED,
         ),
@@ -223,7 +224,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "L2",
             Kind.GOAL,
-            "once nothing fails any more, whoever has entered an election leads at some time",
+            "once nothing fails any more, a node that has entered an election leads at some time",
             everybody_has_a_turn,
             Fold(Wishes(), Wishes.then),
             premise=WAITED,

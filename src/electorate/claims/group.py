@@ -26,7 +26,7 @@ from electorate.claims.connectivity import Connectivity
 from electorate.core import GroupStanding, NodeId, Standing, Status, Topic, text_of
 
 Number = tuple[int, ...]
-"""What a group is known by."""
+"""The leader of a group, and its number."""
 Owed = frozenset[tuple[NodeId, NodeId]]
 """Nodes that have come from another group, each with the node that led that one."""
 
@@ -80,15 +80,15 @@ def nodes_are_in_few_groups_of_leaders_in_reach(row: Row) -> Witness | None:
     return Witness(tuple(nodes[0] for nodes in groups.values()), text)
 
 
-class Ledger(NamedTuple):
-    """The group numbers of a run: who leads which now, all that were ever led, and one led anew."""
+class GroupNumbers(NamedTuple):
+    """The group numbers of a run: which are led now, all that were ever led, and one led anew."""
 
     led: frozenset[tuple[NodeId, Number]] = frozenset()
     ever: frozenset[Number] = frozenset()
     reused: tuple[NodeId, Number] | None = None
 
-    def then(self, row: Row) -> "Ledger":
-        """The ledger once this row has been seen, too."""
+    def then(self, row: Row) -> "GroupNumbers":
+        """The numbers after this row."""
         led, ever, reused = set[tuple[NodeId, Number]](), set(self.ever), self.reused
         for node, standing in row.normal():
             if standing.leader == node and standing.group is not None:
@@ -97,10 +97,10 @@ class Ledger(NamedTuple):
                     reused = reused or office
                 led.add(office)
                 ever.add(standing.group)
-        return Ledger(frozenset(led), frozenset(ever), reused)
+        return GroupNumbers(frozenset(led), frozenset(ever), reused)
 
 
-def group_numbers_are_never_reused(row: Row, ledger: Ledger) -> Witness | None:
+def group_numbers_are_never_reused(row: Row, ledger: GroupNumbers) -> Witness | None:
     """S4: every node at work is in a group, and no number is given to a group twice."""
     if ledger.reused is not None:
         node, number = ledger.reused
@@ -125,7 +125,7 @@ class Stay(NamedTuple):
     """Those that it showed when it left the group before."""
 
     def then(self, standing: Standing | None) -> "Stay":
-        """The same once this was seen; a node that is down or between two groups has none."""
+        """The same after this; a node that is down or between two groups has none."""
         if standing is None or standing.group is None:
             return self
         shown = frozenset(standing.owed if isinstance(standing, GroupStanding) else ())
@@ -138,7 +138,7 @@ Stays = tuple[Stay, ...]
 
 
 def remember_stays(stays: Stays, row: Row) -> Stays:
-    """Where each node, in order of id, has been once this row was seen, too."""
+    """Where each node, in order of id, has been after this row."""
     known = stays or (Stay(),) * len(row.standings)
     return tuple(stay.then(view) for stay, view in zip(known, row.standings, strict=True))
 
@@ -214,7 +214,7 @@ def whole_parts_are_led_by_their_strongest(row: Row) -> Witness | None:
 
 
 def _priority(standing: Standing) -> int:
-    """With which priority a node stands; they all stand alike where that never changes."""
+    """The priority with which a node stands; all are alike if that never changes."""
     return 1 if standing.priority is None else standing.priority
 
 
@@ -256,9 +256,9 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "every node at work is in exactly one group, and group numbers are never reused",
             group_numbers_are_never_reused,
-            Fold(Ledger(), Ledger.then),
+            Fold(GroupNumbers(), GroupNumbers.then),
             premise=Premise(
-                "not once did anybody lead a group", lambda row: bool(Ledger().then(row).led)
+                "not once did anybody lead a group", lambda row: bool(GroupNumbers().then(row).led)
             ),
             about=frozenset({Topic.GROUPS}),
         ),

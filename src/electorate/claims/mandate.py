@@ -12,8 +12,8 @@ from electorate.claims.claim import Claim, Fold, Kind, Premise, Row, Sight, Witn
 from electorate.core import NodeId, Standing, Topic, Value
 
 
-class Term(Value):
-    """A term that somebody has entered."""
+class EnteredTerm(Value):
+    """A term that some node has entered."""
 
     token: int
     holder: NodeId
@@ -23,12 +23,12 @@ class Term(Value):
 class Entries(Value):
     """Every term that was entered so far, and the first token that was entered again."""
 
-    terms: frozenset[Term] = frozenset()
-    again: Term | None = None
-    before: Term | None = None
+    terms: frozenset[EnteredTerm] = frozenset()
+    again: EnteredTerm | None = None
+    before: EnteredTerm | None = None
 
 
-class Order(Value):
+class TokenOrder(Value):
     """The highest token entered so far, and the claims for tokens that are not above it."""
 
     highest: int = 0
@@ -38,7 +38,7 @@ class Order(Value):
 
 
 def holders(row: Row) -> Iterator[tuple[NodeId, int]]:
-    """Who is in office, with which token."""
+    """The nodes in office, with their tokens."""
     for node, standing in row.live():
         if standing.leader == node and standing.token is not None:
             yield node, standing.token
@@ -47,9 +47,10 @@ def holders(row: Row) -> Iterator[tuple[NodeId, int]]:
 def _entered(known: Entries, row: Row) -> Entries:
     if known.again is not None:
         return known
-    now = {Term(token, node) for node, token in holders(row)}
+    now = {EnteredTerm(token, node) for node, token in holders(row)}
     terms = {
-        term if term in now else Term(term.token, term.holder, is_over=True) for term in known.terms
+        term if term in now else EnteredTerm(term.token, term.holder, is_over=True)
+        for term in known.terms
     }
     for new in sorted(now - terms, key=lambda term: term.holder):
         before = next((term for term in terms if term.token == new.token), None)
@@ -70,7 +71,7 @@ def no_token_is_entered_twice(row: Row, known: Entries) -> Witness | None:
 
 
 def no_term_comes_back(row: Row, known: Entries) -> Witness | None:
-    """M4: who was in office with a token, and then was not, never is again."""
+    """M4: a node that was in office with a token, and then was not, never is again."""
     again, before = known.again, known.before
     if again is None or before is None or again.holder != before.holder:
         return None
@@ -78,23 +79,23 @@ def no_term_comes_back(row: Row, known: Entries) -> Witness | None:
     return Witness((again.holder,), text)
 
 
-def _ordered(known: Order, row: Row) -> Order:
+def _ordered(known: TokenOrder, row: Row) -> TokenOrder:
     claims = frozenset(_claims(row))
     fresh = claims - known.claims - known.late
     late = {(node, token) for node, token in fresh if token <= known.highest}
     highest = max([known.highest, *(token for _, token in holders(row))])
-    return Order(highest, claims & known.claims | fresh - late, claims & known.late | late)
+    return TokenOrder(highest, claims & known.claims | fresh - late, claims & known.late | late)
 
 
 def _claims(row: Row) -> Iterator[tuple[NodeId, int]]:
-    """Who has promised itself a token."""
+    """The nodes that have promised themselves a token."""
     for node, stable in zip(row.members.ids, row.stables, strict=False):
         promise = getattr(stable, "promise", None)
         if promise is not None and promise.holder == node:
             yield node, promise.epoch
 
 
-def tokens_exceed_those_before_their_claim(row: Row, known: Order) -> Witness | None:
+def tokens_exceed_those_before_their_claim(row: Row, known: TokenOrder) -> Witness | None:
     """M2: a token is larger than every token entered before its claim was sent."""
     for node, token in holders(row):
         if (node, token) in known.late:
@@ -158,13 +159,13 @@ def _newest(row: Row, nodes: Iterable[NodeId]) -> Lists:
 
 
 def _roster(row: Row, node: NodeId) -> Any:
-    """The list of members that a node has saved; None where members never change."""
+    """The list of members that a node has saved; None if members never change."""
     stable = row.stables[row.members.ids.index(node)] if row.stables else None
     return getattr(stable, "roster", None)
 
 
 def _members_in_reach(row: Row, holder: NodeId) -> Iterator[tuple[NodeId, Standing]]:
-    """Those members by the list of whoever is in office that it reaches, itself among them."""
+    """The members by the list of a holder that can be reached from these nodes."""
     members = _newest(row, (holder,))[-1]
     for node, standing in row.live():
         if node == holder or (node in members and row.linked(holder, node)):
@@ -172,7 +173,7 @@ def _members_in_reach(row: Row, holder: NodeId) -> Iterator[tuple[NodeId, Standi
 
 
 def the_members_are_decided(row: Row) -> Witness | None:
-    """M6: who is in office is a member; it, and all members it reaches, know of no open change."""
+    """M6: a holder is a member; it, and all members it reaches, know of no open change."""
     for holder, _ in holders(row):
         if holder not in _newest(row, (holder,))[-1]:
             return Witness((holder,), f"{holder} is in office, and is no member")
@@ -186,7 +187,7 @@ def the_members_are_decided(row: Row) -> Witness | None:
 
 
 def the_holder_is_known(row: Row) -> Witness | None:
-    """M7: who is in office is followed by every member that it reaches."""
+    """M7: a holder is followed by every member that it reaches."""
     for holder, token in holders(row):
         for node, standing in _members_in_reach(row, holder):
             if (standing.leader, standing.token) != (holder, token):
@@ -196,7 +197,7 @@ def the_holder_is_known(row: Row) -> Witness | None:
 
 
 def the_holder_stands(row: Row) -> Witness | None:
-    """M8: who is in office stands for it."""
+    """M8: a holder stands for its office."""
     for node, standing in row.live():
         if standing.leader == node and standing.priority == 0:
             return Witness((node,), f"{node} is in office, and does not stand for it")
@@ -262,7 +263,7 @@ CLAIMS: dict[str, Claim] = {
             Kind.ALWAYS,
             "a token is larger than every token entered before its claim was sent",
             tokens_exceed_those_before_their_claim,
-            Fold(Order(), _ordered),
+            Fold(TokenOrder(), _ordered),
             frozenset({Sight.STABLES}),
             CLAIMED,
             TERMS,
@@ -306,7 +307,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "M7",
             Kind.GOAL,
-            "once nothing fails any more, whoever is in office is known to all whom it reaches",
+            "once nothing fails any more, a node in office is known to all that it reaches",
             the_holder_is_known,
             sights=frozenset({Sight.STABLES}),
             premise=IN_REACH,
@@ -315,7 +316,7 @@ CLAIMS: dict[str, Claim] = {
         Claim(
             "M8",
             Kind.GOAL,
-            "once nothing changes any more, whoever is in office stands for it",
+            "once nothing changes any more, a node in office stands for it",
             the_holder_stands,
             premise=IN_OFFICE,
             about=CANDIDATES,

@@ -1,4 +1,4 @@
-"""What can be had on a network at all: clique covers, and ways to follow each other that keep A4.
+"""What is possible on a network at all: clique covers, and ways to follow that keep A4.
 
 A clique cover shares out all nodes among cliques (Souto, "Elections", 2021, slides "Solution").
 """
@@ -14,7 +14,7 @@ from electorate.core import Members, NodeId, Standing, Status
 Cover = tuple[tuple[NodeId, ...], ...]
 """Cliques that share out all nodes, in the order of their first nodes."""
 Leaders = dict[NodeId, NodeId]
-"""Whom each node follows."""
+"""The leader of each node."""
 
 
 def networks(n: int) -> Iterator[Connectivity]:
@@ -60,13 +60,13 @@ def row_of(graph: Connectivity, leaders: Sequence[NodeId]) -> Row:
 
 
 def kept_by(claim: str, graph: Connectivity, leaders: Leaders) -> bool:
-    """Whether a claim about groups is kept if nodes follow each other so."""
+    """Whether a claim about groups is kept if nodes follow each other like this."""
     row = row_of(graph, [leaders[node] for node in graph.nodes])
     return CLAIMS[claim].judge(row) is None
 
 
 def way_to_keep_a4(graph: Connectivity) -> Leaders | None:
-    """Whom each node can follow so that A4 is kept; None if that cannot be.
+    """The leader that each node can have so that A4 is kept; None if that is impossible.
 
     Linked nodes must be in one group, so each connected part is a group; its leader belongs to
     every largest clique of the part, and so is linked to all others in it.
@@ -82,7 +82,7 @@ def way_to_keep_a4(graph: Connectivity) -> Leaders | None:
 
 
 def way_to_keep_a4_weakened(graph: Connectivity) -> Leaders:
-    """The same for A4', which can always be kept: by a minimum clique cover, for one."""
+    """The same for A4', which can always be kept, for example by a minimum clique cover."""
     cover = next(minimum_covers(graph))
     leaders = {node: group[0] for group in cover for node in group}
     assert kept_by("A4p", graph, leaders)

@@ -1,9 +1,9 @@
-"""The claims about the task: how far the work is that a leader coordinates.
+"""The claims about the task: how far the work has come that a leader coordinates.
 
 After the Carnegie Mellon lecture notes "Coordinator Election". T1 is what they say of Bully: a new
 coordinator hands out the state of the task, and then everyone agrees about it. T2 is what they say
 of groups: the state is consistent within a group, and need not be among groups. T3 and T4 say that
-nothing which somebody has done gets lost: not in an election, and not where groups merge.
+no work that was done gets lost: neither in an election nor where groups merge.
 """
 
 from collections.abc import Hashable
@@ -26,7 +26,7 @@ class HandedOut(NamedTuple):
     """All that was known in each office, the last time that it was held."""
 
     def then(self, row: Row) -> "HandedOut":
-        """The same once this row has been seen, too."""
+        """The same after this row."""
         known, held = dict(self.known), set[Office]()
         for node, standing, task in _live(row):
             if standing.leader == node:
@@ -38,7 +38,7 @@ class HandedOut(NamedTuple):
 
 
 def followers_know_what_their_leader_handed_out(row: Row, handed: HandedOut) -> Witness | None:
-    """T1: who is at work knows the task as its leader has known it in this office."""
+    """T1: a node at work knows the task as its leader has known it in this office."""
     known = dict(handed.known)
     for node, standing, task in _normal(row):
         led = known.get(_office(standing))
@@ -80,7 +80,7 @@ def linked_nodes_know_the_same(row: Row) -> Witness | None:
 
 
 Known = tuple[NodeId, Standing, Hashable]
-"""A live node, where it stands, and how far it knows the task to be."""
+"""A live node, its standing, and how far it knows the task to be."""
 
 
 def _live(row: Row) -> list[Known]:

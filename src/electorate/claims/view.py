@@ -1,8 +1,8 @@
 """The claims of Park's paper: what nodes owe to those that they see.
 
 S. Park, "A Safe Election Protocol based on an Unreliable Failure Detector in Distributed Systems",
-section 2.2. Here the group of a standing is the view of its node: whoever it sees. A standing that
-names no group is taken to see everybody who is up.
+section 2.2. Here the group of a standing is the view of its node: the nodes that it sees. A
+standing that names no group is taken to see all nodes that are up.
 """
 
 from itertools import combinations
@@ -48,7 +48,7 @@ def _two_see_each_other(row: Row) -> bool:
     return any(_sees(at_i, j) and _sees(at_j, i) for (i, at_i), (j, at_j) in pairs)
 
 
-# Where a group is a number, whom a node sees cannot be told from it.
+# If a group is a number, it does not show which nodes a node sees.
 NUMBERED = frozenset({Topic.GROUPS})
 
 CLAIMS: dict[str, Claim] = {

@@ -21,13 +21,12 @@ from electorate.cli.replay import found, read
 from electorate.cli.retell import kind_and_form
 from electorate.core import Timing
 from electorate.runs import run_names
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.script import ScriptError, run_script
-from electorate.simulate.world import Node
+from electorate.simulate.simulation import SimulatedNode, Simulation
 from electorate.trace import Clock, Connections, Order, Placed, Setting, Start, Storage, Ties
 
 WHO = ("nodes", "graph", "attribute", "equal", "strongest")
-"""What the first line of a script says for good: who takes part."""
+"""What the first line of a script fixes: who takes part."""
 KINDS: dict[str, Any] = {
     "clock": Clock,
     "ties": Ties,
@@ -35,9 +34,9 @@ KINDS: dict[str, Any] = {
     "connections": Connections,
     "storage": Storage,
 }
-"""What the command line may say otherwise, by the field of the setting."""
+"""What the command line may replace, by the field of the setting."""
 OPTIONS = {"clock": "timing"}
-"""The options that are called otherwise than their field."""
+"""The options that have another name than their field."""
 
 
 class Begun(NamedTuple):
@@ -49,7 +48,7 @@ class Begun(NamedTuple):
 
 
 def begun(options: argparse.Namespace) -> Begun:
-    """The place that `--from FILE` leads to."""
+    """The beginning that `--from FILE` leads to."""
     file = found(options.start)
     if not file.exists():
         near = get_close_matches(options.start, [*Start, *run_names()], 1)
@@ -68,7 +67,7 @@ def begun(options: argparse.Namespace) -> Begun:
 
 
 def _without_times(options: argparse.Namespace, script: str) -> argparse.Namespace:
-    """The arguments but for those of time, which the script of a record goes by already."""
+    """The arguments without those of time: the script of a record has taken these in."""
     T = Setting.parse(script.splitlines()[0]).timing.T
     delay = None if options.delay is None else (options.delay[0], T)
     return argparse.Namespace(**{**vars(options), "handling": None, "timing": None, "delay": delay})
@@ -91,7 +90,7 @@ def _of_script(options: argparse.Namespace, file: str, written: str) -> Begun:
 
 
 def changed(setting: Setting, options: argparse.Namespace) -> Setting:
-    """The setting with what the command line says in its place."""
+    """The setting, changed by what the command line says."""
     if options.form and not options.protocol:
         raise UsageError("--form is of a protocol: name it, too")
     protocol = setting.protocol
@@ -114,9 +113,9 @@ def changed(setting: Setting, options: argparse.Namespace) -> Setting:
     )
 
 
-def played(text: str, name: str) -> Cluster:
-    """The cluster once it has obeyed a script."""
-    seen: list[Cluster] = []
+def played(text: str, name: str) -> Simulation:
+    """The cluster after it has run a script."""
+    seen: list[Simulation] = []
     try:
         run_script(
             text, kind_and_form, name, lambda cluster: seen.append(cluster) if not seen else None
@@ -126,8 +125,8 @@ def played(text: str, name: str) -> Cluster:
     return seen[0]
 
 
-def given_of(cluster: Cluster, name: str) -> Given:
-    """The place that a cluster has come to."""
+def given_of(cluster: Simulation, name: str) -> Given:
+    """The beginning that a cluster stands for."""
     setting = cluster.setting
     # Where nodes are only put into their states there is no past: half of them is no moment.
     is_placed = all(isinstance(step.happening, Placed) for step in cluster.steps)
@@ -149,7 +148,7 @@ def given_of(cluster: Cluster, name: str) -> Given:
     )
 
 
-def _local(cluster: Cluster, node: Node) -> Local:
+def _local(cluster: Simulation, node: SimulatedNode) -> Local:
     if node.local is None:
         return Local(None, node.stable, me=None if node.stable is None else node.id)
     is_timed, now = cluster.setting.timed, cluster.now

@@ -23,7 +23,7 @@ from electorate.check.start import StartError
 from electorate.claims import Claim
 from electorate.cli.beginning import begun
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
-from electorate.cli.finding import Finding, effort_text
+from electorate.cli.finding import CheckReport, effort_text
 from electorate.cli.model import add_model_arguments, model_from, model_of
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import Protocol, add_claim_argument, add_protocol_arguments, find
@@ -62,7 +62,7 @@ EXIT_CODES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `check` can be told."""
+    """The arguments of `check`."""
     add_protocol_arguments(parser, "or leave it out if --from FILE names it")
     add_claim_argument(parser)
     add_model_arguments(parser)
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, and say what was found."""
+    """Check, and report what was found."""
     protocol, model = _asked(options)
     machine = protocol.machine(model.setting)
     protocol.warn(machine)
@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
 
     # Whoever has interrupted the search does not want to wait for another.
     asked = None if options.no_needs or verdict.reason == INTERRUPTED else needs_of
-    finding = Finding(verdict, protocol.name, machine, model, engine, asked, claims)
+    finding = CheckReport(verdict, protocol.name, machine, model, engine, asked, claims)
     if options.script and finding.scripts:
         write(options.script, finding.scripts[0])
     elif options.script:
@@ -147,9 +147,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _robust(
-    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: Finding
+    options: argparse.Namespace, protocol: Protocol, claims: list[Claim], finding: CheckReport
 ) -> Sensitivity:
-    """What the verdict hangs on; nothing is checked before it is to be shown."""
+    """Print what the verdict depends on, before anything is checked."""
     verdict, engine = finding.verdict, finding.engine
     most = options.states_max
     if most is None:
@@ -170,7 +170,7 @@ def _robust(
 
 
 def _asked(options: argparse.Namespace) -> tuple[Protocol, Model]:
-    """What is to be checked."""
+    """What to check."""
     if options.start not in list(Start):
         beginning = begun(options)
         if options.robust:
@@ -201,7 +201,7 @@ def _claims(
 
 
 def _shown(error: StartError, model: Model) -> str:
-    """Show the run that leads nowhere, if there is one, and say where else a check may begin."""
+    """Show the run that leads nowhere, if there is one, and suggest where else to begin."""
     hints = []
     if error.trace.steps:
         print(script_of(error.trace), file=sys.stderr)
@@ -229,7 +229,7 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-def _draw(options: argparse.Namespace, finding: Finding) -> None:
+def _draw(options: argparse.Namespace, finding: CheckReport) -> None:
     """Draw the run that breaks a claim, or else the slowest one."""
     verdict = finding.verdict
     if verdict.violations:

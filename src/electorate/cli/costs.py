@@ -16,9 +16,9 @@ from electorate.cli.protocol import add_form_arguments, add_name_argument, find
 from electorate.core import Topic
 from electorate.costs import (
     Case,
+    CostRow,
     Measure,
-    Row,
-    Subject,
+    MeasuredProtocol,
     cases_of,
     chart_of,
     lines_of_table,
@@ -44,11 +44,11 @@ formulas could not be played to its end"""
 
 DENSE_MAX = 8
 GROWTH = 2**0.5
-"""Beyond DENSE_MAX, each size is so many times the one before."""
+"""Beyond DENSE_MAX, each size is this many times the one before."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `costs` can be told."""
+    """The arguments of `costs`."""
     add_name_argument(parser)
     parser.add_argument(
         "--nodes", type=_sizes, default="3..8", metavar="SIZES", help="3..64 or 3,5,9; default 3..8"
@@ -90,10 +90,12 @@ def _many(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure every case, and say where it differs from its formula."""
+    """Measure every case, and report where it differs from its formula."""
     protocol = find(options.protocol, options.form)
     protocol.rules(options.rule)
-    subject = Subject(protocol.spelled(), protocol.kind, protocol.form, tuple(options.rule))
+    subject = MeasuredProtocol(
+        protocol.spelled(), protocol.kind, protocol.form, tuple(options.rule)
+    )
     try:
         cases = _cases(subject, options)
         rows = _measured(subject, cases, options)
@@ -111,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_UNKNOWN if any(row.problem for row in rows) else EXIT_DONE
 
 
-def _cases(subject: Subject, options: argparse.Namespace) -> list[Case]:
+def _cases(subject: MeasuredProtocol, options: argparse.Namespace) -> list[Case]:
     cases = [
         case
         for case in cases_of(subject.kind)
@@ -124,13 +126,15 @@ def _cases(subject: Subject, options: argparse.Namespace) -> list[Case]:
     return cases
 
 
-def _measured(subject: Subject, cases: Sequence[Case], options: argparse.Namespace) -> list[Row]:
+def _measured(
+    subject: MeasuredProtocol, cases: Sequence[Case], options: argparse.Namespace
+) -> list[CostRow]:
     """All rows, with a bar on the terminal meanwhile; nothing where there is no terminal."""
     measure = Measure(subject, options.samples, options.seed)
     total = sum(case.fits(subject.form, nodes) for case in cases for nodes in options.nodes)
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     console = Console(stderr=True)
-    rows: list[Row] = []
+    rows: list[CostRow] = []
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
@@ -141,7 +145,7 @@ def _measured(subject: Subject, cases: Sequence[Case], options: argparse.Namespa
     return rows
 
 
-def _title(subject: Subject) -> str:
+def _title(subject: MeasuredProtocol) -> str:
     rules = f" with {' '.join(subject.rules)}" if subject.rules else ""
     is_transaction = Topic.DECISIONS in subject.kind.tells
     what = (
@@ -155,7 +159,10 @@ def _title(subject: Subject) -> str:
 
 
 def _object(
-    subject: Subject, cases: Sequence[Case], rows: Sequence[Row], options: argparse.Namespace
+    subject: MeasuredProtocol,
+    cases: Sequence[Case],
+    rows: Sequence[CostRow],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     return {
         "protocol": subject.name,

@@ -1,4 +1,4 @@
-"""A broken claim as people read it: what happens, who believes what, which faults it takes."""
+"""A broken claim as people read it: what happens, what nodes believe, which faults it takes."""
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
@@ -69,7 +69,7 @@ class Counterexample:
         return [(with_names(text, self._names), numbers) for text, numbers in lines]
 
     def _sentences(self, told: Trace, boots: int, apart: Collection[int]) -> Iterator[Sentence]:
-        """The sentences of the run. What a loop goes round for is told by its second round."""
+        """The sentences of the run. The second round of a loop shows why it goes on for ever."""
         again: tuple[Step, ...] = ()
         if self.violation.loop_after is not None:
             first = boots + _steps_of(self.violation.trace, self.violation.loop_after)
@@ -127,7 +127,7 @@ class Counterexample:
         return f"{who[0].upper()}{who[1:]} {verb} {claim}: {witness.text}."
 
     def costs(self, needs: Iterable[Need] | None) -> Iterator[str]:
-        """What the run spends, and whether it has to."""
+        """What the run spends, and whether it needs that."""
         faults = {kind: counted(n, kind) for kind in BUDGETS if (n := getattr(self.spent, kind))}
         if not faults:
             yield "It spends no fault at all."

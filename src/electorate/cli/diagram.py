@@ -28,7 +28,7 @@ STATES_MAX = 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which protocol, and how much of it."""
+    """The arguments of `diagram`."""
     add_protocol_arguments(parser)
     parser.add_argument("--role", choices=[str(role) for role in Role], help="only this one")
     parser.add_argument(

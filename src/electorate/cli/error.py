@@ -7,4 +7,4 @@ EXIT_UNKNOWN = 3
 
 
 class UsageError(Exception):
-    """Bad usage or input: said in one line, exit code 2."""
+    """Bad usage or input: told in one line, exit code 2."""

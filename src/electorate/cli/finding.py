@@ -24,7 +24,7 @@ NeedsOf = Callable[[str, Budget], Iterable[Need]]
 """Which of the faults that a run has spent are needed to break a claim."""
 
 
-class Finding:
+class CheckReport:
     """A verdict together with what it is about."""
 
     def __init__(
@@ -177,7 +177,7 @@ class Finding:
         return f", τ {sign} {tau} ticks = {self.model.setting.timing.text(tau)}"
 
     def _stable_text(self) -> str:
-        """How many states follow the last fault, where the search left most of them to that."""
+        """How many states follow the last fault, if the search left most of them out."""
         stable = self.verdict.stable_states
         return f"{stable:,} after the last fault, " if stable > self.verdict.states else ""
 

@@ -31,7 +31,7 @@ class News(NamedTuple):
     told: dict[str, Any]
 
 
-class Member:
+class NodeProcess:
     """A node: its process, if it has one, and what it said last."""
 
     def __init__(self, node: int, port: int) -> None:
@@ -64,12 +64,12 @@ class Member:
 
     @property
     def leader(self) -> int | None:
-        """Whom it follows, as far as it said."""
+        """The leader that it follows, as far as it has said."""
         return self.told.get("leader") if self.running else None
 
     @property
     def standing(self) -> Standing | None:
-        """What it believes, as far as it said."""
+        """What it believes, as far as it has said."""
         if not self.running or self.told.get("status") is None:
             return None
         told = {name: self.told[name] for name in ("status", "leader", "group", "token")}
@@ -81,7 +81,7 @@ class Fleet:
 
     def __init__(self, command: Sequence[str], count: int, folder: Path, *, record: bool) -> None:
         ports = free_ports(count)
-        self.members = {n: Member(n, port) for n, port in enumerate(ports, start=1)}
+        self.members = {n: NodeProcess(n, port) for n, port in enumerate(ports, start=1)}
         self.news: queue.Queue[News] = queue.Queue()
         self.changes = 0
         self._command = list(command)
@@ -108,11 +108,11 @@ class Fleet:
         return time.monotonic() - self._began
 
     def record_of(self, node: int) -> Path:
-        """Where a node writes its events down."""
+        """The file in which a node records its events."""
         return self._folder / f"node-{node}.jsonl"
 
     def log_of(self, node: int) -> Path:
-        """Where a node's complaints are kept."""
+        """The file with a node's errors."""
         return self._folder / f"node-{node}.log"
 
     # --- what can be done to a node ---
@@ -143,13 +143,13 @@ class Fleet:
         self._order_cuts()
 
     def kill(self, node: int) -> None:
-        """End its process at once, as a power cut would."""
+        """End its process at once, like a power cut."""
         process = self.members[node].process
         if process is not None:
             process.kill()
 
     def pause(self, node: int) -> None:
-        """Stop its process in its tracks."""
+        """Pause its process."""
         self._signal(node, signal.SIGSTOP, "paused", paused=True)
 
     def resume(self, node: int) -> None:
@@ -181,9 +181,10 @@ class Fleet:
         return leader if leader in {m.node for m in at_work} else None
 
     def standings(self) -> tuple[Standing | None, ...] | None:
-        """What each node says that it believes, None for those that are not at work.
+        """What each node says that it believes; None for those that are not at work.
 
-        None for all of them while one has not spoken yet: it is up, but who knows where it stands.
+        None instead of all of them while one has not spoken yet: it is up, but its state is
+        unknown.
         """
         found = {node: member.standing for node, member in self.members.items() if member.at_work}
         if None in found.values():
@@ -191,14 +192,14 @@ class Fleet:
         return tuple(found.get(node) for node in self.members)
 
     def hear(self, timeout_s: float) -> News | None:
-        """The next piece of news that changes something, if there is any in time."""
+        """The next news that changes something, if there is any in time."""
         try:
             return self.news.get(timeout=timeout_s)
         except queue.Empty:
             return None
 
     def watch(self, seconds: float) -> Iterator[News]:
-        """All news for so long."""
+        """All news during this time."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             news = self.hear(left)
@@ -206,7 +207,7 @@ class Fleet:
                 yield news
 
     def await_agreement(self, leader: int | None, seconds: float) -> float | None:
-        """Wait until all at work follow `leader` (None: anybody); how long that took."""
+        """Wait until all at work follow `leader` (None: anybody); returns how long that took."""
         began = self.seconds
 
         def agree() -> bool:
@@ -219,7 +220,7 @@ class Fleet:
     def await_that(
         self, holds: Callable[[], bool], seconds: float, lasting_s: float = 0.0
     ) -> float | None:
-        """Wait until something holds that goes on holding for so long; when it began to.
+        """Wait until something has been true for so long; returns since when it has been.
 
         That is in seconds since the fleet was started; None if it did not begin in time.
         """
@@ -238,13 +239,13 @@ class Fleet:
             left = deadline - now if since is None else since + lasting_s - now
             self.hear(min(0.2, max(0.0, left)))
 
-    def _ended(self, member: Member, life: int, code: int) -> None:
+    def _ended(self, member: NodeProcess, life: int, code: int) -> None:
         if member.life == life:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             complaint = self._last_complaint(member.node) if code == EXIT_USAGE else ""
             self._note(member, f"down: {complaint or how}", paused=False)
 
-    def _told(self, member: Member, life: int, line: str) -> None:
+    def _told(self, member: NodeProcess, life: int, line: str) -> None:
         told = json.loads(line)
         with self._lock:
             if member.life != life:
@@ -259,7 +260,7 @@ class Fleet:
         lines = self.log_of(node).read_text(errors="replace").splitlines()
         return lines[-1] if lines else ""
 
-    def _note(self, member: Member, what: str, paused: bool | None = None) -> None:
+    def _note(self, member: NodeProcess, what: str, paused: bool | None = None) -> None:
         if paused is not None:
             member.paused = paused
         member.since_s = self.seconds
@@ -267,7 +268,7 @@ class Fleet:
         self.news.put(News(self.seconds, member.node, what, member.told))
 
     def _order_cuts(self) -> None:
-        """Tell every node whom it has no link to."""
+        """Tell every node to which others it has no link."""
         for member in self.members.values():
             others = [other for other in self.members.values() if other is not member]
             gone = [other.node for other in others if other.cut or member.cut]

@@ -36,15 +36,15 @@ every largest such set to be one group, A4' no more groups than the smallest cov
 exit code: 0 done, 2 bad usage or input"""
 
 NODES_MAX = 12
-"""A network of more nodes may have more covers than anybody can wait for."""
+"""A network of more nodes may have more covers than can be listed."""
 COUNT_MAX = 6
 """There are 2,097,152 networks of seven nodes."""
 SHOWN_MAX = 24
-"""So many covers are listed and drawn."""
+"""At most this many covers are listed and drawn."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A network, or how many nodes all networks are to have."""
+    """The arguments of `graph`."""
     parser.add_argument(
         "graph",
         nargs="?",

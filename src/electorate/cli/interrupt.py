@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def any_end_is_ctrl_c() -> Iterator[None]:
-    """However the end comes, what was begun is put back in order on the way out."""
+    """However the command ends, what it began is put back in order first."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -20,7 +20,7 @@ def any_end_is_ctrl_c() -> Iterator[None]:
 
 @contextlib.contextmanager
 def not_now() -> Iterator[None]:
-    """Whoever wants to end it meanwhile is heard afterwards."""
+    """A signal that comes meanwhile is handled afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Only the main thread is ever interrupted.
         return

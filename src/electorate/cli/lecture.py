@@ -12,7 +12,7 @@ import msgspec
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.rehearsal import Rehearsed, rehearsed
-from electorate.lectures import Document, Item, LectureError, documents, item_of
+from electorate.lectures import Document, LectureError, LectureItem, documents, item_of
 from electorate.trace.word import counted
 
 NAME = "lecture"
@@ -26,14 +26,14 @@ EXAMPLES = """examples:
   electorate lecture souto/75 --svg DIR  draw the runs into a folder
   electorate lecture --all --json        run everything, and compare
 
-exit code: 0 all came out as written down, 1 something came out otherwise, 2 bad usage"""
+exit code: 0 all came out as written down, 1 something came out differently, 2 bad usage"""
 JSON_HELP = "print one JSON object on stdout, with everything that the commands print"
 WIDTH = 96
-Place = tuple[Document, Item]
+Place = tuple[Document, LectureItem]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which items, and what is done with them."""
+    """The arguments of `lecture`."""
     parser.add_argument(
         "names",
         nargs="*",
@@ -126,7 +126,7 @@ def _list_items(places: Iterable[Place], json: bool) -> int:
     return EXIT_DONE
 
 
-def _called(item: Item) -> str:
+def _called(item: LectureItem) -> str:
     return f"({item.name})" if item.name else ""
 
 
@@ -157,26 +157,28 @@ def _answer(places: Iterable[Place], options: argparse.Namespace) -> int:
 
 
 def _shown(text: str) -> Iterator[str]:
-    """What a command prints, but for the script of a run that it has told in sentences."""
+    """What a command prints, without the script of a run that it has told in sentences."""
     told, _, _ = text.partition("\n\n# ")
     yield from told.splitlines()
 
 
-def _head(document: Document, item: Item) -> Iterator[str]:
+def _head(document: Document, item: LectureItem) -> Iterator[str]:
     yield f"{document.key}/{item.id}  {document.cited}, {item.where}"
     yield from wrap(item.says, WIDTH)
     if item.asks:
         yield from wrap(f"Question: {item.asks}", WIDTH)
 
 
-def _tail(item: Item) -> Iterator[str]:
+def _tail(item: LectureItem) -> Iterator[str]:
     verdict = item.verdict[0].upper() + item.verdict[1:]
     yield from wrap(f"{verdict}: {item.answer}", WIDTH)
     if item.differs:
         yield from wrap(f"Here we differ on purpose: {item.differs}", WIDTH)
 
 
-def _runs(document: Document, item: Item, options: argparse.Namespace) -> Iterator[Rehearsed]:
+def _runs(
+    document: Document, item: LectureItem, options: argparse.Namespace
+) -> Iterator[Rehearsed]:
     folder = options.svg
     stem = f"{document.key}_{item.name or item.id}"
     for number, each in enumerate(item.run, start=1):
@@ -216,11 +218,11 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
         left_out = f", {missing} of them not run" if missing else ""
         items = counted(len(places), "items")
         print(f"{items}, {len(done)} runs{left_out}, {seconds:.0f} s")
-        print(f"came out otherwise: {', '.join(bad)}" if bad else "all came out as written down")
+        print(f"came out differently: {', '.join(bad)}" if bad else "all came out as written down")
     return EXIT_BROKEN if bad else EXIT_DONE
 
 
-def _item_object(document: Document, item: Item) -> dict[str, Any]:
+def _item_object(document: Document, item: LectureItem) -> dict[str, Any]:
     told = msgspec.to_builtins(item)
     return {**told, "id": f"{document.key}/{item.id}", "cited": document.cited}
 

@@ -1,4 +1,4 @@
-"""`electorate`: the sub-commands, and how every one of them ends.
+"""`electorate`: the sub-commands, and how each of them ends.
 
 Exit code 0 = holds or done, 1 = a claim is broken, 2 = bad usage or input, 3 = unknown.
 """
@@ -104,7 +104,7 @@ def exit_code(run: Callable[[], int]) -> int:
 
 
 def _unread() -> int:
-    """Whoever read our output has seen enough; the interpreter must not complain at exit."""
+    """The reader of our output has closed it; the interpreter must not complain at exit."""
     sys.stderr.close()
     return EXIT_UNKNOWN
 

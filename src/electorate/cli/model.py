@@ -35,12 +35,12 @@ USUAL = {
     "connections": Connections.OUTLIVE,
     "storage": Storage.KEPT,
 }
-"""What options say that are not given."""
+"""The values of options that are not given."""
 STARTS = ", ".join(Start)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Time, network, faults, detectors, bounds and engine."""
+    """Add the arguments for time, network, faults, detectors, bounds and engine."""
     add_equal_argument(parser)
     _add_network_arguments(parser)
     _add_fault_arguments(parser)

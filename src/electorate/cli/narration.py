@@ -15,10 +15,10 @@ from electorate.trace.word import counted, with_names
 
 
 class Narration(NamedTuple):
-    """What is told of a run."""
+    """A run, told."""
 
     opening: str
-    """How the nodes stand at first; empty if the run begins by booting everybody."""
+    """The first standings of the nodes; empty if the run begins by booting everybody."""
     sentences: list[tuple[str, str]]
     """Each with the numbers of the steps that it tells, such as `3` or `4–6`; none for boots."""
     messages: Counter[str]
@@ -29,7 +29,7 @@ class Narration(NamedTuple):
         return numbered(opening + self.sentences, width)
 
     def called(self, names: Mapping[NodeId, str]) -> "Narration":
-        """The same with the nodes by their names."""
+        """The same with the names of the nodes."""
         sentences = [(with_names(text, names), number) for text, number in self.sentences]
         return Narration(with_names(self.opening, names), sentences, self.messages)
 
@@ -65,7 +65,7 @@ def narrated(trace: Trace, machine: Machine[Any]) -> Narration:
 def narrated_part(
     trace: Trace, machine: Machine[Any], start: Mapping[NodeId, Standing]
 ) -> Narration:
-    """Tell a part of a run; `start` says how those stood that were up where it begins."""
+    """Tell a part of a run; `start` has the standings of the nodes that are up where it begins."""
     down = set(trace.setting.ids) - set(start)
     told = sentences_of(trace, machine.view, uses_views=machine.uses_views, down=down)
     sentences = [(each.text, numbers_of(each.first, each.end)) for each in told]
@@ -80,7 +80,7 @@ def numbered(story: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def numbers_of(done: int, end: int) -> str:
-    """What those after the first `done` up to `end` are numbered: `3`, or `4–6`."""
+    """The numbers of the steps after the first `done` up to `end`: `3`, or `4–6`."""
     if end <= max(done, 0):
         return ""
     return f"{end}" if end == done + 1 else f"{done + 1}–{end}"

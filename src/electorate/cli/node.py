@@ -33,7 +33,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What a node is told."""
+    """The arguments of `node`."""
     parser.add_argument("protocol", metavar="P", help="a name from `protocols`, or path.py:Class")
     add_rule_arguments(parser)
     parser.add_argument("--id", type=int, required=True, help="which of the members this is")
@@ -154,7 +154,7 @@ def _config(options: argparse.Namespace, name: str) -> NodeConfig:
 
 
 def _die_with_parent() -> None:
-    """Have the kernel end this process when its parent is gone, even while it is paused."""
+    """Have the kernel end this process when its parent ends, even while it is paused."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -171,7 +171,7 @@ def _end_on_signals(reporter: "_Reporter") -> None:
 
 
 def _obey(thread: NodeThread, reporter: "_Reporter") -> None:
-    """Take orders from whoever started this process, and end when it is gone."""
+    """Take orders from the process that started this one, and end when that ends."""
     for line in sys.stdin:
         order = json.loads(line)
         if "cut" in order:
@@ -182,7 +182,7 @@ def _obey(thread: NodeThread, reporter: "_Reporter") -> None:
 class _Reporter:
     """Prints the node's standing whenever it changes, and its counters now and then.
 
-    It prints in a thread of its own: whoever reads slowly must not hold up the node.
+    It prints in a thread of its own: a slow reader must not hold up the node.
     """
 
     def __init__(self, node: int) -> None:
@@ -197,7 +197,7 @@ class _Reporter:
         self._changes.put("the end")
 
     def report(self, thread: NodeThread) -> None:
-        """Print until somebody says that it is the end, or the node has failed."""
+        """Print until the node ends or has failed."""
         while not (thread.ended.is_set() and self._changes.empty()):
             try:
                 change = self._changes.get(timeout=STATUS_S)

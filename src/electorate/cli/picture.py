@@ -31,8 +31,8 @@ def draw(
 ) -> None:
     """Write the diagram of a run; `marks` are steps with something to say about them.
 
-    `start` says how nodes stood where a part of a run begins, `names` what people call them.
-    A `recorded` run has times in milliseconds.
+    `start` has the standings of the nodes where a part of a run begins, `names` are those that
+    people use. A `recorded` run has times in milliseconds.
     """
     if start is None:
         start, _ = first_standings(trace, machine)
@@ -41,7 +41,7 @@ def draw(
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file that was asked for, or say in one line why not."""
+    """Write a file that was asked for, or say in one line why that failed."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

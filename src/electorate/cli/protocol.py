@@ -20,11 +20,11 @@ from electorate.trace.source import SourceError, failure, loaded
 GROUP = "electorate.protocols"
 NODES_HELP = "default 3; a coordinator that takes no part itself is one more"
 OVER = "-over-"
-"""As in `mandate-over-bully`."""
+"""Between two names, as in `mandate-over-bully`."""
 
 
 class Protocol(NamedTuple):
-    """A protocol as a command was given it."""
+    """A protocol as it was named to a command."""
 
     name: str
     kind: type[Machine[Any]]
@@ -44,7 +44,7 @@ class Protocol(NamedTuple):
             raise UsageError(f"{self.name}: {error}") from None
 
     def verify_that_it_begins_by_itself(self, machine: Machine[Any]) -> None:
-        """Where nobody can ask for anything, a machine that has to be asked would wait for ever."""
+        """A machine that waits to be asked would wait for ever if nobody can ask."""
         waits = self._waits_for(machine)
         if waits is None:
             return
@@ -57,7 +57,7 @@ class Protocol(NamedTuple):
         raise UsageError(f"{waits}, and nobody can here: {advice}")
 
     def verify_that_somebody_asks(self, machine: Machine[Any], asks: int) -> None:
-        """Where nobody asks for anything, promises would be kept by doing nothing."""
+        """If nobody asks for anything, promises would be kept by doing nothing."""
         waits = self._waits_for(machine)
         if waits is not None and not asks:
             raise UsageError(
@@ -66,7 +66,7 @@ class Protocol(NamedTuple):
             )
 
     def _waits_for(self, machine: Machine[Any]) -> str | None:
-        """What somebody has to ask for before anything happens, if so, as the user is told it."""
+        """The request that everything begins with, if there is one, in words for the user."""
         kinds = machine.begins_by
         if isinstance(machine, Over) and kinds == machine.lift.requests:
             kinds = machine.lift.inner.begins_by
@@ -76,7 +76,7 @@ class Protocol(NamedTuple):
         return f"{self.name} does nothing before somebody asks for {words}" if words else None
 
     def warn(self, machine: Machine[Any]) -> None:
-        """Say what may be overlooked about these rules, on stderr: it is no error."""
+        """Print on stderr what is easily overlooked about these rules: it is no error."""
         for caution in machine.cautions():
             print(f"electorate: mind that in {self.name} {caution}", file=sys.stderr)
 
@@ -97,7 +97,7 @@ class Protocol(NamedTuple):
 
 
 def find(name: str, form: str | None = None) -> Protocol:
-    """The protocol of that name (`name/form` names a form too); a UsageError says what is wrong."""
+    """The protocol of that name (`name/form` names a form, too), or a UsageError."""
     if form is None and "/" in name:
         stem, _, last = name.rpartition("/")
         if stem in REGISTRY or ":" in stem or OVER in stem:
@@ -171,14 +171,14 @@ def _failed(what: str, error: BaseException) -> UsageError:
 
 
 def add_protocol_arguments(parser: argparse.ArgumentParser, unless: str = "") -> None:
-    """The arguments of every command about one protocol; `unless`: why it may be missing."""
+    """Add the arguments of every command about one protocol; `unless`: why it may be missing."""
     add_name_argument(parser, unless)
     parser.add_argument("--nodes", type=node_count, default=3, metavar="N", help=NODES_HELP)
     add_rule_arguments(parser)
 
 
 def add_name_argument(parser: argparse.ArgumentParser, unless: str = "") -> None:
-    """The protocol itself."""
+    """Add the argument for the protocol itself."""
     help_ = ", ".join(
         ["a name from `protocols`", "or path.py:Class", *([unless] if unless else [])]
     )
@@ -186,7 +186,7 @@ def add_name_argument(parser: argparse.ArgumentParser, unless: str = "") -> None
 
 
 def add_form_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that choose a form of the protocol."""
+    """Add the arguments that choose a form of the protocol."""
     parser.add_argument("--form", help="a named set of rules, e.g. printed")
     parser.add_argument(
         "--rule",
@@ -198,7 +198,7 @@ def add_form_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that choose a form of the protocol, and say who is stronger than whom."""
+    """Add the arguments that choose a form, and say which rank is stronger."""
     add_form_arguments(parser)
     parser.add_argument(
         "--strongest",
@@ -234,7 +234,7 @@ def attributes_of(given: Sequence[tuple[NodeId, int]], ids: Sequence[NodeId]) ->
 
 
 def add_equal_argument(parser: argparse.ArgumentParser) -> None:
-    """Which nodes a comparison cannot tell apart."""
+    """Add the argument for nodes that a comparison cannot tell apart."""
     parser.add_argument(
         "--equal",
         type=ids_given,
@@ -253,7 +253,7 @@ def ids_given(text: str) -> tuple[int, ...]:
 
 
 def add_claim_argument(parser: argparse.ArgumentParser) -> None:
-    """What is judged."""
+    """Add the argument for the claims to judge."""
     parser.add_argument(
         "--claim",
         action="append",
@@ -264,24 +264,24 @@ def add_claim_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_graph_argument(parser: argparse._ArgumentGroup) -> None:
-    """Who is linked to whom."""
+    """Add the argument for links."""
     parser.add_argument(
         "--graph", metavar="G", help="path:4, cycle:4 or star:4 nodes, or a list of links: 1-2,2-3"
     )
 
 
 def add_storage_argument(parser: argparse._ArgumentGroup) -> None:
-    """What survives a crash."""
+    """Add the argument for what survives a crash."""
     parser.add_argument(
         "--storage",
         choices=list(Storage),
         default=Storage.KEPT,
-        help="lost: who comes back remembers nothing, as if another had its id; default kept",
+        help="lost: a node that comes back knows nothing, as if another had its id; default kept",
     )
 
 
 def graph_given(text: str | None, nodes: int) -> tuple[int, Links | None]:
-    """How many nodes there are, and the links between them if not all have one."""
+    """Add the arguments for the number of nodes, and the links if not all have one."""
     if text is None:
         return nodes, None
     try:

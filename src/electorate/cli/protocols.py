@@ -26,7 +26,7 @@ from electorate.trace import Setting
 NAME = "protocols"
 SUMMARY = "List the protocols, or show all that one of them declares."
 CARRIES = {"message", "request"}
-"""The fields in which a machine hands on what is for a machine inside it."""
+"""The fields in which a machine hands on what is meant for a machine inside it."""
 EXAMPLES = """examples:
   electorate protocols
   electorate protocols bully
@@ -37,7 +37,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One protocol, or all of them."""
+    """The arguments of `protocols`."""
     parser.add_argument(
         "protocol", nargs="?", metavar="P", help="show this one: a name, or path.py:Class"
     )
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def described(protocol: Protocol) -> dict[str, Any]:
-    """Everything that a protocol declares, as plain data; a ProtocolError if it does so badly."""
+    """Everything that a protocol declares, as plain data; or a ProtocolError."""
     kind = protocol.kind
     machine = Turns(protocol.machine(Setting(protocol.name, (1, 2, 3)))).machine
     head = inspect.getdoc(sys.modules[kind.__module__]) or ""
@@ -83,7 +83,7 @@ def described(protocol: Protocol) -> dict[str, Any]:
 
 
 def said_in(kinds: Iterable[type[Any]], prefix: str = "") -> dict[str, str]:
-    """What each message or request says; those of a machine inside go by its name and theirs."""
+    """What each message or request says; the names of those inside begin with their machine's."""
     found: dict[str, str] = {}
     for kind in kinds:
         inside = [field.type for field in fields(kind) if field.name in CARRIES]
@@ -102,7 +102,7 @@ def paragraph(head: str, word: str) -> str:
 
 
 def rule_objects(rules: Rules, prefix: str = "") -> dict[str, dict[str, Any]]:
-    """Each rule with its value, what else it could be, and what it is about."""
+    """Each rule with its value, the other values that it could have, and what it is about."""
     kinds, docs, texts = get_type_hints(type(rules)), field_docs(type(rules)), rules.texts()
     objects: dict[str, dict[str, Any]] = {}
     for name in rules.__struct_fields__:

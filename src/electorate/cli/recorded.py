@@ -1,4 +1,4 @@
-"""The place that a recorded run came to, as a script that puts every node into its state."""
+"""A moment of a recorded run, as a script that puts every node into its state."""
 
 import argparse
 import re
@@ -17,8 +17,8 @@ from electorate.trace.moment import Moment, in_ticks, joined
 from electorate.trace.word import counted, listed
 
 
-class Place(NamedTuple):
-    """A script that leads there at once, and what a verdict has to say of it."""
+class RecordedStart(NamedTuple):
+    """A script that puts the nodes there at once, and what a verdict says about that."""
 
     script: str
     about: str
@@ -27,17 +27,17 @@ class Place(NamedTuple):
 
 
 class Stood(NamedTuple):
-    """Where the nodes stood in one instance, or in several that are the parts of an ensemble."""
+    """The states of the nodes in one instance, or in those that are the parts of an ensemble."""
 
     instance: str
     moment: Moment
     setting: Setting
-    """The machine that all of them ran; it takes any time, and begins in any state."""
+    """The machine that all of them ran, with unbounded clocks, beginning in any state."""
     names: Mapping[NodeId, str]
 
 
-def place_of(options: argparse.Namespace, file: Path) -> Place:
-    """The place that `--from RECORD --at TIME` means."""
+def place_of(options: argparse.Namespace, file: Path) -> RecordedStart:
+    """The moment that `--from RECORD --at TIME` means."""
     name = options.start
     whole = find(options.protocol, options.form) if options.protocol else None
     if whole is not None and issubclass(whole.kind, Ensemble):
@@ -59,16 +59,16 @@ def place_of(options: argparse.Namespace, file: Path) -> Place:
     if options.order == Order.GLOBAL and mail > 1:
         raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
     steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))
-    return Place(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
+    return RecordedStart(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
 
 
 def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Stood:
-    """Where the nodes stood in one instance."""
+    """The states of the nodes in one instance."""
     name = options.start
     records = Records([file], instance)
     merged = records.merged()
     if records.differences:
-        raise UsageError(f"{name}: this came out otherwise: {records.differences[0]}")
+        raise UsageError(f"{name}: this came out differently: {records.differences[0]}")
     if merged is None:
         raise UsageError(f"{name}: there are several instances: name one with --instance")
     if merged.doubts:
@@ -91,7 +91,7 @@ def _missing(records: Records, nodes: Collection[NodeId]) -> list[str]:
 
 
 def _joined(options: argparse.Namespace, file: Path, whole: Protocol) -> Stood:
-    """Where the nodes stood in all parts of what they ran: named as these, but for one."""
+    """The states of the nodes in all parts of what they ran: named as these, but for one."""
     kind: Any = whole.kind
     parts, focus = tuple(kind.parts), str(kind.focus)
     if options.instance is None or options.at is None:
@@ -125,7 +125,7 @@ def _setting_of_all(whole: Protocol, stood: Mapping[str, Stood]) -> Setting:
 
 
 def _setting(records: Records, merged: Merged, moment: Moment) -> Setting:
-    """The setting of the machine that all nodes run which are up."""
+    """The setting of the machine that all live nodes run."""
     at = f"at {moment.until / 1000:g}s"
     if not moment.up:
         raise UsageError(f"no node was up {at} in {merged.instance}: choose another --at")

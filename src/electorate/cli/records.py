@@ -42,7 +42,7 @@ LISTED_MAX = 40
 
 
 def is_record(path: Path) -> bool:
-    """Whether the file, or what is in the folder, was written by a node."""
+    """Whether the file, or a file in the folder, was written by a node."""
     if path.is_dir():
         return True
     try:
@@ -55,16 +55,16 @@ def is_record(path: Path) -> bool:
 class Course:
     """What one instance went through at one node, re-run."""
 
-    def __init__(self, turns: "Machines") -> None:
+    def __init__(self, turns: "RecordedMachines") -> None:
         self._rerun = Rerun(turns.turns)
         self.events = 0
         self.lives = 0
         self.first: tuple[ClockId, float] | None = None
         self.last: tuple[ClockId, float] | None = None
         self.difference = ""
-        """How it came out otherwise; from there on it is not re-run."""
+        """How the re-run differed; from there on nothing is re-run."""
         self.ruled: list[tuple[ClockId, float, str]] = []
-        """Which machine it ran from when on."""
+        """Which machine it ran, and from when on."""
 
     @property
     def clusters(self) -> list[str]:
@@ -72,7 +72,7 @@ class Course:
         return self._rerun.clusters
 
     def take(self, line: Line) -> Occurrence | None:
-        """Take a line again."""
+        """Re-run a line."""
         if self.difference:
             return None
         if isinstance(line.entry, Ruled):
@@ -90,7 +90,7 @@ class Course:
         return found
 
 
-class Machines:
+class RecordedMachines:
     """The machines that records name, each built once."""
 
     def __init__(self) -> None:
@@ -114,9 +114,9 @@ class Merged(NamedTuple):
     doubts: list[str]
     """Why this run is not wholly known; none if it is."""
     is_one: bool
-    """Whether it was one machine at all nodes and all the time, which the simulator can play."""
+    """Whether all nodes ran one machine all the time, which the simulator can play."""
     first_views: Mapping[int, frozenset[NodeId]]
-    """What a node saw right after it had booted, by the step in which it did."""
+    """What a node saw right after it had booted, by the step of its boot."""
 
 
 class Records:
@@ -128,7 +128,7 @@ class Records:
         self.courses: dict[str, dict[NodeId, Course]] = {}
         self.notes: list[str] = []
         """What is missing."""
-        self._machines = Machines()
+        self._machines = RecordedMachines()
         self._clocks = Clocks()
         self._wanted = instance
         self._kept: dict[NodeId, list[Occurrence]] = {}
@@ -202,17 +202,17 @@ class Records:
 
     @property
     def events(self) -> int:
-        """How many events were taken again."""
+        """How many events were re-run."""
         return sum(course.events for course in self._every())
 
     @property
     def lives(self) -> int:
-        """How many boots."""
+        """How many boots there were."""
         return sum(course.lives for course in self._every())
 
     @property
     def differences(self) -> list[str]:
-        """Everything that came out otherwise."""
+        """Everything that the re-run gave differently."""
         return [course.difference for course in self._every() if course.difference]
 
     @property
@@ -223,14 +223,14 @@ class Records:
     # --- what is said of them ---
 
     def summary(self) -> str:
-        """How much there is, and whether it came out the same."""
+        """How much there is, and whether the re-run gave the same."""
         counts = (
             _count(len(self.nodes), "node"),
             _count(len(self.courses), "instance"),
             f"{_count(self.events, 'event')} in {_count(self.lives, 'life', 'lives')}",
         )
         broken = self.differences
-        each = f"{len(broken)} came out otherwise" if broken else "each led to the recorded state"
+        each = f"{len(broken)} came out differently" if broken else "each led to the recorded state"
         return f"{', '.join(counts)}: {each}"
 
     def table(self) -> list[str]:
@@ -298,7 +298,7 @@ class Records:
     def merged(self) -> Merged | None:
         """The instance that was asked for, or the only one, as one run.
 
-        None if there are several, or if it came out otherwise.
+        None if there are several, or if its re-run differed.
         """
         name = self._wanted or next(iter(self.courses), None)
         if name is None or (self._wanted is None and len(self.courses) > 1):
@@ -361,7 +361,7 @@ def _series(path: Path) -> list[RecordFile]:
 
 
 def _joint(texts: Sequence[str]) -> tuple[Setting, bool]:
-    """One setting for machines that may differ in members, ranks and rules; and whether none do."""
+    """One setting for machines that may differ in members, ranks and rules; do they agree?"""
     settings = [Setting.parse(text) for text in dict.fromkeys(texts)]
     ids = tuple(sorted({node for setting in settings for node in setting.ids}))
     ranks: dict[NodeId, int] = {}
@@ -372,7 +372,7 @@ def _joint(texts: Sequence[str]) -> tuple[Setting, bool]:
 
 
 def _receivers(occurrences: Iterable[Occurrence]) -> Iterator[NodeId]:
-    """To whom something was sent."""
+    """The nodes to which something was sent."""
     for turn in (o.turn for o in occurrences if o.turn is not None):
         yield from (effect.to for effect in turn.effects if isinstance(effect, Send))
 

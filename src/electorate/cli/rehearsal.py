@@ -1,4 +1,4 @@
-"""Commands that are run to see whether they still print what is written down about them."""
+"""Commands that are run to see whether they still print what is written about them."""
 
 import contextlib
 import importlib
@@ -21,7 +21,7 @@ COLUMNS = "100"
 
 
 class Expected(Protocol):
-    """What a command is to print, and how it is to end."""
+    """What a command should print, and how it should end."""
 
     @property
     def shows(self) -> Sequence[str]:
@@ -41,17 +41,17 @@ class Rehearsed(NamedTuple):
     text: str
     seconds: float
     problem: str
-    """What came out otherwise than expected; empty if nothing did."""
+    """What was not as expected; empty if nothing."""
     missing: str = ""
-    """The file of the repository without which it was not run at all."""
+    """The file of the repository that was missing, so that it was not run at all."""
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing came out otherwise than it should."""
+        """Whether everything was as expected."""
         return not self.problem
 
     def told(self) -> str:
-        """How it compares, in a line."""
+        """The result, in a line."""
         if self.missing:
             return (
                 f"(not run: {self.missing} is in the repository of electorate, not in the package)"
@@ -80,7 +80,7 @@ def rehearsed(
     unlike: Expected | None = None,
     picture: Path | None = None,
 ) -> Rehearsed:
-    """Run a command and compare; `unlike` says what it must not come to."""
+    """Run a command and compare; `unlike` is what it must differ from."""
     words = shlex.split(command)
     shown = command if words[0] == "python" else f"electorate {command}"
     if missing := _missing(words):
@@ -97,7 +97,7 @@ def rehearsed(
 
 
 def _missing(words: list[str]) -> str:
-    """The file of the repository that a command needs and that is not here; usually none."""
+    """The file of the repository that a command needs and that is missing; usually none."""
     if words[0] == "python":
         place = words[2].replace(".", "/") if words[1] == "-m" else words[1]
     else:

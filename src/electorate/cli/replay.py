@@ -23,8 +23,8 @@ from electorate.core import Machine, NodeId, Standing, Timing
 from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.recorded import Verdict, judged
-from electorate.simulate.replay import Breach, Difference, Replay, replay
+from electorate.simulate.recorded import RecordVerdict, judged
+from electorate.simulate.replay import Difference, Replay, ReplayViolation, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
 from electorate.trace.merge import window
@@ -46,14 +46,14 @@ EXAMPLES = """examples:
 
 docs/scripts.md has the commands of a script.
 
-exit code: 0 it came out the same, 1 it came out otherwise, 2 bad usage or input"""
+exit code: 0 it came out the same, 1 it came out differently, 2 bad usage or input"""
 WIDTH = 96
 CHANGED = "members, priorities or rules were not the same everywhere and all the time"
 STEPS_MAX = 20_000
 """A longer record is told and drawn as it is, and not played by the simulator."""
 
 
-class Played(NamedTuple):
+class ReplayedRun(NamedTuple):
     """One run, replayed."""
 
     name: str
@@ -61,31 +61,31 @@ class Played(NamedTuple):
     replayed: Replay | None
     """None for a record that the simulator cannot play: it is told and drawn as it is."""
     trace: Trace
-    """With the times of a record, which a script does not know."""
+    """With the times of a record, which a script does not have."""
     told: Narration
     machine: Machine[Any]
     start: dict[NodeId, Standing] | None = None
-    """How nodes stood where a part of a run begins."""
+    """The standings of the nodes where a part of a run begins."""
     names: Mapping[NodeId, str] = {}
     """What people call the nodes."""
     instance: str = ""
-    """Which instance of a record it is; empty for a script."""
-    judged: Verdict | None = None
-    """Of a record that the simulator cannot play, what can be said without it."""
+    """The instance of a record; empty for a script."""
+    judged: RecordVerdict | None = None
+    """For a record that the simulator cannot play, what can be said without it."""
 
     @property
-    def verdict(self) -> Replay | Verdict | None:
+    def verdict(self) -> Replay | RecordVerdict | None:
         """What claims say of it; None if nothing."""
         return self.replayed or self.judged
 
     @property
     def difference(self) -> Difference | None:
-        """How it came out otherwise than it is written."""
+        """How it differs from what is written."""
         return None if self.replayed is None else self.replayed.difference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is replayed, and how it is shown."""
+    """The arguments of `replay`."""
     parser.add_argument(
         "runs",
         nargs="*",
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
     except ScriptError as error:
         if not (options.rule and isinstance(error.__cause__, IllegalStep)):
             raise UsageError(str(error)) from None
-        told = f"this came out otherwise, and the script cannot go on: {error.problem}"
+        told = f"this came out differently, and the script cannot go on: {error.problem}"
         print(f"{error.name}:{error.line}: {told}", file=sys.stderr)
         return EXIT_BROKEN
     _write(options, every[0])
@@ -168,7 +168,7 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
     for note in records.notes:
         print(f"electorate: mind that {note}", file=sys.stderr)
     for difference in records.differences:
-        print(f"electorate: this came out otherwise: {difference}", file=sys.stderr)
+        print(f"electorate: this came out differently: {difference}", file=sys.stderr)
     if played is not None:
         _write(options, played)
     if options.json:
@@ -184,8 +184,10 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
     return EXIT_BROKEN if differs else EXIT_DONE
 
 
-def _of_record(options: argparse.Namespace, records: Records, merged: Merged, file: Path) -> Played:
-    """One instance of a record, played by the simulator if that can be."""
+def _of_record(
+    options: argparse.Namespace, records: Records, merged: Merged, file: Path
+) -> ReplayedRun:
+    """One instance of a record, played by the simulator if it can."""
     doubts = list(merged.doubts)
     if options.between:
         doubts.append("--between leaves out how it began")
@@ -216,7 +218,7 @@ def _of_record(options: argparse.Namespace, records: Records, merged: Merged, fi
     start = {node: merged.machine.view(state) for node, state in part.states.items()}
     told = narrated_part(part.trace, merged.machine, start)
     shown = (part.trace, told, merged.machine, start, records.names, merged.instance)
-    return Played(options.runs[0], file, None, *shown, verdict)
+    return ReplayedRun(options.runs[0], file, None, *shown, verdict)
 
 
 def _between(text: str, timing: Timing) -> tuple[float, float]:
@@ -232,7 +234,7 @@ def _between(text: str, timing: Timing) -> tuple[float, float]:
     return begin, end
 
 
-def _write(options: argparse.Namespace, played: Played) -> None:
+def _write(options: argparse.Namespace, played: ReplayedRun) -> None:
     if options.script and played.replayed is not None:
         write(options.script, played.replayed.text)
     if options.svg:
@@ -240,7 +242,7 @@ def _write(options: argparse.Namespace, played: Played) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    """The runs of electorate, or those whose names begin so."""
+    """The runs of electorate, or those whose names begin like this."""
     begins = tuple(options.runs) or ("",)
     names = [name for name in run_names() if name.startswith(begins)]
     if not names:
@@ -250,7 +252,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _refuse(options: argparse.Namespace, recorded: bool) -> None:
-    """Say what does not go together."""
+    """Refuse options that do not go together."""
     if recorded and options.rewrite:
         raise UsageError("a record is what happened; it is not rewritten")
     if recorded and options.rule:
@@ -270,7 +272,7 @@ def found(name: str) -> Path:
 
 
 def read(name: str, file: Path) -> str:
-    """What is written in a file; a UsageError says why nothing can be read."""
+    """The text of a file; a UsageError says why it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -279,7 +281,7 @@ def read(name: str, file: Path) -> str:
         raise UsageError(f"{name} is not a text") from None
 
 
-def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
+def _of_script(name: str, file: Path, rules: Sequence[str]) -> ReplayedRun:
     written = read(name, file)
     if rules and written.startswith("{"):
         raise UsageError(f"{name} is a trace; --script makes a script of it for --rule")
@@ -287,7 +289,7 @@ def _of_script(name: str, file: Path, rules: Sequence[str]) -> Played:
 
 
 def _hint(name: str) -> str:
-    """What may have been meant by a name that leads nowhere."""
+    """Suggestions for a name that leads nowhere."""
     with suppress(LectureError):
         item_of(name)
         return f"; no single run answers it, see electorate lecture {name}"
@@ -295,15 +297,15 @@ def _hint(name: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _played(name: str, file: Path, written: str) -> Played:
-    """Run what is written, and compare with its outcomes."""
+def _played(name: str, file: Path, written: str) -> ReplayedRun:
+    """Run a script, and compare with its outcomes."""
     replayed = replay(written, kind_and_form, file.name)
     machine = find(replayed.trace.setting.protocol).machine(replayed.trace.setting)
     told = narrated(replayed.trace, machine)
-    return Played(name, file, replayed, replayed.trace, told, machine)
+    return ReplayedRun(name, file, replayed, replayed.trace, told, machine)
 
 
-def _draw(file: Path, played: Played) -> None:
+def _draw(file: Path, played: ReplayedRun) -> None:
     found = [] if played.verdict is None else breaches(played.verdict)
     marks = [(b.step - 1, f"{n} is violated: {b.witness.text}") for n, b in found]
     title = played.instance or played.file.stem.replace("_", " ")
@@ -311,7 +313,7 @@ def _draw(file: Path, played: Played) -> None:
     draw(file, *shown, recorded=bool(played.instance))
 
 
-def breaches(verdict: Replay | Verdict) -> list[tuple[str, Breach]]:
+def breaches(verdict: Replay | RecordVerdict) -> list[tuple[str, ReplayViolation]]:
     """The claims that broke on the way, in order of their steps; none at the very start."""
     found = [
         (name, breach)
@@ -321,7 +323,7 @@ def breaches(verdict: Replay | Verdict) -> list[tuple[str, Breach]]:
     return sorted(found, key=lambda item: item[1].step)
 
 
-def _object(played: Played, rewrite: bool) -> dict[str, object]:
+def _object(played: ReplayedRun, rewrite: bool) -> dict[str, object]:
     verdict, difference = played.verdict, played.difference
     found = {} if verdict is None else verdict.breaches
     return {
@@ -342,7 +344,7 @@ def _object(played: Played, rewrite: bool) -> dict[str, object]:
     }
 
 
-def _show(played: Played, rewrite: bool, tells: bool) -> None:
+def _show(played: ReplayedRun, rewrite: bool, tells: bool) -> None:
     name, steps = played.name, len(played.trace.steps)
     difference = played.difference
     if tells:
@@ -356,14 +358,14 @@ def _show(played: Played, rewrite: bool, tells: bool) -> None:
         print(f"{name}: {size}; rewritten from line {difference.line} on")
     else:
         print(f"{name}: {size}")
-        print(f"{name}:{difference.line}: this came out otherwise", file=sys.stderr)
+        print(f"{name}:{difference.line}: this came out differently", file=sys.stderr)
         for sign, text in (("-", difference.expected), ("+", difference.actual)):
             print(f"  {sign} {'(nothing)' if text is None else text}", file=sys.stderr)
     if played.verdict is not None:
         _show_claims(played.verdict, played.names)
 
 
-def _show_claims(verdict: Replay | Verdict, names: Mapping[NodeId, str]) -> None:
+def _show_claims(verdict: Replay | RecordVerdict, names: Mapping[NodeId, str]) -> None:
     always = [claim for claim, kind in verdict.kept.items() if kind is not Kind.GOAL]
     goals = [claim for claim, kind in verdict.kept.items() if kind is Kind.GOAL]
     if always:

@@ -15,11 +15,11 @@ ENDING = "\n\nstandings\nclaims {}\n----\n"
 
 
 class RetellingError(AssertionError):
-    """The simulator does not come to the same states: one of the two drivers is wrong."""
+    """The simulator does not reach the same states: one of the two drivers is wrong."""
 
 
 def kind_and_form(name: str) -> tuple[type[Machine[Any]], str]:
-    """The machine class and the form that a script means by a name."""
+    """The machine class and the form that a name in a script means."""
     protocol = find(name)
     return protocol.kind, protocol.form
 

@@ -1,4 +1,4 @@
-"""What a verdict hangs on, as people and programs read it: `electorate check --robust`."""
+"""What a verdict depends on, as people and programs read it: `electorate check --robust`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

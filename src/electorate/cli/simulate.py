@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.claims import Kind
-from electorate.cli.error import EXIT_UNKNOWN, UsageError
-from electorate.cli.fate import UNKNOWN, Fates
+from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
@@ -27,15 +26,15 @@ from electorate.cli.protocol import (
     graph_given,
 )
 from electorate.cli.retell import kind_and_form
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.delay import parse_delay, parse_time
-from electorate.simulate.digest import digest_of, fault_counts, in_T
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Ask
 from electorate.simulate.named import UnknownClaim
-from electorate.simulate.run import Result
+from electorate.simulate.run import RunResult
 from electorate.simulate.scenario import Faults, Scenario, load_scenario, verify
-from electorate.simulate.start import StartError
-from electorate.simulate.story import Story, shrunk_story
+from electorate.simulate.seen import Seen
+from electorate.simulate.start import SimulationStartError
+from electorate.simulate.story import Story, digest_of, fault_counts, in_T, shrunk_story
 from electorate.simulate.swarm import Interrupted, Seeded, Swarmed, run_swarm
 from electorate.trace import Connections, Order, Start, Storage, lines_of, to_json_lines
 from electorate.trace.word import counted
@@ -57,9 +56,45 @@ is about was never seen, or the runs were interrupted"""
 
 DIGEST_MAX = 60
 
+HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
+EXIT_CODES = {HOLDS: EXIT_DONE, VIOLATED: EXIT_BROKEN, UNKNOWN: EXIT_UNKNOWN}
+
+
+class Fates:
+    """The fate of each claim, and what the runs did not show."""
+
+    def __init__(
+        self, experiment: Experiment, broken: Collection[str], seen: Seen, deliveries: int
+    ) -> None:
+        kept = [claim for claim in experiment.judge.claims if claim.name not in broken]
+        self.unmet = seen.unmet(kept)
+        """The claims that no run could have broken, and what was never seen."""
+        self.idle = seen.idle(experiment.scenario, experiment.machine)
+        """The faults that were asked for and never happened, and why not."""
+        silence = seen.silence(experiment.machine, deliveries) if kept else None
+        unsettled = seen.unsettled(experiment.scenario, experiment.setting.timing.T)
+        doubts = self.unmet | {name: text for name, text in unsettled.items() if name not in broken}
+        self.reason = silence or "; ".join(f"{n}: {text}" for n, text in doubts.items()) or None
+        """Why something is unknown."""
+        self.claims = dict.fromkeys((claim.name for claim in experiment.judge.claims), VIOLATED)
+        for claim in kept:
+            is_unknown = silence is not None or claim.name in doubts
+            self.claims[claim.name] = UNKNOWN if is_unknown else HOLDS
+
+    @property
+    def verdict(self) -> str:
+        """The fate of all of them together."""
+        fates = self.claims.values()
+        return next(fate for fate in (VIOLATED, UNKNOWN, HOLDS) if fate in fates)
+
+    @property
+    def exit_code(self) -> int:
+        """How the command ends."""
+        return EXIT_CODES[self.verdict]
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `simulate` can be told. What is left out is as the scenario has it."""
+    """The arguments of `simulate`. What is left out is as the scenario has it."""
     add_protocol_arguments(parser)
     parser.set_defaults(nodes=None)
     add_claim_argument(parser)
@@ -118,25 +153,25 @@ def _share(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Simulate one seed or many, and say what came of it."""
+    """Simulate one seed or many, and report the result."""
     try:
         subject = _subject(options)
     except ValueError as error:
         raise UsageError(str(error)) from None
     try:
-        bench = Bench(subject, kind_and_form)
-        if not bench.judge.claims:
+        experiment = Experiment(subject, kind_and_form)
+        if not experiment.judge.claims:
             raise UsageError(f"{subject.protocol} promises nothing; name a claim with --claim")
-        _verify_that_somebody_asks(subject, bench)
-        find(subject.protocol).warn(bench.machine)
+        _verify_that_somebody_asks(subject, experiment)
+        find(subject.protocol).warn(experiment.machine)
         if options.seeds is not None and (options.trace or options.verbose):
             raise UsageError("--trace and --verbose show a single seed: leave out --seeds")
         if options.seeds is None:
-            return _run_one(options, subject, bench)
-        return _run_many(options, subject, bench)
+            return _run_one(options, subject, experiment)
+        return _run_many(options, subject, experiment)
     except UnknownClaim as error:
         raise UsageError(f"{subject.protocol}: {error}") from None
-    except (StartError, ValueError) as error:
+    except (SimulationStartError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -174,30 +209,35 @@ def _subject(options: argparse.Namespace) -> Subject:
     return Subject(protocol.spelled(), scenario, tuple(options.rule), *ranks, kept)
 
 
-def _verify_that_somebody_asks(subject: Subject, bench: Bench) -> None:
+def _verify_that_somebody_asks(subject: Subject, experiment: Experiment) -> None:
     scenario = subject.scenario
     if not scenario.claims:
         listed = sum(isinstance(fault, Ask) for fault in scenario.listed)
         asks = scenario.faults.asks + listed
-        find(subject.protocol).verify_that_somebody_asks(bench.machine, asks)
+        find(subject.protocol).verify_that_somebody_asks(experiment.machine, asks)
 
 
 # --- one seed ---
 
 
-def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
-    result = bench.run(options.seed, record=True)
+def _run_one(options: argparse.Namespace, subject: Subject, experiment: Experiment) -> int:
+    result = experiment.run(options.seed, record=True)
     if options.trace:
         write(options.trace, "".join(f"{line}\n" for line in to_json_lines(result.trace)))
     broken = next(iter(result.violations), None)
     story = shrunk_story(subject, kind_and_form, options.seed, broken) if broken else None
-    _keep(options, bench, story)
+    _keep(options, experiment, story)
     if options.svg and not story:
-        draw(options.svg, result.trace, bench.machine, f"{_title(bench)}, seed {options.seed}")
-    fates = Fates(bench, result.violations.keys(), result.seen, result.deliveries)
-    elected = None if result.elected is None else in_T(result.elected, bench.setting.timing)
+        draw(
+            options.svg,
+            result.trace,
+            experiment.machine,
+            f"{_title(experiment)}, seed {options.seed}",
+        )
+    fates = Fates(experiment, result.violations.keys(), result.seen, result.deliveries)
+    elected = None if result.elected is None else in_T(result.elected, experiment.setting.timing)
     if options.json:
-        found = _object(subject, bench, fates) | {
+        found = _object(subject, experiment, fates) | {
             "seed": options.seed,
             "witness": story.witness if story else None,
             "deliveries": result.deliveries,
@@ -207,31 +247,35 @@ def _run_one(options: argparse.Namespace, subject: Subject, bench: Bench) -> int
         }
         print(msgspec.json.encode(found).decode())
     else:
-        _show_one(options, bench, result, fates, elected)
-        _show_story(story, bench)
+        _show_one(options, experiment, result, fates, elected)
+        _show_story(story, experiment)
     return fates.exit_code
 
 
 def _show_one(
-    options: argparse.Namespace, bench: Bench, result: Result, fates: Fates, elected: float | None
+    options: argparse.Namespace,
+    experiment: Experiment,
+    result: RunResult,
+    fates: Fates,
+    elected: float | None,
 ) -> None:
-    timing = bench.setting.timing
+    timing = experiment.setting.timing
     if options.verbose:
         for step in result.trace.steps:
             print("\n".join(lines_of(step, timing)))
     else:
-        digest = list(digest_of(result.trace, bench.machine))
+        digest = list(digest_of(result.trace, experiment.machine))
         print("\n".join(digest[:DIGEST_MAX]))
         if len(digest) > DIGEST_MAX:
             print(f"          … {len(digest) - DIGEST_MAX} more lines; --verbose shows every step")
     print()
     faults = ", ".join(counted(n, kind) for kind, n in fault_counts(result.trace).items())
-    print(f"{_title(bench)}, seed {options.seed}: {faults or 'no faults'}")
-    for claim in bench.judge.claims:
+    print(f"{_title(experiment)}, seed {options.seed}: {faults or 'no faults'}")
+    for claim in experiment.judge.claims:
         found = result.violations.get(claim.name)
         at = f" at {in_T(found.at, timing)}T: {found.witness.text}" if found else f": {claim.text}"
         print(f"  {claim.name} {fates.claims[claim.name]}{at}")
-    reached = elected is not None and bench.judge.goals
+    reached = elected is not None and experiment.judge.goals
     print(
         f"  {counted(result.deliveries, 'messages')} delivered"
         + (f", goals reached {elected}T after the last fault" if reached else "")
@@ -242,7 +286,7 @@ def _show_one(
 # --- many seeds ---
 
 
-def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> int:
+def _run_many(options: argparse.Namespace, subject: Subject, experiment: Experiment) -> int:
     seeds = range(options.seed, options.seed + options.seeds)
     if not seeds:
         raise UsageError("--seeds must be at least 1")
@@ -255,22 +299,22 @@ def _run_many(options: argparse.Namespace, subject: Subject, bench: Bench) -> in
     except Interrupted as error:
         swarmed, interrupted = error.swarmed, True
     seconds = time.monotonic() - begun
-    fates = Fates(bench, swarmed.broken.keys(), swarmed.seen, swarmed.deliveries)
+    fates = Fates(experiment, swarmed.broken.keys(), swarmed.seen, swarmed.deliveries)
     story: Story | None = None
     for claim, first in swarmed.first.items():
         if not interrupted:
             story = shrunk_story(subject, kind_and_form, first.seed, claim)
-            _keep(options, bench, story)
+            _keep(options, experiment, story)
             break
     if options.json:
-        found = _swarm_object(subject, bench, swarmed, fates, seconds)
+        found = _swarm_object(subject, experiment, swarmed, fates, seconds)
         found |= {"interrupted": interrupted, "script": story.script if story else None}
         if interrupted:
             found["verdict"] = "unknown"
         print(msgspec.json.encode(found).decode())
     else:
-        _show_swarm(bench, swarmed, fates, seconds, interrupted)
-        _show_story(story, bench)
+        _show_swarm(experiment, swarmed, fates, seconds, interrupted)
+        _show_story(story, experiment)
     return EXIT_UNKNOWN if interrupted else fates.exit_code
 
 
@@ -296,17 +340,17 @@ def _progress(seeds: int) -> Iterator[Any]:
         yield report
 
 
-def _elect_T(swarmed: Swarmed, bench: Bench) -> dict[str, float | None]:
+def _elect_T(swarmed: Swarmed, experiment: Experiment) -> dict[str, float | None]:
     shares = {"median": 0.5, "p95": 0.95, "max": 1.0}
     times = {name: swarmed.quantile(share) for name, share in shares.items()}
-    timing = bench.setting.timing
+    timing = experiment.setting.timing
     return {name: None if t is None else in_T(t, timing) for name, t in times.items()}
 
 
 def _swarm_object(
-    subject: Subject, bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float
+    subject: Subject, experiment: Experiment, swarmed: Swarmed, fates: Fates, seconds: float
 ) -> dict[str, Any]:
-    return _object(subject, bench, fates) | {
+    return _object(subject, experiment, fates) | {
         "seeds": swarmed.seeds,
         "violations": {
             claim: {"seeds": count, "seed": first.seed, "witness": first.broken[claim]}
@@ -316,16 +360,16 @@ def _swarm_object(
         "deliveries": swarmed.deliveries,
         "deliveries_per_s": round(swarmed.deliveries / max(seconds, 1e-9)),
         "seconds": round(seconds, 3),
-        "elect_T": _elect_T(swarmed, bench),
+        "elect_T": _elect_T(swarmed, experiment),
     }
 
 
 def _show_swarm(
-    bench: Bench, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
+    experiment: Experiment, swarmed: Swarmed, fates: Fates, seconds: float, interrupted: bool
 ) -> None:
     end = ", interrupted" if interrupted else ""
-    print(f"{_title(bench)}: {counted(swarmed.seeds, 'seeds')}{end}")
-    for claim in bench.judge.claims:
+    print(f"{_title(experiment)}: {counted(swarmed.seeds, 'seeds')}{end}")
+    for claim in experiment.judge.claims:
         count = swarmed.broken.get(claim.name)
         if count:
             first = swarmed.first[claim.name]
@@ -338,9 +382,9 @@ def _show_swarm(
             print(f"  {claim.name} {so_far}: {claim.text}")
     rate = swarmed.deliveries / max(seconds, 1e-9)
     print(f"  {counted(swarmed.deliveries, 'deliveries')} in {seconds:.1f} s ({rate:,.0f}/s)")
-    if any(claim.kind is Kind.GOAL for claim in bench.judge.claims):
-        found = {name: t for name, t in _elect_T(swarmed, bench).items() if t is not None}
-        kept = f"{in_T(bench.scenario.watched, bench.setting.timing):g}T"
+    if any(claim.kind is Kind.GOAL for claim in experiment.judge.claims):
+        found = {name: t for name, t in _elect_T(swarmed, experiment).items() if t is not None}
+        kept = f"{in_T(experiment.scenario.watched, experiment.setting.timing):g}T"
         times = ", ".join(f"{name} {t}T" for name, t in found.items()) or "in no run"
         print(f"  from the last fault until the goals were reached and kept for {kept}: {times}")
     if not interrupted:
@@ -350,22 +394,22 @@ def _show_swarm(
 # --- both ---
 
 
-def _title(bench: Bench) -> str:
-    setting = bench.setting
+def _title(experiment: Experiment) -> str:
+    setting = experiment.setting
     rules = f" with {' '.join(setting.rules)}" if setting.rules else ""
     links = "" if setting.graph is None else f" linked {setting.graph_text() or 'not at all'}"
     return f"{setting.protocol}{rules}, {counted(len(setting.ids), 'nodes')}{links}"
 
 
-def _object(subject: Subject, bench: Bench, fates: Fates) -> dict[str, Any]:
+def _object(subject: Subject, experiment: Experiment, fates: Fates) -> dict[str, Any]:
     return {
         "protocol": subject.protocol,
-        "rules": bench.machine.rules.texts(),
-        "nodes": len(bench.setting.ids),
-        "attributes": bench.setting.attributes,
-        "equal": bench.setting.equal,
-        "graph": bench.setting.graph,
-        "timing": bench.setting.clock,
+        "rules": experiment.machine.rules.texts(),
+        "nodes": len(experiment.setting.ids),
+        "attributes": experiment.setting.attributes,
+        "equal": experiment.setting.equal,
+        "graph": experiment.setting.graph,
+        "timing": experiment.setting.clock,
         "verdict": fates.verdict,
         "reason": fates.reason,
         "claims": fates.claims,
@@ -382,19 +426,19 @@ def _show_silence(fates: Fates) -> None:
         print(f"The verdict is unknown: {fates.reason}.")
 
 
-def _keep(options: argparse.Namespace, bench: Bench, story: Story | None) -> None:
-    """Write and draw the run that breaks a claim, where that was asked for."""
+def _keep(options: argparse.Namespace, experiment: Experiment, story: Story | None) -> None:
+    """Write and draw the run that breaks a claim, if that was asked for."""
     if story and options.script:
         write(options.script, story.script)
     if story and options.svg:
         marks = [(len(story.trace.steps) - 1, f"{story.claim} is violated: {story.witness}")]
         kind, form = kind_and_form(story.trace.setting.protocol)
         machine = story.trace.setting.machine(kind, form)
-        draw(options.svg, story.trace, machine, _title(bench), marks)
+        draw(options.svg, story.trace, machine, _title(experiment), marks)
 
 
-def _show_story(story: Story | None, bench: Bench) -> None:
+def _show_story(story: Story | None, experiment: Experiment) -> None:
     if story:
-        texts = {claim.name: claim.text for claim in bench.judge.claims}
+        texts = {claim.name: claim.text for claim in experiment.judge.claims}
         print(f"\nThe shortest run that was found for {story.claim} ({texts[story.claim]}):\n")
         print(story.script, end="")

@@ -1,4 +1,4 @@
-"""Processes on this machine: started, told what to do, heard, hurt, and ended all together."""
+"""Processes on this machine: started, given orders, listened to, hurt, and ended all together."""
 
 import random
 import signal
@@ -14,14 +14,14 @@ from typing import Generic, Self, TypeVar
 from electorate.cli.interrupt import not_now
 
 PORTS = range(20_000, 32_000)
-"""Below the ports that systems hand out: a connection that is being opened to a node that is
-down must not find itself, and so keep the node from coming back."""
+"""Below the ports that systems assign: a connection that is being opened to a node that is down
+must not find itself, and so keep the node from coming back."""
 
 K = TypeVar("K", bound=Hashable)
 
 
 class Child:
-    """A process that we have started. Ctrl-C is for us alone, who end it then."""
+    """A process that we have started. Ctrl-C goes only to us, and we end the process then."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Child:
 
     @property
     def code(self) -> int | None:
-        """How it has ended; None as long as it exists, stopped or not."""
+        """Its exit code; None as long as it exists, stopped or not."""
         return self._process.poll()
 
     @property
@@ -61,7 +61,7 @@ class Child:
         return self.code is None
 
     def order(self, line: str) -> bool:
-        """Say a line to it; whether it was there to be told."""
+        """Send it a line; returns whether it was there."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{line}\n")
@@ -71,32 +71,32 @@ class Child:
         return True
 
     def signal(self, number: signal.Signals) -> bool:
-        """Send it a signal; whether it was there to get it."""
+        """Send it a signal; returns whether it was there."""
         was_running = self.is_running
         self._process.send_signal(number)
         return was_running
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """How it ends; None if it has not within this time."""
+        """Its exit code; None if it does not end within this time."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def kill(self) -> None:
-        """End it at once, as a power cut would."""
+        """End it at once, like a power cut."""
         self._process.kill()
         self._process.wait()
 
     def dismiss(self) -> None:
-        """Give it no more orders: it is to end in good order, also if it was stopped."""
+        """Send no more orders: it is to end in an orderly way, also if it was stopped."""
         assert self._process.stdin is not None
         with suppress(OSError):  # An order that it did not live to read.
             self._process.stdin.close()
         self.signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """End it, and hear what it has said until then."""
+        """End it, and read what it prints until then."""
         self.kill()
         self.dismiss()
         if self._listener is not None:
@@ -118,7 +118,7 @@ class Supervisor(Generic[K]):
 
     def __init__(self, grace_s: float = 0.0) -> None:
         self._grace_s = grace_s
-        """How long all have to end in good order before they are killed."""
+        """How long all have to end in an orderly way before they are killed."""
         self._children: dict[K, Child] = {}
 
     def __enter__(self) -> Self:
@@ -147,8 +147,8 @@ class Supervisor(Generic[K]):
     ) -> Child:
         """Start a process, for the first time or again.
 
-        A thread of its own calls `hear` with every line that it prints, and then `ended` with
-        its exit code; if nobody hears it, what it prints goes to the log, as its errors do.
+        A thread of its own calls `hear` with every line that it prints, and then `ended` with its
+        exit code. Without these, what it prints goes to the log, as its errors do.
         """
         self.bury(name)
         with not_now():  # Or it would be there, and nobody would know of it.
@@ -174,7 +174,7 @@ class Supervisor(Generic[K]):
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nobody listens on at the moment."""
+    """Ports on loopback where nobody listens at the moment."""
     ports: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe, suppress(OSError):

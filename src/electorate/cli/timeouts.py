@@ -26,7 +26,7 @@ from electorate.costs.timeout import (
 )
 from electorate.costs.timeout_chart import timeout_chart
 from electorate.simulate.named import UnknownClaim
-from electorate.simulate.start import StartError
+from electorate.simulate.start import SimulationStartError
 from electorate.simulate.swarm import Interrupted, Seeded, run_swarms
 from electorate.trace.setting import NODES_MAX
 from electorate.trace.word import counted
@@ -52,7 +52,7 @@ LENGTHS_MAX = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `timeouts` can be told."""
+    """The arguments of `timeouts`."""
     add_name_argument(parser)
     add_form_arguments(parser)
     lengths = ",".join(f"{length:g}" for length in LENGTHS)
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         swarms, interrupted = list(error.swarms), True
     except UnknownClaim as error:
         raise UsageError(f"{protocol.spelled()}: {error}") from None
-    except (StartError, ValueError) as error:
+    except (SimulationStartError, ValueError) as error:
         raise UsageError(str(error)) from None
     found = points(tried, swarms)
     title = (

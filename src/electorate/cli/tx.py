@@ -14,7 +14,7 @@ from rich.table import Table
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.errors import Damaged, Refused, StoreError
 from electorate.sync import Node
-from electorate.transactions.admin import WARNINGS, NoNode, Status, Wrong, ask
+from electorate.transactions.admin import WARNINGS, NoNode, TransactionStatus, Wrong, ask
 from electorate.transactions.config import arguments
 
 NAME = "tx"
@@ -30,7 +30,7 @@ waits: to guess may split it. `resolve` decides it by hand at this one node."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be done."""
+    """The arguments of `tx`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     serve = actions.add_parser("serve", help="run a member of a cluster")
     serve.add_argument("config", type=Path, metavar="FILE", help="the cluster, as TOML")
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it."""
+    """Carry out the command."""
     try:
         match options.action:
             case "serve":
@@ -82,7 +82,7 @@ def _serve(config: Path, name: str) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     answer = ask(options.data, {"do": "list"})
-    found = msgspec.convert(answer["found"], list[Status])
+    found = msgspec.convert(answer["found"], list[TransactionStatus])
     if options.action == "show":
         found = [status for status in found if status.tx == options.tx]
         if not found and options.tx not in answer["lost"]:
@@ -96,7 +96,7 @@ def _show(options: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _tell(tx: str, found: list[Status], lost: dict[str, str]) -> None:
+def _tell(tx: str, found: list[TransactionStatus], lost: dict[str, str]) -> None:
     if tx in lost:
         print(f"{tx}: others count on this node, which {lost[tx]}")
     for status in found:
@@ -112,7 +112,7 @@ def _tell(tx: str, found: list[Status], lost: dict[str, str]) -> None:
             print(f"  damaged       {status.damage}")
 
 
-def _print_table(found: list[Status], lost: dict[str, str]) -> None:
+def _print_table(found: list[TransactionStatus], lost: dict[str, str]) -> None:
     if not found and not lost:
         print("No transaction is open.")
         return
@@ -140,5 +140,5 @@ def _resolve(options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.encode(answer).decode())
     else:
-        _tell(options.tx, msgspec.convert(answer["found"], list[Status]), {})
+        _tell(options.tx, msgspec.convert(answer["found"], list[TransactionStatus]), {})
     return EXIT_DONE

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.fleet import Fleet, Member, News
+from electorate.cli.fleet import Fleet, News, NodeProcess
 from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.keyboard import Keyboard
 from electorate.cli.node import add_timing_arguments, timing_words
@@ -39,13 +39,13 @@ Meanwhile, in another terminal: kill -9 any of the pids in the table.
 exit code: 0 all nodes that are up agree at the end, 1 they do not, 2 bad usage or input"""
 
 FIRST_WAIT_MS = 5000
-"""All nodes are started at once here, so none need begin before the others can hear it."""
+"""All nodes are started at once here, so none needs to begin before the others can hear it."""
 FIRST_WAIT_EACH_MS = 1000
 """Many processes take long to start on one machine."""
 
 PACE_MS = {"T": 100, "beat": 50, "timeout": 400}
 PAIRS_MAX = 200
-"""So many pairs of nodes (14 nodes) keep that pace; each pair more makes all slower alike."""
+"""So many pairs of nodes (14 nodes) keep that pace; each pair more makes all slower."""
 
 JSON_HELP = "print one JSON object per change, and a last one with the outcome"
 
@@ -60,7 +60,7 @@ KEYS = "←/→ choose · k kill · r restart · p pause · u resume · c cut of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be chosen."""
+    """The arguments of `up`."""
     parser.add_argument("--protocol", default="bully", metavar="P")
     parser.add_argument("--nodes", type=node_count, default=5, metavar="N", help="default 5")
     add_rule_arguments(parser)
@@ -76,10 +76,10 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def keep_pace(options: argparse.Namespace) -> list[str]:
-    """Fill in the durations that were not given; all of them, to be handed on to each node.
+    """All durations, those that were not given filled in, to be handed on to each node.
 
-    Every node beats for every other. Too fast, and one machine is busy with nothing else; then
-    its nodes stand still, and are suspected.
+    Every node beats for every other. If that is too fast, one machine is busy with nothing else;
+    then its nodes stand still, and are suspected.
     """
     slower = max(1.0, options.nodes * (options.nodes - 1) / PAIRS_MAX)
     for name, usual_ms in PACE_MS.items():
@@ -207,7 +207,7 @@ def _show_table(fleet: Fleet, seconds: float) -> None:
 
 
 def _all_news(fleet: Fleet) -> Iterator[News]:
-    """What there is to hear now, or in a moment."""
+    """The news by now, or in a moment."""
     news = fleet.hear(0.1)
     while news is not None:
         yield news
@@ -215,7 +215,7 @@ def _all_news(fleet: Fleet) -> Iterator[News]:
 
 
 def _act(fleet: Fleet, chosen: int, key: str) -> int:
-    """Do what a key says; the node that is chosen afterwards."""
+    """Do what a key stands for; returns the node that is chosen afterwards."""
     count = len(fleet.members)
     match key:
         case "left" | "up":
@@ -251,7 +251,7 @@ def _table(fleet: Fleet, chosen: int) -> Table:
     return table
 
 
-def _cells(fleet: Fleet, member: Member) -> list[str]:
+def _cells(fleet: Fleet, member: NodeProcess) -> list[str]:
     counters = member.told.get("counters", {})
     shade = COLOURS.get(member.status, "white")
     group = member.told.get("group")

@@ -52,7 +52,7 @@ def json_of(value: object) -> bytes:
 
 
 def _without_sets(value: object) -> object:
-    """The value with a list for each set; what has no order of its own goes by its JSON."""
+    """The value with a list for each set; items without an order of their own go by their JSON."""
     match value:
         case frozenset() | set() if all(isinstance(each, int | str) for each in value):
             return sorted(value)

@@ -22,7 +22,7 @@ SHOWN: dict[Topic, type[Standing]] = {
     Topic.CHOICES: Choice,
     Topic.NEWCOMERS: GroupStanding,
 }
-"""What a machine shows that tells of such a thing."""
+"""The kind of standing that shows each thing that a machine can tell of."""
 
 
 class Breach(Exception):
@@ -30,7 +30,7 @@ class Breach(Exception):
 
 
 class Contract:
-    """What one machine has declared, held against what it does."""
+    """What one machine has declared, compared with what it does."""
 
     def __init__(self, machine: Machine[Any]) -> None:
         self._machine = machine
@@ -45,7 +45,7 @@ class Contract:
         try:
             self._hears = {node: machine.hears(node) for node in machine.members.ids}
         except (Exception, SystemExit) as error:
-            raise Breach(f"whom it hears: raised {type(error).__name__}: {error}") from error
+            raise Breach(f"hears raised {type(error).__name__}: {error}") from error
         try:
             self._codec = Codec(machine)
         except Exception as error:
@@ -269,16 +269,16 @@ def _is_subclass(found: object, kind: type[Any]) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """The class itself, where a declaration fills in its parameters."""
+    """The class itself, if a declaration fills in its parameters."""
     return get_origin(kind) or kind
 
 
-class Memory:
+class HiddenMemory:
     """What a machine could remember outside its states, watched so that it remembers nothing.
 
     These are the attributes of the machine, of its classes, and of the objects that it holds. All
-    nodes share one machine: whatever it kept would reach other nodes without a message, and
-    outlive crashes without a disk.
+    nodes share one machine: what it kept would reach other nodes without a message, and outlive
+    crashes without a disk.
     """
 
     def __init__(self, machine: Machine[Any]) -> None:
@@ -290,7 +290,7 @@ class Memory:
         ]
 
     def has_changed(self) -> bool:
-        """Whether any attribute is not what it was; what Python keeps for itself does not count."""
+        """Whether any attribute has changed; what Python keeps for itself does not count."""
         for owner, (count, known) in zip(self._owners, self._known, strict=True):
             now = vars(owner)
             if len(now) != count and _names(now) != known.keys():
@@ -319,7 +319,7 @@ def _names(attributes: Mapping[str, object]) -> set[str]:
 
 
 def _still(value: object) -> object:
-    """The value, or a copy if it is a container that could change under our eyes."""
+    """The value, or a copy if it is a container that could change later."""
     if isinstance(value, dict):
         return {key: _still(inside) for key, inside in value.items()}
     if isinstance(value, list | set):

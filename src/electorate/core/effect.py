@@ -1,6 +1,7 @@
-"""Effects are orders: what a node wants done after its turn. There are three, no more.
+"""Effects are orders: what a node wants done after its turn.
 
-That something must be saved, or that the leader changed, is read off by comparing states.
+There are three, no more. That something must be saved, or that the leader changed, follows from
+comparing states.
 """
 
 from electorate.core.value import Message, NodeId, Value

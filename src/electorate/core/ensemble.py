@@ -81,9 +81,8 @@ class EnsembleRules(Rules):
     """How long a part to which nothing happens may stay without what a wire has for it."""
     told: Literal["before", "after", "at-once"] = "before"
     """When a part is told: before its next event; after that; in the turn that changed the output.
-
-    The last is what `before` comes to where sweeps are quick; whether it does is to be checked.
-    """
+    The last is what `before` amounts to if sweeps are quick; the checker has to show whether it
+    does."""
     at_boot: Literal["yes", "no"] = "yes"
     """Whether every part is told at boot what the others have saved."""
 
@@ -92,7 +91,8 @@ class Ensemble(Machine[Any]):
     """All parts of a node. Its standing, its promises and its claims are those of one of them."""
 
     parts: ClassVar[Mapping[str, Part]] = {}
-    """In this order they boot, and see what all of them see. Sources come before their targets."""
+    """The order in which they boot, and see what all of them see. Sources come before their
+    targets."""
     wires: ClassVar[tuple[Wire, ...]] = ()
     rules_type = EnsembleRules
 
@@ -160,7 +160,7 @@ class Ensemble(Machine[Any]):
         return self._tell_all(self.joined(me, states, due), effects)
 
     def joined(self, me: NodeId, states: Mapping[str, Any], due: frozenset[int]) -> Any:
-        """The state of a node whose parts are in these, and which wires are still to be told."""
+        """The state of a node with these states of its parts, and the wires still to be told."""
         kept = self.stable_type(**{name: state.stable for name, state in states.items()})
         state_type: Any = self.state_type
         return state_type(me=me, stable=kept, due=due, **states)
@@ -195,7 +195,7 @@ class Ensemble(Machine[Any]):
         return self._tell_all(s, effects) if told == "at-once" else (s, effects)
 
     def _noted(self, before: Any, s: Any, source: str) -> Result[Any]:
-        """Note whom to tell what has become of a part, and have a sweep come for each."""
+        """Note which parts must be told of the change of a part, and set a sweep for each."""
         changed = {
             k
             for k, (wire, read) in enumerate(zip(self.wires, self._reads, strict=True))
@@ -220,7 +220,7 @@ class Ensemble(Machine[Any]):
         return s, effects
 
     def _tell_in_time(self, s: Any, target: str) -> Result[Any]:
-        """Tell a part what it does not know yet, and have no sweep come for that."""
+        """Tell a part what it does not know yet; the sweep for that is cancelled."""
         is_due = any(self.wires[k].target == target for k in s.due)
         s, effects = self._tell(s, target)
         return s, [CancelTimer(sweep_of(target)), *effects] if is_due else effects

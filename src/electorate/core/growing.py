@@ -22,7 +22,7 @@ from electorate.core.value import NodeId
 class Serial(NamedTuple):
     """A number that counts what its owner began: it only tells one from another.
 
-    `of` names the field beside it, or the place in the same tuple, that holds its owner; None if
+    `of` names the field beside it, or the index in the same tuple, that holds its owner; None if
     that is the node which has the state, or has sent the message.
     """
 
@@ -30,11 +30,11 @@ class Serial(NamedTuple):
     name: str = ""
     """Tells it from another such number in the same module."""
     module: str = ""
-    """Where several modules hold such numbers, the one that declares them for all."""
+    """If several modules hold such numbers, the one that declares them for all."""
 
 
 class Ordinal(NamedTuple):
-    """A number that is compared with others by its size alone, whoever has counted it up."""
+    """A number that is compared with others by its size alone, whichever node counted it."""
 
     name: str = ""
 
@@ -54,7 +54,7 @@ Visit = Callable[[Any, NodeId, Change], Any]
 
 
 def renumbered(value: Any, holder: NodeId, change: Change) -> Any:
-    """The value, whatever it is, with every declared number in it changed."""
+    """The value, of any type, with every declared number in it changed."""
     match value:
         case msgspec.Struct():
             visit = _visit_struct(type(value))
@@ -96,7 +96,7 @@ def declared_families(machine: Machine[Any]) -> set[Family]:
 
 
 def _mark(hint: Any) -> Serial | Ordinal | None:
-    """What a hint declares of a number; also one that may be missing."""
+    """What a hint declares of a number, which may also be missing."""
     if get_origin(hint) is Annotated:
         marks = (mark for mark in hint.__metadata__ if isinstance(mark, (Serial, Ordinal)))
         return next(marks, None)
@@ -112,7 +112,7 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 def _find_marks(
     hint: Any, module: str, found: set[tuple[str, Serial | Ordinal]], seen: set[Any]
 ) -> None:
-    """Look through a type, and through all types in it, for what is declared of numbers."""
+    """Look through a type, and through all types in it, for declared numbers."""
     mark = _mark(hint)
     if mark is not None:
         declared_in = mark.module if isinstance(mark, Serial) else ""

@@ -32,8 +32,8 @@ S = TypeVar("S", bound=State)
 class Lift:
     """Carries an inner machine across the border to the outer one.
 
-    `name` is the field that holds the inner state and the inner stable part, and the prefix of
-    the inner rules and timers.
+    `name` is the field that holds the inner state and the inner stable part, and the prefix of the
+    inner rules and timers.
     """
 
     def __init__(self, inner: Machine[Any], name: str = "inner") -> None:
@@ -43,10 +43,10 @@ class Lift:
         self.requests = _wrapped(f"{name}.request", Request, "request", inner.requests)
         self.timers = tuple(Timer(self._outside(t.name), t.periodic) for t in inner.timers)
         self.tells = inner.tells - {Topic.DECISIONS, Topic.CHOICES, Topic.NEWCOMERS}
-        """What a standing above tells of as well: not whether the inner one is of another type."""
+        """What a standing tells of anyway: not whether the inner one is of another type."""
 
     def declare(self, outer: Machine[Any]) -> None:
-        """Add what the inner machine declares to what the outer one does, in its constructor."""
+        """Add the inner machine's declarations to the outer ones, in the outer constructor."""
         outer.messages = (*outer.messages, *self.messages)
         outer.requests = (*outer.requests, *self.requests)
         outer.timers = (*outer.timers, *self.timers)
@@ -72,7 +72,7 @@ class Lift:
         return self.into(s, inner), self._raised(effects)
 
     def into(self, s: S, inner: State) -> S:
-        """The outer state with this inner state in it, and what that one keeps."""
+        """The outer state with this inner state in it, and with the inner stable part."""
         stable = msgspec.structs.replace(s.stable, **{self.name: inner.stable})
         return msgspec.structs.replace(s, stable=stable, **{self.name: inner})
 
@@ -81,7 +81,7 @@ class Lift:
         return self.inner.task(getattr(s, self.name))
 
     def view(self, s: State) -> Standing:
-        """What the inner machine lets be seen; `until` names the lifted timer."""
+        """What the inner machine shows; `until` names the lifted timer."""
         view = self.inner.view(getattr(s, self.name))
         if view.until is None:
             return view
@@ -161,7 +161,7 @@ class Lift:
 def _wrapped(
     name: str, kind: type[Any], field: str, inside: tuple[type[Any], ...]
 ) -> tuple[type[Any], ...]:
-    """A type that carries one of the inner ones, strictly decoded; none where there are none.
+    """A type that carries one of the inner ones, strictly decoded; none if there are none.
 
     It is made once: values of two machines that are built alike must be equal.
     """

@@ -44,14 +44,14 @@ class Assumption(StrEnum):
     NO_LOSS = "no-loss"  # a message between live nodes arrives
     NO_PAUSE = "no-pause"  # a live node reacts at once
     NO_CRASH = "no-crash"  # nobody fails
-    NO_RECOVERY = "no-recovery"  # who has failed stays away
+    NO_RECOVERY = "no-recovery"  # a node that has failed stays away
     NO_PARTITION = "no-partition"  # live nodes are always linked
     ACCURATE_DETECTOR = "accurate-detector"  # nobody alive is suspected
     UNIQUE_IDS = "unique-ids"  # of any two nodes one is the stronger
 
 
 class Topic(StrEnum):
-    """What a machine tells of besides whom a node follows; claims are about these."""
+    """What a machine tells of besides the leader that a node follows; claims are about these."""
 
     GROUPS = "groups"  # `group` is the number of the group that a node is in
     VIEWS = "views"  # `group` lists the nodes that a node sees
@@ -74,10 +74,8 @@ class Machine(ABC, Generic[S]):
     messages: tuple[type[Message], ...] = ()
     requests: tuple[type[Request], ...] = ()
     begins_by: tuple[type[Request], ...] = ()
-    """Requests without which nothing ever happens; a machine that has none begins by itself.
-
-    A machine whose rules decide that sets it in its constructor.
-    """
+    """Requests without which nothing ever happens; a machine that has none begins by itself. A
+    machine whose rules decide that sets it in its constructor."""
     timers: tuple[Timer, ...] = ()
     uses_views: bool = False
     tells: frozenset[Topic] = frozenset()
@@ -85,7 +83,7 @@ class Machine(ABC, Generic[S]):
     forms: Mapping[str, Rules] = {}
     promises: tuple[str, ...] = ()
     form_promises: Mapping[str, tuple[str, ...]] = {}
-    """What a form promises instead, where it keeps less."""
+    """What a form promises instead, if it keeps less."""
     assumptions: tuple[Assumption, ...] = ()
     form_assumptions: Mapping[str, tuple[Assumption, ...]] = {}
     """What a form other than the sound one has to assume besides."""
@@ -94,7 +92,7 @@ class Machine(ABC, Generic[S]):
     Those whose types say how they are compared (core/growing.py) need not be named here."""
     outputs: Mapping[str, str] = {}
     """What other machines at the same node may be told of this one: names of parts of `stable`, and
-    where they are found in it."""
+    where to find them in it."""
     extra_nodes: int = 0
     """Nodes besides those that `--nodes` counts: a coordinator that takes no part itself."""
     strongest: Strongest = "lowest"
@@ -133,10 +131,10 @@ class Machine(ABC, Generic[S]):
     def task(self, state: S) -> Hashable:
         """How far this node knows the work to be that its leader coordinates.
 
-        A number or a frozenset, or anything else that says with `<=` whether it is included in
-        what is known later; zero or empty where nothing has been done. None where no such thing is
-        handed over. It is no part of the standing, so that only claims about tasks tell states
-        apart by it.
+        A number or a frozenset, or anything else that says with `<=` whether it is included in what
+        is known later; zero or empty if nothing has been done. None if no such thing is handed
+        over. It is no part of the standing, so that only claims about tasks tell states apart by
+        it.
         """
         return None
 
@@ -157,7 +155,7 @@ class Machine(ABC, Generic[S]):
         return ()
 
     def offers(self, state: S, view: Standing) -> tuple[Request, ...]:
-        """The same, where what is seen does not say everything that it depends on."""
+        """The same, if the view does not show everything that it depends on."""
         return self.may_ask(view)
 
     def must_ask(self, view: Standing) -> tuple[Request, ...]:
@@ -165,16 +163,17 @@ class Machine(ABC, Generic[S]):
         return ()
 
     def cautions(self) -> tuple[str, ...]:
-        """What whoever chose these rules for so many members may not know, a sentence each.
+        """What is easily overlooked about these rules for so many members, a sentence each.
 
-        Not what is wrong (that is a ValueError of the constructor), but what is easily overlooked.
+        Not what is wrong: that is a ValueError of the constructor.
         """
         return ()
 
     def hears(self, node: NodeId) -> tuple[NodeId, ...] | None:
-        """The nodes that `node` may ever get messages from; None if it may be anybody.
+        """The nodes that `node` may ever get messages from; None if it may be any.
 
-        On a ring it is the one before. Who says so lets the checker explore fewer orders.
+        On a ring it is the one before. A machine that declares this lets the checker explore fewer
+        orders.
         """
         return None
 
@@ -190,7 +189,7 @@ class Machine(ABC, Generic[S]):
 
     @classmethod
     def form(cls, name: str) -> Rules:
-        """The named set of rules; `sound` is the default set where a machine names no other."""
+        """The named set of rules; `sound` is the default set if a machine names no other."""
         if name in cls.forms:
             return cls.forms[name]
         if name == "sound":

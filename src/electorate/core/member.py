@@ -1,8 +1,8 @@
 """Members and ranks: who takes part, and who is stronger than whom.
 
-Rank is (attribute, id); whether the highest or the lowest wins is configuration, never a fork
-of the code. That no two nodes rank alike is an assumption of elections, which can be dropped:
-nodes may be declared equal, though messages still find the right one.
+Rank is (attribute, id); whether the highest or the lowest wins is configuration, never a fork of
+the code. That no two nodes rank alike is an assumption of elections, which can be dropped: nodes
+may be declared equal, though messages still find the right one.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -55,7 +55,7 @@ class Members(Value):
         """Any node may take part, now or later; nodes rank by id alone.
 
         A machine for such members learns from its state and its events which nodes there are, so
-        one machine serves a node for as long as it runs, whoever comes and goes.
+        one machine serves a node for as long as it runs, while others come and go.
         """
         return cls((), (), strongest, is_open=True)
 
@@ -91,7 +91,7 @@ class Members(Value):
         return tuple(other for other in self.ids if self.is_stronger(node, other))
 
     def others(self, node: NodeId) -> tuple[NodeId, ...]:
-        """Everybody else, in order of id."""
+        """All other nodes, in order of id."""
         return tuple(other for other in self.ids if other != node)
 
     def strongest_of(self, nodes: Iterable[NodeId]) -> NodeId:

@@ -33,10 +33,10 @@ class Over(Machine[S]):
     inner_kind: ClassVar[type[Machine[Any]] | None] = None
     """The machine inside; None in a class that can be built only by `over`."""
     outer_kind: ClassVar[type["Over[Any]"]]
-    """The class that `over` made this one from."""
+    """The class from which `over` made this one."""
     rules_type: type[OverRules] = OverRules
     promises_over: ClassVar[tuple[str, ...]] = ()
-    """What it promises besides, over a machine that begins by itself (one without `begins_by`)."""
+    """What it also promises, over a machine that begins by itself (one without `begins_by`)."""
     form_promises_over: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """What a form promises beyond that, over such a machine."""
     assumptions_over: ClassVar[tuple[Assumption, ...]] = ()
@@ -50,7 +50,7 @@ class Over(Machine[S]):
         self.lift.declare(self)
 
     def cautions(self) -> tuple[str, ...]:
-        """Those of the inner machine."""
+        """The cautions of the inner machine."""
         return self.lift.inner.cautions()
 
     def inside(self, members: Members) -> Members:

@@ -1,7 +1,7 @@
 """What `view` returns: a Standing for elections, a Decision for commits, a Choice for consensus.
 
-A machine declares with `tells` that its standings are of such a kind. Claims, the checker and
-whoever tells a run go by these values alone, whichever protocol shows them.
+A machine declares with `tells` that its standings are of such a kind. Claims, the checker and the
+code that tells a run use these values alone, never the protocol that shows them.
 """
 
 from enum import StrEnum
@@ -27,12 +27,13 @@ class Standing(Value):
     leader: NodeId | None = None
     group: tuple[int, ...] | None = None
     until: str | None = None
-    """The timer that ends this office; None where offices do not run out."""
+    """The timer that ends this office; None if offices do not run out."""
     token: int | None = None
-    """The number of the leader's term, for what must refuse all but the newest; None without."""
+    """The number of the leader's term, for stores that must refuse all but the newest; None if
+    none."""
     priority: int | None = None
-    """With which priority the application wants this node to stand, 0: it only votes; None where
-    that never changes."""
+    """The priority with which the application wants this node to stand, 0: it only votes; None if
+    it never changes."""
 
     @classmethod
     def above(cls, below: "Standing", **more: Any) -> Self:
@@ -41,7 +42,7 @@ class Standing(Value):
         return cls(*below_all, **more)
 
     def expired(self, armed: frozenset[str]) -> "Standing":
-        """The standing to go by, given the timers that are armed and have not run out.
+        """The standing to believe, given the timers that are armed and have not run out.
 
         An office whose timer is gone has ended, whether or not the node has noticed.
         """
@@ -54,7 +55,7 @@ class GroupStanding(Standing):
     """What a node believes of its group, and what a leader has to know to coordinate it."""
 
     members: tuple[NodeId, ...] = ()
-    """Everybody in the group that this node leads, itself included; nobody while it does not."""
+    """All nodes in the group that this node leads, itself included; empty if it does not lead."""
     owed: tuple[tuple[NodeId, NodeId], ...] = ()
     """Those of them that have come from another group and were not dealt with yet, each with the
     node that led that group."""
@@ -103,7 +104,7 @@ class Decision(Standing):
     coordinates: bool = False
     """Whether this is the original coordinator, which takes no part itself."""
     over: bool = False
-    """Everybody has applied the decision, and this node has forgotten it; what it hears of the
+    """All have applied the decision, and this node has forgotten it; what it hears of the
     transaction after that, it hears as if for the first time."""
 
     @property
@@ -116,6 +117,6 @@ class Choice(Standing):
     """What a node has decided in a consensus; its standing is that of the election underneath."""
 
     proposes: int = 0
-    """The value that this node would have everybody decide on."""
+    """The value that this node proposes."""
     decided: int | None = None
     """The value that it has decided on, for ever; None before."""

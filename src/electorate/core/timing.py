@@ -36,7 +36,7 @@ class Timing(Value):
         return ceil(after * (1 - drift)), floor((after + jitter) * (1 + drift))
 
     def text(self, duration: int) -> str:
-        """Express a duration in T where it is a whole number of them."""
+        """Express a duration in T if it is a whole number of them."""
         whole, rest = divmod(duration, self.T)
         if whole < 1:
             return str(duration)
@@ -45,7 +45,7 @@ class Timing(Value):
 
 
 class Span(Value):
-    """A length of time: so many T, so many P, and single ticks on top."""
+    """A length of time: a number of T, a number of P, and single ticks on top."""
 
     T: int = 0
     P: int = 0

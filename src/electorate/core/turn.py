@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from electorate.core.contract import Breach, Contract, Memory, hashable, same_kinds
+from electorate.core.contract import Breach, Contract, HiddenMemory, hashable, same_kinds
 from electorate.core.effect import Effect
 from electorate.core.event import Event, Viewed
 from electorate.core.machine import Machine
@@ -17,7 +17,7 @@ from electorate.core.standing import Standing
 from electorate.core.value import NodeId, Request, Stable, State, Value, text_of
 
 TURNS_MAX = 1_000_000
-"""A memo that has grown this large is started afresh: it saves time, nothing depends on it."""
+"""A memo that has grown this large is emptied: it saves time, nothing depends on it."""
 
 R = TypeVar("R")
 
@@ -36,7 +36,7 @@ class ProtocolError(Exception):
 
 
 class Turn(Value):
-    """What came of one event: the new state, and orders in the order to carry them out."""
+    """The result of one event: the new state, and the effects in the order to carry them out."""
 
     state: State
     effects: tuple[Effect, ...]
@@ -59,7 +59,7 @@ class Turns:
             self._contract = Contract(machine)
         except Breach as breach:
             raise ProtocolError(machine, "its declarations", str(breach)) from breach
-        self._memory = Memory(machine)
+        self._memory = HiddenMemory(machine)
 
     def boot(self, me: NodeId, stable: Stable | None) -> Turn:
         """The first turn of a life."""
@@ -134,7 +134,7 @@ class Turns:
     def _requests(
         self, name: str, run: Callable[[Standing], object], view: Standing
     ) -> tuple[Request, ...]:
-        """What is offered or owed: whenever a view is the same, so must be the answer."""
+        """What is offered or owed: if a view is the same, the answer must be the same."""
 
         def verified(result: object) -> tuple[Request, ...]:
             requests = self._contract.requests(result, name)
@@ -150,7 +150,7 @@ class Turns:
         return self._handled(f"view {{}}, {name}", (view,), run, verified)
 
     def life(self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]) -> list[Turn]:
-        """A boot and, where the machine uses views, the view that follows it."""
+        """A boot and, if the machine uses views, the view that follows it."""
         booted = self.boot(me, stable)
         if not self.machine.uses_views:
             return [booted]
@@ -166,7 +166,7 @@ class Turns:
         run: Callable[..., object],
         verified: Callable[[object], R],
     ) -> R:
-        """The result of a handler; a ProtocolError says where it breaks the contract."""
+        """The result of a handler; a ProtocolError says how it breaks the contract."""
         try:
             return self._result(given, run, verified)
         except Breach as breach:
@@ -176,7 +176,7 @@ class Turns:
     def _result(
         self, given: tuple[object, ...], run: Callable[..., object], verified: Callable[[object], R]
     ) -> R:
-        """Run a handler twice and hold both results against the contract."""
+        """Run a handler twice and compare both results with the contract."""
         before = repr(given)
         first = _result_of(run, given)
         result = verified(first)
@@ -194,7 +194,7 @@ class Turns:
 
 
 class Sample:
-    """Which of many is looked at: the first ones, and later every so manieth."""
+    """Which of many are looked at: the first ones, and later one in a fixed number."""
 
     def __init__(self, first: int = 100, every: int = 1000) -> None:
         self._first = first
@@ -202,13 +202,13 @@ class Sample:
         self._count = 0
 
     def draw(self) -> bool:
-        """Whether the next one is."""
+        """Whether the next one is looked at."""
         self._count += 1
         return self._count <= self._first or self._count % self._every == 0
 
 
 class TrustedTurns(Turns):
-    """Turns that are taken once and believed: for the thousandth arrangement of the same nodes.
+    """Turns that are taken once and trusted: for the thousandth arrangement of the same nodes.
 
     A driver may use them for a machine whose turns it verifies in other arrangements.
     """
@@ -264,7 +264,7 @@ def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:
 
 
 def _place(run: Callable[..., object], error: BaseException) -> str:
-    """The line of the protocol that has raised this, or has called what raised it."""
+    """The line of the protocol that has raised this, or has called the code that did."""
     handlers = getattr(run, "__self__", run)
     packages = {kind.__module__.partition(".")[0] for kind in type(handlers).__mro__}
     place, traceback = "", error.__traceback__

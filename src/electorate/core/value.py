@@ -15,8 +15,8 @@ NodeId = int
 class Value(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A frozen, hashable record; decoded strictly, so that nothing gets lost on the way.
 
-    What cannot change cannot come to hold itself: the search for such garbage, which takes a fifth
-    of a busy node's time, leaves values out.
+    A value that cannot change cannot come to hold itself. So the garbage collector, which takes a
+    fifth of a busy node's time, leaves values out.
     """
 
 
@@ -62,5 +62,5 @@ def text_of(value: object) -> str:
 
 
 def _place(member: object) -> tuple[int, str]:
-    """Where a member of a set is printed: numbers by size, all else by its text."""
+    """The order in which members of a set are printed: numbers by size, others by text."""
     return (member if isinstance(member, int) else 0, text_of(member))

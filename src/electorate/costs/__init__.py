@@ -2,18 +2,18 @@
 
 from electorate.costs.case import Case, Extreme
 from electorate.costs.chart import chart_of
-from electorate.costs.measure import Measure, Subject
+from electorate.costs.measure import Measure, MeasuredProtocol
 from electorate.costs.registry import cases_of
-from electorate.costs.row import Figure, Row
+from electorate.costs.row import CostRow, Figure
 from electorate.costs.table import lines_of_table, object_of
 
 __all__ = [
     "Case",
+    "CostRow",
     "Extreme",
     "Figure",
     "Measure",
-    "Row",
-    "Subject",
+    "MeasuredProtocol",
     "cases_of",
     "chart_of",
     "lines_of_table",

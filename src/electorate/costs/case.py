@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from electorate.core import Value
-from electorate.costs.expectation import Expectation
+from electorate.costs.formula import Expectation
 from electorate.trace import Start
 
 MESSAGES = "messages"
@@ -34,7 +34,7 @@ Ranks = Literal["rising", "falling", "any"]
 
 
 class Extreme(Value):
-    """Where a formula `least..most` is met, for sizes at which not every way can be tried."""
+    """Where a formula `least..most` is met, for sizes at which not every placement can be tried."""
 
     ranks: Ranks = "rising"
     sets: Mapping[str, str] = {}
@@ -53,9 +53,9 @@ class Case(Value):
     script: str
     formulas: Mapping[str, str] = {}
     leader: str = ""
-    """The node that all live nodes must follow in the end; nothing is asked of them without it."""
+    """The node that all live nodes must follow in the end; if empty, none need be followed."""
     forms: tuple[str, ...] = ()
-    """The forms of the protocol that this is about; all of them if none is named."""
+    """The forms of the protocol that this is about; empty: all of them."""
     rules: tuple[str, ...] = ()
     start: Start = Start.NORMAL
     ranks: Ranks = "rising"
@@ -68,7 +68,7 @@ class Case(Value):
     tallies: Mapping[str, tuple[str, ...]] = {}
     """Kinds of messages that are counted together; a minus before a kind subtracts it."""
     nodes: tuple[int, ...] = ()
-    """The only sizes that this is about; any from `nodes_min` on if none is named."""
+    """The only sizes that this is about; empty: all from `nodes_min` on."""
     nodes_min: int = 3
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from electorate.costs.case import MESSAGES, TIME, Case
-from electorate.costs.row import Row, formula_at
+from electorate.costs.row import CostRow, formula_at
 from electorate.trace.diagram.ink import width_of
 from electorate.trace.svg.palette import ALARM, GRID, INK, SOFT
 from electorate.trace.svg.pen import Pen, Style, document, number
@@ -30,7 +30,7 @@ TICK_GAP = 4.0
 
 ABOUT = "every delay is exactly T · lines: formulas, marks: measured · both axes are logarithmic"
 COLOURS = ("#0060a8", "#c64600", "#00805c", "#a13b8c", "#8a6a00", "#3b2a91", "#7c1d3f", "#00788c")
-"""Strong ones, as those of messages in other drawings; neighbours differ."""
+"""Strong colours, as those of messages in other drawings; neighbours differ."""
 DASHES = ("none", "7 4", "2 3", "10 3 2 3", "5 2")
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
 
@@ -39,14 +39,14 @@ class Curve(NamedTuple):
     """One case, and how it is drawn."""
 
     case: Case
-    rows: Sequence[Row]
+    rows: Sequence[CostRow]
     colour: str
     dash: str
     shape: str
 
 
-class Scale(NamedTuple):
-    """A logarithmic axis: from a least to a most value, between two places."""
+class LogScale(NamedTuple):
+    """A logarithmic axis: from a least to a most value, between two positions."""
 
     least: float
     most: float
@@ -54,7 +54,7 @@ class Scale(NamedTuple):
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value."""
         share = log(value / self.least) / log(self.most / self.least)
         return self.begin + share * (self.end - self.begin)
 
@@ -71,11 +71,11 @@ class Panel(NamedTuple):
 
     measure: str
     title: str
-    x: Scale
-    y: Scale
+    x: LogScale
+    y: LogScale
 
 
-def chart_of(title: str, rows: Sequence[Row]) -> str:
+def chart_of(title: str, rows: Sequence[CostRow]) -> str:
     """The growth of all cases as an SVG file of its own."""
     curves = _curves(rows)
     sizes = sorted({row.nodes for row in rows})
@@ -95,7 +95,7 @@ def chart_of(title: str, rows: Sequence[Row]) -> str:
     return document(pen, title, width, bottom + MARGIN)
 
 
-def _curves(rows: Sequence[Row]) -> list[Curve]:
+def _curves(rows: Sequence[CostRow]) -> list[Curve]:
     groups = [list(group) for _, group in groupby(rows, key=lambda row: row.case.name)]
     return [
         Curve(
@@ -123,8 +123,8 @@ def _panel(
         if value > 0
     ]
     least, most = min(values, default=1.0), max(values, default=1.0)
-    x = Scale(sizes[0] / 1.06, sizes[-1] * 1.06, left, left + PANEL_WIDTH)
-    y = Scale(least / 1.5, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
+    x = LogScale(sizes[0] / 1.06, sizes[-1] * 1.06, left, left + PANEL_WIDTH)
+    y = LogScale(least / 1.5, most * 1.3, HEAD + 24 + PANEL_HEIGHT, HEAD + 24)
     return Panel(measure, title, x, y)
 
 
@@ -168,7 +168,7 @@ def _draw_curve(pen: Pen, panel: Panel, curve: Curve) -> None:
 
 
 def _draw_line(pen: Pen, panel: Panel, curve: Curve) -> None:
-    """The formula, or where there is none a line through what was measured."""
+    """The formula; without one, a line through what was measured."""
     style: Style = {"stroke": curve.colour, "fill": "none", "stroke_dasharray": curve.dash}
     if panel.measure in curve.case.formulas:
         sizes = range(curve.rows[0].nodes, curve.rows[-1].nodes + 1) if curve.rows else ()
@@ -193,7 +193,7 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def draw_mark(pen: Pen, x: float, y: float, shape: str, colour: str) -> None:
-    """The sign of a curve, hollow, so that signs on the same place can all be seen."""
+    """The sign of a curve, hollow, so that signs in the same position can all be seen."""
     style: Style = {"stroke": colour, "stroke_width": 1.4, "fill": "none"}
     match shape:
         case "circle":
@@ -217,7 +217,7 @@ def draw_mark(pen: Pen, x: float, y: float, shape: str, colour: str) -> None:
 
 
 def _draw_legend(pen: Pen, curves: Sequence[Curve], top: float) -> float:
-    """A row for each curve, with its formulas; where the last one ends."""
+    """A row for each curve, with its formulas; returns where the last one ends."""
     names, messages = _legend_columns(curves)
     y = top
     with pen.group(class_="legend", font_size=12):

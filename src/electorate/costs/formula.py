@@ -1,17 +1,20 @@
 """Formulas as people write them: `N(N-1)/2`, `(N-1)²+2(N-2)`, `N·H_N+N`, `(2N+d)T`.
 
 The text is the function, so that what is printed and what is compared cannot differ. H_N is the
-harmonic number 1 + 1/2 + … + 1/N, and T is the unit of time, hence 1.
+harmonic number 1 + 1/2 + … + 1/N, and T is the unit of time, hence 1. What is expected of the runs
+of a case is the same of each, a least and a most, or a mean.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 Numbers = Mapping[str, int]
-"""What letters stand for."""
+"""The values of letters."""
 Part = Callable[[Numbers], Fraction]
 
+MEAN = "mean "
 TOKEN = re.compile(r"\s*(\d+|H_[A-Za-z]|[A-Za-z]|[-+·/²()])")
 
 
@@ -101,3 +104,38 @@ def _joined(sign: str, one: Part, other: Part) -> Part:
 
 def _harmonic(n: int) -> Fraction:
     return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
+
+
+class ExpectedRange(NamedTuple):
+    """The least and the most; the same twice if there is one number."""
+
+    least: Fraction
+    most: Fraction
+
+
+class Expectation:
+    """`2N-3` is expected of every run, `2N..3N-1` of their bounds, `mean N·H_N+N` on average."""
+
+    def __init__(self, text: str) -> None:
+        self.is_mean = text.startswith(MEAN)
+        least, dots, most = text.removeprefix(MEAN).partition("..")
+        self._least = Formula(least)
+        self._most = Formula(most) if dots else self._least
+        if self.is_mean and dots:
+            raise ValueError(f"{text!r} is neither a mean nor two bounds")
+
+    def of(self, numbers: Numbers) -> ExpectedRange:
+        """Its values."""
+        return ExpectedRange(self._least.of(numbers), self._most.of(numbers))
+
+    def is_met(self, values: Sequence[int], numbers: Numbers, margin: float) -> bool:
+        """Whether the measured numbers are as expected; a mean may be off by this much."""
+        wanted = self.of(numbers)
+        if self.is_mean:
+            return abs(mean_of(values) - wanted.least) <= margin
+        return min(values) == wanted.least and max(values) == wanted.most
+
+
+def mean_of(values: Sequence[int]) -> Fraction:
+    """Their mean, exactly."""
+    return Fraction(sum(values), len(values))

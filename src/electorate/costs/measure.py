@@ -7,12 +7,12 @@ from typing import Any
 from electorate.core import Machine, Turns, Value
 from electorate.core.turn import TrustedTurns
 from electorate.costs.case import Case
-from electorate.costs.expectation import Expectation
+from electorate.costs.formula import Expectation
 from electorate.costs.play import Play, Tally
-from electorate.costs.row import Played, Row, row_of
+from electorate.costs.row import CostRow, MeasuredRuns, row_of
 from electorate.costs.variant import Batch, Variant, batches_of, is_sampled, whole
-from electorate.simulate import Cluster, IllegalStep, StartError, started
-from electorate.simulate.local import Locals
+from electorate.simulate import IllegalStep, Simulation, SimulationStartError, started
+from electorate.simulate.local import LocalStates
 from electorate.trace import Setting, Step
 
 CONFIDENCE = 0.95
@@ -24,30 +24,30 @@ MESSAGES_MAX = 30_000
 STARTS_MAX = 64
 """How many starts are kept to begin other runs with."""
 VERIFIED, VERIFIED_NODES = 100, 8
-"""So many arrangements of so few nodes are run with every turn verified; the rest is believed."""
+"""In this many arrangements of few nodes every turn is verified; later ones are trusted."""
 
 
-class Subject(Value):
+class MeasuredProtocol(Value):
     """The protocol that is measured."""
 
     name: str
     kind: type[Machine[Any]]
     form: str = "sound"
     rules: tuple[str, ...] = ()
-    """Changes to the rules; they count after those that a case itself asks for."""
+    """Changes to the rules; they apply after those that a case itself asks for."""
 
 
 class Measure:
     """Measures one protocol."""
 
-    def __init__(self, subject: Subject, samples: int = SAMPLES, seed: int = 0) -> None:
+    def __init__(self, subject: MeasuredProtocol, samples: int = SAMPLES, seed: int = 0) -> None:
         self.subject = subject
         self._samples = samples
         self._seed = seed
-        self._starts: dict[Setting, tuple[Cluster, tuple[Step, ...]]] = {}
+        self._starts: dict[Setting, tuple[Simulation, tuple[Step, ...]]] = {}
         self._started = 0
 
-    def rows(self, cases: Iterable[Case], sizes: Sequence[int]) -> Iterator[Row]:
+    def rows(self, cases: Iterable[Case], sizes: Sequence[int]) -> Iterator[CostRow]:
         """A row for each case and each size that it is about."""
         fitting = [(c, n) for c in cases for n in sizes if c.fits(self.subject.form, n)]
         means = sum(
@@ -61,20 +61,20 @@ class Measure:
         z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(means, 1))
         return (self.row(case, nodes, z) for case, nodes in fitting)
 
-    def row(self, case: Case, nodes: int, z: float) -> Row:
+    def row(self, case: Case, nodes: int, z: float) -> CostRow:
         """One case at one size."""
         batches = batches_of(case, nodes, self._samples, self._seed)
-        played: list[Played] = []
+        played: list[MeasuredRuns] = []
         try:
             for batch in batches.batches:
                 messages_max = None if batches.complete else MESSAGES_MAX // len(batches.batches)
-                played.append(Played(batch.numbers, self._tallies(case, batch, messages_max)))
-        except (IllegalStep, StartError) as error:
-            return Row(case, nodes, 0, batches.complete, {}, str(error))
+                played.append(MeasuredRuns(batch.numbers, self._tallies(case, batch, messages_max)))
+        except (IllegalStep, SimulationStartError) as error:
+            return CostRow(case, nodes, 0, batches.complete, {}, str(error))
         return row_of(case, nodes, played, batches.complete, z)
 
     def _tallies(self, case: Case, batch: Batch, messages_max: int | None) -> list[Tally]:
-        """What each run takes; a sample ends where it has become too much work."""
+        """What each run takes; a sample ends when it has become too much work."""
         tallies: list[Tally] = []
         messages = 0
         for variant in batch.variants:
@@ -92,7 +92,7 @@ class Measure:
             raise IllegalStep(stray)
         return tally
 
-    def _start(self, setting: Setting) -> tuple[Cluster, tuple[Step, ...]]:
+    def _start(self, setting: Setting) -> tuple[Simulation, tuple[Step, ...]]:
         known = self._starts.get(setting)
         if known is None:
             machine = setting.machine(self.subject.kind, self.subject.form)
@@ -100,7 +100,7 @@ class Measure:
             turns = Turns(machine) if verifies else TrustedTurns(machine)
             if len(self._starts) >= STARTS_MAX:
                 self._starts.clear()
-            known = started(setting, machine, Locals(machine, turns))
+            known = started(setting, machine, LocalStates(machine, turns))
             self._starts[setting] = known
             self._started += 1
         return known

@@ -24,9 +24,9 @@ from electorate.core import NodeId, Send, Standing, Status
 from electorate.costs.case import MEASURES
 from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
-from electorate.simulate import Cluster, IllegalStep, settle
+from electorate.simulate import IllegalStep, Simulation, settle
 from electorate.simulate.command import run_command
-from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, Calm
+from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, FaultFree
 from electorate.trace import Delivered, Step
 from electorate.trace.word import kind_of
 
@@ -37,9 +37,9 @@ class Tally(NamedTuple):
     """What a run took."""
 
     kinds: Counter[str]
-    """How many messages of each kind were sent to other nodes, also to such as were down."""
+    """How many messages of each kind were sent to other nodes, also to those that were down."""
     multicasts: int
-    """How many there would be if the same words to several nodes were one message."""
+    """How many there would be if the same message to several nodes counted once."""
     memories: int
     """How many messages were sent to oneself."""
     rounds: int
@@ -59,7 +59,7 @@ class Tally(NamedTuple):
 class Play:
     """One run of a case."""
 
-    def __init__(self, cluster: Cluster, boots: Iterable[Step], variant: Variant) -> None:
+    def __init__(self, cluster: Simulation, boots: Iterable[Step], variant: Variant) -> None:
         self.cluster = cluster
         cluster.keeps_past = False  # Only the claims of a script look back.
         self._boots = list(boots)
@@ -67,7 +67,7 @@ class Play:
         self._begun = cluster.now
 
     def run(self, script: str) -> Tally:
-        """Obey every command; what was sent since the last `count`."""
+        """Run every command; returns what was sent since the last `count`."""
         for line in re.split(r"[;\n]", script):
             if line.strip():
                 self._obey(line.strip(), self._variant.numbers)
@@ -131,14 +131,14 @@ class Play:
         return leader
 
     def _agree(self) -> None:
-        calm = Calm(self.cluster)
+        fault_free = FaultFree(self.cluster)
         limit = self.cluster.now + SETTLE_MAX * self.cluster.delay_max
         while not self._agreed():
-            time = calm.next_time()
+            time = fault_free.next_time()
             if time is None or time > limit:
                 told = f"the nodes do not agree within {SETTLE_MAX}T: {self._beliefs()}"
                 raise IllegalStep(told)
-            calm.step()
+            fault_free.step()
         settle(self.cluster)
 
     def _beliefs(self) -> str:
@@ -159,7 +159,7 @@ class Play:
                 self.cluster.view(node, alive)
 
 
-def tally_of(steps: Iterable[Step], begun: int, cluster: Cluster) -> Tally:
+def tally_of(steps: Iterable[Step], begun: int, cluster: Simulation) -> Tally:
     """Count the messages of these steps."""
     kinds: Counter[str] = Counter()
     writes = multicasts = memories = 0

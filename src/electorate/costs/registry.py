@@ -21,7 +21,7 @@ GENERIC = (
         nodes_min=2,
     ),
 )
-"""Measured only: what these cost is for the protocol to say."""
+"""Measured only: the protocol itself has to say what these cost."""
 
 
 DECLARED = "COSTS"
@@ -31,7 +31,7 @@ DECLARED = "COSTS"
 def cases_of(kind: type[Machine[Any]]) -> tuple[Case, ...]:
     """The cases that are declared beside it, or that fit any election.
 
-    A machine that is made from another one is held against what that one costs.
+    A machine that is made from another one is expected to cost the same.
     """
     for each in kind.__mro__:
         if issubclass(each, Machine):

@@ -7,14 +7,13 @@ from statistics import stdev
 from typing import NamedTuple
 
 from electorate.costs.case import MEASURES, MEMORIES, WRITES, Case
-from electorate.costs.expectation import Bounds, mean_of
-from electorate.costs.formula import Numbers
+from electorate.costs.formula import ExpectedRange, Numbers, mean_of
 from electorate.costs.play import Tally
 from electorate.costs.variant import numbers_of
 
 
-class Played(NamedTuple):
-    """A batch of runs that the same formulas are about, and what they took."""
+class MeasuredRuns(NamedTuple):
+    """Runs that the same formulas are about, and what they took."""
 
     numbers: Numbers
     tallies: Sequence[Tally]
@@ -23,17 +22,17 @@ class Played(NamedTuple):
 class Figure(NamedTuple):
     """One measure of a row."""
 
-    measured: Bounds
+    measured: ExpectedRange
     mean: Fraction | None
-    """Only where the formula is about the mean."""
+    """Only if the formula is about the mean."""
     margin: float
     """How far the mean of all runs may be from this one; 0 if these are all runs."""
-    formula: Bounds | None
+    formula: ExpectedRange | None
     equal: bool | None
     """None if there is no formula."""
 
 
-class Row(NamedTuple):
+class CostRow(NamedTuple):
     """What a case took at one size."""
 
     case: Case
@@ -54,9 +53,14 @@ class Row(NamedTuple):
 
 
 def row_of(
-    case: Case, nodes: int, played: Sequence[Played], complete: bool, z: float, problem: str = ""
-) -> Row:
-    """Hold all runs of a case at one size against its formulas.
+    case: Case,
+    nodes: int,
+    played: Sequence[MeasuredRuns],
+    complete: bool,
+    z: float,
+    problem: str = "",
+) -> CostRow:
+    """Compare all runs of a case at one size with its formulas.
 
     `z` says how many standard errors the mean of a sample may be off.
     """
@@ -65,20 +69,20 @@ def row_of(
         measure: _figure(case, measure, played, 0.0 if complete else z)
         for measure in _measures(case, played)
     }
-    return Row(case, nodes, runs, complete, figures, problem)
+    return CostRow(case, nodes, runs, complete, figures, problem)
 
 
-def formula_at(case: Case, measure: str, nodes: int) -> Bounds | None:
-    """The least and the most that a formula comes to at one size."""
+def formula_at(case: Case, measure: str, nodes: int) -> ExpectedRange | None:
+    """The least and the most that a formula gives at one size."""
     expected = case.expected(measure)
     if expected is None:
         return None
     bounds = [expected.of(numbers) for numbers in numbers_of(case, nodes)]
-    return Bounds(min(b.least for b in bounds), max(b.most for b in bounds))
+    return ExpectedRange(min(b.least for b in bounds), max(b.most for b in bounds))
 
 
-def _measures(case: Case, played: Sequence[Played]) -> list[str]:
-    """The kinds of messages, what is counted of them together, and the rest."""
+def _measures(case: Case, played: Sequence[MeasuredRuns]) -> list[str]:
+    """The kinds of messages, those that are counted together, and the rest."""
     tallies = [tally for batch in played for tally in batch.tallies]
     kinds = dict.fromkeys([*case.formulas, *(kind for tally in tallies for kind in tally.kinds)])
     rest = [*case.tallies, *MEASURES]
@@ -89,15 +93,15 @@ def _measures(case: Case, played: Sequence[Played]) -> list[str]:
     return [*(kind for kind in kinds if kind not in rest), *rest]
 
 
-def _figure(case: Case, measure: str, played: Sequence[Played], z: float) -> Figure:
+def _figure(case: Case, measure: str, played: Sequence[MeasuredRuns], z: float) -> Figure:
     batches = [(batch.numbers, _values(case, measure, batch.tallies)) for batch in played]
     values = [value for _, each in batches for value in each]
-    measured = Bounds(Fraction(min(values)), Fraction(max(values)))
+    measured = ExpectedRange(Fraction(min(values)), Fraction(max(values)))
     expected = case.expected(measure)
     if expected is None:
         return Figure(measured, None, 0.0, None, None)
     wanted = [expected.of(numbers) for numbers, _ in batches]
-    formula = Bounds(min(b.least for b in wanted), max(b.most for b in wanted))
+    formula = ExpectedRange(min(b.least for b in wanted), max(b.most for b in wanted))
     margin = z * stdev(values) / sqrt(len(values)) if expected.is_mean and z else 0.0
     equal = all(expected.is_met(each, numbers, margin) for numbers, each in batches)
     return Figure(measured, mean_of(values) if expected.is_mean else None, margin, formula, equal)

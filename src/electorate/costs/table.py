@@ -7,12 +7,12 @@ from typing import Any
 
 from electorate.costs.case import TIME, Case
 from electorate.costs.measure import CONFIDENCE
-from electorate.costs.row import Figure, Row
+from electorate.costs.row import CostRow, Figure
 
 RUNS = "runs"
 
 
-def lines_of_table(rows: Sequence[Row]) -> Iterator[str]:
+def lines_of_table(rows: Sequence[CostRow]) -> Iterator[str]:
     """Every case with its formulas, and a column for each size."""
     for _, group in groupby(rows, key=lambda row: row.case.name):
         yield from _block(list(group))
@@ -23,7 +23,7 @@ def lines_of_table(rows: Sequence[Row]) -> Iterator[str]:
     yield _summary(rows)
 
 
-def object_of(row: Row) -> dict[str, Any]:
+def object_of(row: CostRow) -> dict[str, Any]:
     """A row as JSON has it."""
     return {
         "case": row.case.name,
@@ -40,7 +40,7 @@ def object_of(row: Row) -> dict[str, Any]:
     }
 
 
-def _block(rows: list[Row]) -> Iterator[str]:
+def _block(rows: list[CostRow]) -> Iterator[str]:
     case = rows[0].case
     yield case.name
     yield f"  {_setup(case)}"
@@ -51,7 +51,7 @@ def _block(rows: list[Row]) -> Iterator[str]:
             yield f"  N={row.nodes}: {row.problem}"
 
 
-def _table(case: Case, rows: list[Row]) -> list[list[str]]:
+def _table(case: Case, rows: list[CostRow]) -> list[list[str]]:
     measures = list(dict.fromkeys(name for row in rows for name in row.figures))
     table = [["", "formula", *(f"N={row.nodes}" for row in rows)]]
     for measure in measures:
@@ -103,7 +103,7 @@ def _columns(table: list[list[str]]) -> Iterator[str]:
         yield "  ".join(["", f"{name:<{widths[0]}}", f"{formula:<{widths[1]}}", *numbers]).rstrip()
 
 
-def _summary(rows: Iterable[Row]) -> str:
+def _summary(rows: Iterable[CostRow]) -> str:
     judged = [row for row in rows if row.equal is not None]
     differ = sum(not row.equal for row in judged)
     if not judged:

@@ -12,8 +12,8 @@ from math import ceil, exp, lgamma, log, sqrt
 from typing import Any, NamedTuple
 
 from electorate.core import Machine, Strongest
-from electorate.simulate.bench import Subject
 from electorate.simulate.delay import Delay, parse_delay
+from electorate.simulate.experiment import Subject
 from electorate.simulate.fault import Crash
 from electorate.simulate.scenario import Faults, Scenario
 from electorate.simulate.swarm import Swarmed
@@ -29,7 +29,7 @@ OUTSIDE = 0.025
 DRAWS = 10_000
 
 Interval = tuple[float | None, float | None]
-"""Two ends; None where there were too few runs to say."""
+"""Two ends; None if there were too few runs to say."""
 
 
 class Quantile(NamedTuple):
@@ -54,7 +54,7 @@ class Point(NamedTuple):
     elections: int
     """How often the leader crashed."""
     times: tuple[float, ...]
-    """How long until all followed another one, in T, shortest first; some may have failed to."""
+    """How long until all followed another one, in T, shortest first; some runs may have failed."""
 
     @property
     def share(self) -> float:
@@ -88,9 +88,9 @@ def wilson(hits: int, runs: int) -> tuple[float, float]:
 
 
 def ranks(n: int, share: float) -> tuple[int | None, int | None]:
-    """Between which of n sorted numbers a quantile lies, whatever they are distributed like.
+    """Between which of n sorted numbers a quantile lies, whatever their distribution.
 
-    How many numbers are below it is binomial; None where even the outermost one does not suffice.
+    How many numbers are below it is binomial; None if even the outermost one is not enough.
     """
     below, low, high = 0.0, None, None
     for count in range(n):
@@ -103,30 +103,30 @@ def ranks(n: int, share: float) -> tuple[int | None, int | None]:
     return low, high
 
 
-class Trial(NamedTuple):
-    """One length under one law: who is simulated for it."""
+class TimeoutTrial(NamedTuple):
+    """One length under one law, and the runs for it."""
 
     delay: str
     law: Delay
     length: float
-    stormy: Subject
+    faulty: Subject
     """Nodes crash and come back."""
-    calm: Subject
+    one_crash: Subject
     """The leader crashes once."""
 
-    def point(self, stormy: Swarmed, calm: Swarmed) -> Point:
+    def point(self, faulty: Swarmed, one_crash: Swarmed) -> Point:
         """What was seen."""
-        unit = self.calm.scenario.timing.T
-        first = stormy.first.get("S2")
+        unit = self.one_crash.scenario.timing.T
+        first = faulty.first.get("S2")
         return Point(
             self.delay,
             beyond(self.law, unit),
             self.length,
-            stormy.seeds,
-            stormy.broken.get("S2", 0),
+            faulty.seeds,
+            faulty.broken.get("S2", 0),
             None if first is None else first.seed,
-            calm.seeds,
-            tuple(time / unit for time in calm.elected),
+            one_crash.seeds,
+            tuple(time / unit for time in one_crash.elected),
         )
 
 
@@ -145,8 +145,8 @@ def trials(
     rules: tuple[str, ...] = (),
     crashes: int = 4,
     strongest: Strongest | None = None,
-) -> list[Trial]:
-    """Every length under every law. Raises ValueError for a law that is none."""
+) -> list[TimeoutTrial]:
+    """Every length under every law. ValueError if there is no such law."""
     usual = Scenario()
     unit = usual.timing.T
     ids = tuple(range(1, nodes + 1))
@@ -155,14 +155,14 @@ def trials(
     for text in laws:
         law = parse_delay(text, usual.timing)
         for length in lengths:
-            stormy = Scenario(
+            faulty = Scenario(
                 ids,
                 believed=length,
                 delay=law,
                 faults=Faults(crashes=crashes, recoveries=crashes),
                 claims=("S2",),
             )
-            calm = Scenario(
+            one_crash = Scenario(
                 ids,
                 believed=length,
                 delay=law,
@@ -171,17 +171,17 @@ def trials(
                 safety=QUIET * unit,
                 claims=("A2",),
             )
-            both = (Subject(protocol, each, rules, strongest) for each in (stormy, calm))
-            found.append(Trial(text, law, length, *both))
+            both = (Subject(protocol, each, rules, strongest) for each in (faulty, one_crash))
+            found.append(TimeoutTrial(text, law, length, *both))
     return found
 
 
-def points(tried: Sequence[Trial], swarms: Sequence[Swarmed]) -> list[Point]:
+def points(tried: Sequence[TimeoutTrial], swarms: Sequence[Swarmed]) -> list[Point]:
     """What was seen in all trials, whose subjects were simulated in the order of `subjects`."""
     pairs = zip(swarms[::2], swarms[1::2], strict=True)
     return [trial.point(*pair) for trial, pair in zip(tried, pairs, strict=True)]
 
 
-def subjects(tried: Sequence[Trial]) -> list[Subject]:
-    """Everything that has to be simulated."""
-    return [subject for trial in tried for subject in (trial.stormy, trial.calm)]
+def subjects(tried: Sequence[TimeoutTrial]) -> list[Subject]:
+    """Everything to simulate."""
+    return [subject for trial in tried for subject in (trial.faulty, trial.one_crash)]

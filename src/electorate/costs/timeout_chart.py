@@ -23,15 +23,15 @@ Bounds = tuple[float, float, float]
 """The value at a point, and the ends of its interval."""
 
 
-class Scale(NamedTuple):
-    """An axis from zero to a most value, between two places."""
+class LinearScale(NamedTuple):
+    """An axis from zero to a most value, between two positions."""
 
     most: float
     begin: float
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value."""
         return self.begin + value / self.most * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
@@ -93,8 +93,8 @@ def _panel(
 ) -> None:
     seen = [bounds for m, _ in measures for c in curves for p in c if (bounds := m(p))]
     top = HEAD + 24
-    x = Scale(1.04 * max(p.length for c in curves for p in c), left, left + WIDTH)
-    y = Scale(1.08 * max([high for _, _, high in seen], default=1.0), top + HEIGHT, top)
+    x = LinearScale(1.04 * max(p.length for c in curves for p in c), left, left + WIDTH)
+    y = LinearScale(1.08 * max([high for _, _, high in seen], default=1.0), top + HEIGHT, top)
     _axes(pen, title, x, y, sorted({p.length for c in curves for p in c}))
     for place, curve in enumerate(curves):
         colour, shape = COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)]
@@ -111,7 +111,7 @@ def _panel(
                     draw_mark(pen, *each, shape, colour)
 
 
-def _axes(pen: Pen, title: str, x: Scale, y: Scale, lengths: Sequence[float]) -> None:
+def _axes(pen: Pen, title: str, x: LinearScale, y: LinearScale, lengths: Sequence[float]) -> None:
     with pen.group(class_="axes"):
         pen.write(x.begin, y.end - 8, title, fill=INK, font_size=13, font_weight="bold")
         for value in y.ticks():

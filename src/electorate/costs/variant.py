@@ -11,9 +11,9 @@ from electorate.costs.case import Case, Extreme, Ranks
 from electorate.costs.formula import Formula, Numbers
 
 RUNS_MAX = 5040
-"""Up to so many runs, all are tried: every placement of eight nodes on a ring, for one."""
+"""Up to this many runs, all are tried: every placement of eight nodes on a ring, for example."""
 NUMBERS_MAX = 6
-"""How many of a range of numbers are tried where not all runs can be."""
+"""How many numbers of a range are tried if not all runs can be."""
 
 Sets = Mapping[str, tuple[int, ...]]
 
@@ -25,7 +25,7 @@ class Variant(NamedTuple):
     """N and the case's own letters: what formulas are about."""
     sets: Sets
     ranks: tuple[int, ...] = ()
-    """How strong each node is; nodes are ranked by their ids if nothing is said."""
+    """How strong each node is; if empty, nodes are ranked by their ids."""
 
 
 class Batch(NamedTuple):
@@ -44,7 +44,7 @@ class Batches(NamedTuple):
 
 
 def batches_of(case: Case, nodes: int, samples: int, seed: int) -> Batches:
-    """What is to be run for a case at one size."""
+    """The runs for a case at one size."""
     all_numbers = list(numbers_of(case, nodes))
     if sum(_count(case, numbers) for numbers in all_numbers) <= RUNS_MAX:
         return Batches([Batch(n, list(_all(case, n))) for n in all_numbers], complete=True)
@@ -60,7 +60,7 @@ def is_sampled(case: Case, nodes: int) -> bool:
 
 
 def thinned(values: Sequence[Numbers], most: int) -> list[Numbers]:
-    """So many of the values at the most, evenly spread, with both ends."""
+    """At most this many of the values, evenly spread, with both ends."""
     if len(values) <= most:
         return list(values)
     places = {round(place * (len(values) - 1) / (most - 1)) for place in range(most)}
@@ -90,7 +90,7 @@ def numbers_of(case: Case, nodes: int) -> Iterator[Numbers]:
 
 
 def _choice(text: str, numbers: Numbers) -> tuple[int, tuple[int, ...]]:
-    """How many of what: `k of 1..N`."""
+    """The numbers in `k of 1..N`."""
     size, of, span = text.partition(" of ")
     if not of:
         raise ValueError(f"a set is written `k of 1..N`, not {text!r}")
@@ -128,7 +128,7 @@ def _met(case: Case, extreme: Extreme, numbers: Numbers) -> Variant:
 
 
 def _placements(ranks: Ranks, nodes: int) -> Iterator[tuple[int, ...]]:
-    """On a ring it does not matter where one begins, so the strongest node stays in its place."""
+    """On a ring only the cyclic order matters, so the strongest node stays where it is."""
     if ranks == "any":
         yield from ((*others, nodes) for others in permutations(range(1, nodes)))
     elif ranks == "falling":

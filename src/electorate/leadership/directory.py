@@ -1,9 +1,9 @@
 """Who is who: the members as people and the network know them, and admission at this node.
 
-Who is let in, by which memory a member is known and whom to speak to by a name is decided in
-`protocols/mandate/admission.py`. Here places are read, and the network is kept connected to whom
-the machine speaks to. The network knows nodes by the numbers of their names, machines know members
-by the numbers of their memories.
+Which node is let in, by which memory a member is known, and which member is reached by a name is
+decided in `protocols/mandate/admission.py`. Here addresses are read, and the network is kept
+connected to the members that the machine has chosen. The network knows nodes by the numbers of
+their names, machines know members by the numbers of their memories.
 """
 
 import hashlib
@@ -56,9 +56,9 @@ from electorate.runtime.store import Store
 from electorate.trace.record import Letterhead
 
 RECORD = "directory"
-"""Under which it is kept, and for whom mail is that is about it."""
+"""The name under which it is saved, and for which mail about it arrives."""
 NEWS_MAX = 1 << 16
-"""Bytes that a node is listened to that does not let in this one: it may be anybody."""
+"""Bytes that are read of a node that refuses this one: it may be anybody."""
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
 ANOTHER = (
@@ -69,7 +69,7 @@ ANOTHER = (
 log = logging.getLogger("electorate")
 
 
-class Place(NamedTuple):
+class MemberAddress(NamedTuple):
     """A member, `scheduler-1@10.0.0.1:7400`: its name, its number for machines, its address."""
 
     name: str
@@ -77,7 +77,7 @@ class Place(NamedTuple):
     address: Address
 
     @classmethod
-    def of(cls, text: str) -> "Place":
+    def of(cls, text: str) -> "MemberAddress":
         """Read `name@host:port`."""
         if not isinstance(text, str):
             raise TypeError(f"a member is name@host:port, not {text!r}")
@@ -95,32 +95,32 @@ class Place(NamedTuple):
 
 
 def number(name: str) -> NodeId:
-    """The number of a name: the same everywhere, whoever else is a member."""
+    """The number of a name: the same at every node, in every cluster."""
     return digest(name)
 
 
-def named(me: str, found: dict[NodeId, Place]) -> Place:
+def named(me: str, found: dict[NodeId, MemberAddress]) -> MemberAddress:
     """This node among the members: by its name, or as it is listed."""
     name = me.rpartition("@")[0] or me
-    for place in found.values():
-        if place.name == name:
-            return place
+    for member in found.values():
+        if member.name == name:
+            return member
     if not found:
         raise ValueError("the list of members is empty: name all of them, each as name@host:port")
-    told = ", ".join(sorted(place.name for place in found.values()))
+    told = ", ".join(sorted(member.name for member in found.values()))
     raise ValueError(f"{name!r} is no member; the members are {told}")
 
 
-def places(texts: Iterable[str]) -> dict[NodeId, Place]:
+def addresses(texts: Iterable[str]) -> dict[NodeId, MemberAddress]:
     """All members by their numbers."""
-    found: dict[NodeId, Place] = {}
-    for place in map(Place.of, texts):
-        other = found.setdefault(place.id, place)
-        if other.name != place.name:
-            raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
-        if other != place:
-            raise ValueError(f"{place.name!r} is listed twice, at different addresses")
-    where = [place.address for place in found.values()]
+    found: dict[NodeId, MemberAddress] = {}
+    for member in map(MemberAddress.of, texts):
+        other = found.setdefault(member.id, member)
+        if other.name != member.name:
+            raise ValueError(f"{other.name!r} and {member.name!r} clash: rename one of them")
+        if other != member:
+            raise ValueError(f"{member.name!r} is listed twice, at different addresses")
+    where = [member.address for member in found.values()]
     if len(set(where)) < len(where):
         raise ValueError("two members have the same address")
     return found
@@ -134,7 +134,7 @@ class RecordedMember(msgspec.Struct, frozen=True, array_like=True):
     since: int = 0
 
 
-class Record(msgspec.Struct, frozen=True):
+class OlderRecord(msgspec.Struct, frozen=True):
     """What older versions have kept on disk."""
 
     cluster: str
@@ -146,7 +146,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def stable(self) -> AdmissionStable:
-        """The same as it is kept now."""
+        """The same in today's form."""
         return AdmissionStable(
             self.cluster,
             tuple(self.founders),
@@ -156,32 +156,32 @@ class Record(msgspec.Struct, frozen=True):
             ),
             self.roll,
             tuple(sorted(self.former.items())),
-            tuple(sorted((Place.of(place).name, place) for place in self.listed.values())),
+            tuple(sorted((MemberAddress.of(text).name, text) for text in self.listed.values())),
             settled=bool(self.cluster),
         )
 
 
 class Net(Protocol):
-    """What is needed of the network."""
+    """What the directory needs of the network."""
 
     introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
-    """Which member this node is, and for which one it takes the node on a line."""
+    """The member that this node is, and the one for which it takes the node at an address."""
 
     def join(self, cluster: str) -> None:
         """Belong to this cluster from now on."""
 
     def meet(self, node: NodeId, address: Address, name: str) -> None:
-        """Connect to this node too, and let it in; also if it has moved."""
+        """Connect to this node too, and let it in; also if its address has changed."""
 
     def part(self, node: NodeId) -> None:
         """Have nothing to do with this node any more."""
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
-        """Whether it is this member that is found where that node should be."""
+        """Whether it is this member that is at that node's address."""
 
 
 class DirectoryHost(Port, Protocol):
-    """What is needed of the host."""
+    """What the directory needs of the host."""
 
     store: Store
     network: Any
@@ -190,14 +190,14 @@ class DirectoryHost(Port, Protocol):
         """Host this instance."""
 
 
-def identity(founders: dict[NodeId, Place]) -> str:
-    """What nodes have in common that were started together."""
-    names = sorted(place.name for place in founders.values())
+def identity(founders: dict[NodeId, MemberAddress]) -> str:
+    """What nodes that were started together have in common."""
+    names = sorted(member.name for member in founders.values())
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
 def admission_machine(pace: Pace) -> Admission:
-    """The machine of admission at this pace, whoever the members are."""
+    """The machine of admission at this pace, for any members."""
     rules: Any = Admission.form("application")
     patience = Span(ticks=pace.grace_ms + pace.granted_ms)
     return Admission(Members.open(), pace.timing, msgspec.structs.replace(rules, patience=patience))
@@ -209,21 +209,26 @@ class Directory(Owner):
     instance: Instance
 
     def __init__(
-        self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
+        self,
+        me: MemberAddress,
+        founders: dict[NodeId, MemberAddress],
+        pace: Pace,
+        *,
+        joins: bool = False,
     ) -> None:
         self.me = me
         self.number = me.id
-        """By which elections know this node, once it has begun."""
+        """The number by which elections know this node, once it has begun."""
         self.machine = admission_machine(pace)
         self.codec = Codec(self.machine)
-        self.speakers: dict[NodeId, NodeId] = {}
-        """Which member is reached on each line."""
+        self.member_at: dict[NodeId, NodeId] = {}
+        """The member that is reached at each node's address."""
         self.routes: dict[NodeId, NodeId] = {}
-        """The same the other way round: every letter needs it."""
+        """The other way round: every letter needs it."""
         self.changed: Callable[[AdmissionState, AdmissionState], None] = lambda before, now: None
-        """Told what has become of it."""
+        """Called when something has changed."""
         self._agreed = pace.agreed
-        listed = {place.name: str(place) for place in founders.values()}
+        listed = {member.name: str(member) for member in founders.values()}
         self._start = Start(
             str(me),
             "",
@@ -235,16 +240,16 @@ class Directory(Owner):
         state, _ = self.machine.boot(me.id, None)
         self.state, _ = self.machine.step(state, Asked(self._start))
         """What is known; a node that has ended keeps what it knew last."""
-        self._connected = {place.id: (place.address, place.id) for place in founders.values()}
-        self._set_speakers()
+        self._connected = {member.id: (member.address, member.id) for member in founders.values()}
+        self._set_member_at()
         self._met: NodeId | None = None
-        """The line on which a node has just connected."""
+        """The address at which a node has just connected."""
         self._doubted: set[str] = set()
         self._has_begun = False
         self._net: Net
 
     def begin(self, host: DirectoryHost, turns: Turns) -> None:
-        """Go by what was written down; how it was started counts only the first time."""
+        """Go by what was saved; how the node was started counts only the first time."""
         self._net = host.network
         kept = self._saved(host.store)
         founders = (kept and kept.founders) or self._start.founders
@@ -269,7 +274,7 @@ class Directory(Owner):
         except msgspec.DecodeError:
             pass
         try:
-            return msgspec.msgpack.decode(data, type=Record).stable
+            return msgspec.msgpack.decode(data, type=OlderRecord).stable
         except (msgspec.DecodeError, ValueError) as error:
             raise StoreError(f"what is known of the members cannot be read: {error}") from None
 
@@ -280,7 +285,7 @@ class Directory(Owner):
         return described(machine, "admission/application", "application")
 
     def after(self) -> None:
-        """Keep the network connected to whom this node speaks to, and tell what has changed."""
+        """Keep the network connected to the members that are reached, and tell what has changed."""
         before, now = self.state, self.instance.state
         if not (self._has_begun and isinstance(now, AdmissionState)):
             return
@@ -292,7 +297,7 @@ class Directory(Owner):
         self.changed(before, now)
 
     def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
-        """A message has come; places that nobody can read are not worth knowing."""
+        """A message has come; one with addresses that nobody can read is dropped."""
         if not isinstance(message, Known) or _is_readable(message):
             self.instance.take(Received(sender, message), head)
 
@@ -302,7 +307,7 @@ class Directory(Owner):
         return isinstance(message, Edition) and message.edition != edition
 
     def see(self, alive: frozenset[NodeId]) -> None:
-        """These members are reached."""
+        """The members that were reached have changed to these."""
         self.instance.take(Viewed(alive))
 
     def _ask(self, request: Request) -> None:
@@ -326,22 +331,22 @@ class Directory(Owner):
         return tuple(node for node, _ in self.state.stable.known)
 
     def name(self, node: NodeId) -> str:
-        """What people call a member."""
+        """The name of a member."""
         known = self.state.known.get(node)
         return str(node) if known is None else known.name
 
     def called(self, line: NodeId) -> str:
-        """What people call whoever is there."""
+        """The name of the node at an address."""
         names = [known.name for known in self.known.values()]
         names += [name for name, _ in self.state.awaited]
         return next((name for name in names if number(name) == line), str(line))
 
     def introduction(self, line: NodeId) -> tuple[NodeId, NodeId]:
-        """Which member this node is, and for which one it takes the other; 0 if it has not met."""
+        """The member that this node is, and the one for which it takes the other; 0 if unknown."""
         return self.machine.introduction(self.state, self.called(line))
 
     def is_newcomer(self, node: NodeId) -> bool:
-        """Whether a node has answered where a newcomer should be."""
+        """Whether a node has answered at a newcomer's address."""
         return node in dict(self.state.newcomers).values()
 
     @property
@@ -350,48 +355,48 @@ class Directory(Owner):
         return self.state.over
 
     def expect_member(self) -> None:
-        """Removed if the others go on without this node."""
+        """Raise Removed if the others go on without this node."""
         if self.is_over:
             raise Removed(f"{self.me.name} is no member any more")
 
     # --- who comes and goes ---
 
-    def expect_no_clash(self, place: Place) -> None:
-        """ValueError if a newcomer would be taken for somebody else."""
+    def expect_no_clash(self, member: MemberAddress) -> None:
+        """ValueError if a newcomer would be taken for another member."""
         for known in self.known.values():
-            other = Place.of(known.place)
-            if other.id == place.id and other.name != place.name:
-                raise ValueError(f"{other.name!r} and {place.name!r} clash: rename one of them")
-            if other.id != place.id and other.address == place.address:
+            other = MemberAddress.of(known.place)
+            if other.id == member.id and other.name != member.name:
+                raise ValueError(f"{other.name!r} and {member.name!r} clash: rename one of them")
+            if other.id != member.id and other.address == member.address:
                 raise ValueError(f"{other} has that address already")
 
-    def await_newcomer(self, place: Place) -> None:
-        """Get to know a node that is to become a member, or has moved."""
-        self._ask(Await(str(place)))
+    def await_newcomer(self, member: MemberAddress) -> None:
+        """Get to know a node that is to become a member, or has a new address."""
+        self._ask(Await(str(member)))
 
-    def await_no_more(self, place: Place) -> None:
-        """It has become a member, or not: then nothing is left of it."""
-        self._ask(AwaitNoMore(str(place)))
+    def await_no_more(self, member: MemberAddress) -> None:
+        """It has become a member, or not: stop waiting for it."""
+        self._ask(AwaitNoMore(str(member)))
 
-    def newcomer(self, place: Place) -> NodeId | None:
-        """Who has answered there, if somebody has."""
-        return dict(self.state.newcomers).get(place.name)
+    def newcomer(self, member: MemberAddress) -> NodeId | None:
+        """The node that has answered there, if one has."""
+        return dict(self.state.newcomers).get(member.name)
 
     def propose(self, node: NodeId, token: int) -> None:
-        """Have others learn where it is, and who: before they are asked to vote on it."""
+        """Tell the others who and where it is, before they are asked to vote on it."""
         self._ask(Propose(node, token))
 
     def settle(self) -> None:
-        """Something is about to be kept that others rely on: from now on this is its cluster."""
+        """Something that others rely on is about to be saved: from now on this is its cluster."""
         if self.state.stable.cluster and not self.state.stable.settled:
             self._ask(Settle())
 
     def news(self) -> bytes:
-        """What a node may want to know that is not let in."""
+        """What a node that was refused may want to know."""
         return msgspec.msgpack.encode(self.machine.told(self.state).without_memories())
 
     def refused(self, news: bytes) -> None:
-        """A node that has not let in this one has told that: something may have been missed."""
+        """A node refused us and said why: something may have been missed."""
         if len(news) > NEWS_MAX:
             return
         known = msgspec.msgpack.decode(news, type=Known)
@@ -401,7 +406,7 @@ class Directory(Owner):
     # --- who is let in ---
 
     def objection(self, hello: Hello) -> str:
-        """Why a node is not to be let in; empty if it is."""
+        """Why another node is refused; empty if it is let in."""
         name = self.called(hello.node)
         match self.machine.objection(self.state, self._caller(hello)):
             case Objection.MISTAKEN:
@@ -422,7 +427,7 @@ class Directory(Owner):
         _, _, agreed = hello.cluster.partition("/")
         if not self.state.stable.cluster and agreed != self._agreed:
             name, me = self.called(hello.node), self.me.name
-            raise ClusterMismatch(f"{name} goes by {agreed}, but {me} by {self._agreed}")
+            raise ClusterMismatch(f"{name} runs with {agreed}, but {me} with {self._agreed}")
         self._met = hello.node
         self._ask(Met(msgspec.structs.replace(self._caller(hello), is_found=True)))
         self._met = None
@@ -441,44 +446,46 @@ class Directory(Owner):
 
     @property
     def _spoken(self) -> str:
-        """What nodes must have in common to talk to one another; empty while it is not known."""
+        """What nodes must have in common to talk to each other; empty while it is not known."""
         cluster = self.state.stable.cluster
         return f"{cluster}/{self._agreed}" if cluster else ""
 
     def _arrange(self) -> None:
-        """Connect to whoever speaks on each line, and to newcomers; part with all others."""
-        self._set_speakers()
-        places = {number(name): Place.of(place) for name, place in self.state.places.items()}
-        for line in self._connected.keys() - places.keys():
+        """Connect to the member at each address, and to newcomers; disconnect from all others."""
+        self._set_member_at()
+        expected = {
+            number(name): MemberAddress.of(text) for name, text in self.state.places.items()
+        }
+        for line in self._connected.keys() - expected.keys():
             del self._connected[line]
             self._net.part(line)
-        for line in places.keys() - {self.me.id}:
-            self._connect(line, places[line])
+        for line in expected.keys() - {self.me.id}:
+            self._connect(line, expected[line])
 
-    def _set_speakers(self) -> None:
-        speakers = {number(name): node for name, node in self.state.speakers}
+    def _set_member_at(self) -> None:
+        member_at = {number(name): node for name, node in self.state.speakers}
         # The host holds on to both of them.
         for held, new in (
-            (self.speakers, speakers),
-            (self.routes, {node: line for line, node in speakers.items()}),
+            (self.member_at, member_at),
+            (self.routes, {node: line for line, node in member_at.items()}),
         ):
             held.clear()
             held.update(new)
 
-    def _connect(self, line: NodeId, place: Place) -> None:
-        """Anew if it is another member than before: the old one must not be taken for it."""
-        end = place.address, self.speakers.get(line, 0)
+    def _connect(self, line: NodeId, member: MemberAddress) -> None:
+        """Connect anew if it is another member: the old one must not be taken for it."""
+        end = member.address, self.member_at.get(line, 0)
         if self._connected.get(line) != end:
             self._connected[line] = end
             if line != self._met:
-                self._net.meet(line, place.address, place.name)
+                self._net.meet(line, member.address, member.name)
 
 
 def _is_readable(told: Known) -> bool:
-    """Whether every place that is told can be read."""
+    """Whether every address in a message can be read."""
     try:
         for _, known in told.nodes:
-            Place.of(known.place)
+            MemberAddress.of(known.place)
     except ValueError:
         return False
     return True

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
-from electorate.leadership.directory import Place, named, number, places
-from electorate.leadership.office import Seat, Seen
-from electorate.leadership.offices import Offices, Safety
+from electorate.leadership.directory import MemberAddress, addresses, named, number
+from electorate.leadership.election import ElectionInstance, KnownLeader
+from electorate.leadership.elections import Elections, Safety
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace
@@ -25,7 +25,7 @@ Work = Callable[[Term], Awaitable[object]]
 
 
 class Leader(NamedTuple):
-    """Who leads an election, as one node knows it."""
+    """The leader of an election, as one node knows it."""
 
     leader: str | None
     """Its name; None while the office is vacant."""
@@ -33,7 +33,7 @@ class Leader(NamedTuple):
     """The number of its term."""
 
 
-class Engine(ABC):
+class NodeEngine(ABC):
     """A node in operation, wherever it runs."""
 
     def __init__(
@@ -43,15 +43,17 @@ class Engine(ABC):
             raise TypeError(f"a node is a name, or name@host:port, not {me!r}")
         if pace is not None and not isinstance(pace, Pace):
             raise TypeError(f"a pace is an electorate.Pace(...), not {pace!r}")
-        self.places = places(members if "@" not in me else [me, *members])
-        if join and "@" not in me and number(me) not in self.places:
+        self.addresses = addresses(members if "@" not in me else [me, *members])
+        if join and "@" not in me and number(me) not in self.addresses:
             raise ValueError(f"{me} is to join a cluster: say where it is, as {me}@host:port")
-        self.me = named(me, self.places)
+        self.me = named(me, self.addresses)
         self.pace = pace or Pace()
-        founders = {id: place for id, place in self.places.items() if not join or id != self.me.id}
+        founders = {
+            id: member for id, member in self.addresses.items() if not join or id != self.me.id
+        }
         if not founders:
             raise ValueError(f"{self.me.name} is to join a cluster: name some of its members")
-        self.offices = Offices(self.me, founders, self.pace, joins=join)
+        self.elections = Elections(self.me, founders, self.pace, joins=join)
 
     @abstractmethod
     async def begin(self) -> None:
@@ -68,105 +70,107 @@ class Engine(ABC):
 
     @abstractmethod
     def expect_running(self) -> None:
-        """Raise what has ended the node, if something has."""
+        """Raise the error that has ended the node, if one has."""
 
     @abstractmethod
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done as the node does its own things; NodeStopped if it has ended."""
+        """Run this in the node's thread; NodeStopped if it has ended."""
 
     @abstractmethod
-    def office(self, name: str, safety: Safety) -> Seat:
+    def election(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name; ValueError if it is of another kind."""
 
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        return self.offices.is_busy
+        return self.elections.is_busy
 
     def pause(self, paused: bool) -> threading.Event:
-        """Stand nowhere, or again where it did; what is returned is set once that is so."""
+        """Stand nowhere, or again as before; returns an event that is set once that is so."""
         heard = threading.Event()
 
         def change() -> None:
-            self.offices.pause(paused)
-            self.offices.then(heard.set)
+            self.elections.pause(paused)
+            self.elections.then(heard.set)
 
         self.do(change)
         return heard
 
-    def wait(self, office: Seat) -> "Future[Tenure]":
-        """A term, once there is one. Whoever cancels that does not stand any more."""
+    def wait(self, election: ElectionInstance) -> "Future[Tenure]":
+        """A term, once there is one. To cancel the future is to stand no more."""
         future: Future[Tenure] = Future()
-        self.do(office.wait, future)
+        self.do(election.wait, future)
         return future
 
-    def give_up(self, office: Seat, future: "Future[Tenure]") -> None:
-        """Nobody waits for that term any more; if it has come just now, it is over."""
+    def give_up(self, election: ElectionInstance, future: "Future[Tenure]") -> None:
+        """Stop waiting for that term; if it has come just now, it is over."""
         if future.cancel():
             with suppress(NodeStopped):
-                self.do(office.leave, future)
+                self.do(election.leave, future)
         elif future.exception() is None:
             future.result().finish()
 
-    def told(self, seen: Seen) -> Leader:
-        """The same by name; one that nobody knows any more leads nobody."""
-        directory = self.offices.directory
+    def told(self, seen: KnownLeader) -> Leader:
+        """The same by name; a leader that is not known any more counts as none."""
+        directory = self.elections.directory
         if seen.leader is None or seen.leader not in directory.known:
             return Leader(None, None)
         return Leader(directory.name(seen.leader), seen.token)
 
-    def observe(self, office: Seat, tell: Callable[[Leader], None]) -> Callable[[], None]:
-        """Tell who leads, now and whenever that changes; returns how to end that."""
+    def observe(
+        self, election: ElectionInstance, tell: Callable[[Leader], None]
+    ) -> Callable[[], None]:
+        """Tell who leads, now and whenever that changes; returns a function that ends this."""
 
-        def told(seen: Seen) -> None:
+        def told(seen: KnownLeader) -> None:
             tell(self.told(seen))
 
         def begin() -> None:
-            told(office.seen)
-            office.watching.append(told)
+            told(election.seen)
+            election.watching.append(told)
 
         def end() -> None:
-            if told in office.watching:
-                office.watching.remove(told)
+            if told in election.watching:
+                election.watching.remove(told)
 
         self.do(begin)
         return lambda: self._quietly(end)
 
-    def set_priority(self, office: Seat, priority: int) -> None:
+    def set_priority(self, election: ElectionInstance, priority: int) -> None:
         """Stand with another priority from now on."""
 
         def change() -> None:
-            office.priority = priority
-            office.stand()
+            election.priority = priority
+            election.stand()
 
         self.do(change)
 
-    async def expect_heir(self, office: Seat, name: str) -> NodeId:
-        """Who is to take over; ValueError or TransferFailed if it cannot."""
+    async def expect_heir(self, election: ElectionInstance, name: str) -> NodeId:
+        """The node that takes over; ValueError or TransferFailed if it cannot."""
         heir = self.expect_member(name)
-        if heir not in self.offices.alive:
+        if heir not in self.elections.alive:
             raise TransferFailed(f"{name} cannot be reached")
-        if not await self._stands(heir, office.name):
+        if not await self._stands(heir, election.name):
             raise TransferFailed(f"{name} does not stand: it is paused, has priority 0 or no work")
-        self.expect_leader(office)
+        self.expect_leader(election)
         return heir
 
-    async def _stands(self, node: NodeId, office: str) -> bool:
-        """Whether a node stands; it is asked if this one does not know of that."""
-        offices, loop = self.offices, asyncio.get_running_loop()
+    async def _stands(self, node: NodeId, election: str) -> bool:
+        """Whether a node stands; it is asked if that is not known here."""
+        elections, loop = self.elections, asyncio.get_running_loop()
         deadline = loop.time() + self.answered_s
-        if not offices.stands_with(node, office):
-            self.do(offices.ask_who_stands, office)
-        while not offices.stands_with(node, office) and loop.time() < deadline:
+        if not elections.stands_with(node, election):
+            self.do(elections.ask_who_stands, election)
+        while not elections.stands_with(node, election) and loop.time() < deadline:
             await asyncio.sleep(POLL_S)
-        return bool(offices.stands_with(node, office))
+        return bool(elections.stands_with(node, election))
 
-    def expect_leader(self, office: Seat) -> Leader:
-        """Who leads; TransferFailed if this node has heard of nobody."""
-        now = self.told(office.seen)
+    def expect_leader(self, election: ElectionInstance) -> Leader:
+        """The leader; TransferFailed if this node has heard of none."""
+        now = self.told(election.seen)
         if now.leader is None:
             raise TransferFailed(
-                f"nobody leads {office.name}, as far as {self.me.name} knows: "
+                f"nobody leads {election.name}, as far as {self.me.name} knows: "
                 "there is nothing to hand over"
             )
         return now
@@ -174,52 +178,52 @@ class Engine(ABC):
     @property
     def members(self) -> tuple[str, ...]:
         """The names of all members, as this node knows them."""
-        return self.offices.members
+        return self.elections.members
 
     def expect_member(self, name: str) -> NodeId:
         """The number of a member; ValueError if there is none of that name."""
-        node = self.offices.register.find(name)
+        node = self.elections.register.find(name)
         if node is None or name not in self.members:
             raise ValueError(f"{name!r} is no member; the members are {', '.join(self.members)}")
         return node
 
     @abstractmethod
     def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
-        """Have something awaited in the node's loop; NodeStopped if it has ended."""
+        """Await this in the node's loop; NodeStopped if it has ended."""
 
     def add_member(self, text: str) -> "Future[None]":
         """Make another node a member."""
-        place = self._expect_newcomer(text)
-        return self.submit(partial(self.offices.register.add, place))
+        member = self._expect_newcomer(text)
+        return self.submit(partial(self.elections.register.add, member))
 
     def remove_member(self, name: str) -> "Future[None]":
         """Go on without a member."""
         node = self._expect_leaver(name)
-        return self.submit(partial(self.offices.register.remove, node))
+        return self.submit(partial(self.elections.register.remove, node))
 
     def replace_member(self, name: str, text: str) -> "Future[None]":
-        """Put a node in the place of a member."""
-        place = self._expect_newcomer(text, instead_of=name)
+        """Replace a member by another node."""
+        member = self._expect_newcomer(text, instead_of=name)
         node = self._expect_leaver(name)
-        if place.name == name:
-            return self.submit(partial(self.offices.register.renew, node, place))
-        return self.submit(partial(self.offices.register.replace, node, place))
+        if member.name == name:
+            return self.submit(partial(self.elections.register.renew, node, member))
+        return self.submit(partial(self.elections.register.replace, node, member))
 
-    def _expect_newcomer(self, text: str, instead_of: str = "") -> Place:
-        place = Place.of(text)
-        is_member = place.name in self.members and place.name != instead_of
-        if is_member and not self.offices.register.is_undecided(place.name):
-            raise ValueError(f"{place.name} is a member already")
-        if place.name == self.me.name:
-            raise ValueError(f"{place.name} cannot add itself: ask a member to do it")
-        self.offices.directory.expect_no_clash(place)
-        return place
+    def _expect_newcomer(self, text: str, instead_of: str = "") -> MemberAddress:
+        member = MemberAddress.of(text)
+        is_member = member.name in self.members and member.name != instead_of
+        if is_member and not self.elections.register.is_undecided(member.name):
+            raise ValueError(f"{member.name} is a member already")
+        if member.name == self.me.name:
+            raise ValueError(f"{member.name} cannot add itself: ask a member to do it")
+        self.elections.directory.expect_no_clash(member)
+        return member
 
     def _expect_leaver(self, name: str) -> NodeId:
-        node = self.offices.register.find(name)
-        if node is None or not self.offices.register.is_undecided(name):
+        node = self.elections.register.find(name)
+        if node is None or not self.elections.register.is_undecided(name):
             node = self.expect_member(name)
-        if node == self.offices.me:
+        if node == self.elections.me:
             raise ValueError(f"{name} cannot remove itself: ask another member to do it")
         return node
 
@@ -230,7 +234,7 @@ class Engine(ABC):
 
     @property
     def again_s(self) -> float:
-        """How soon to ask again for what nobody may have heard."""
+        """How soon to ask again for what may have been lost."""
         return self.pace.granted_ms / 2000
 
     @property
@@ -240,17 +244,17 @@ class Engine(ABC):
 
     @property
     def sure_s(self) -> float:
-        """After how long a node that was granted an office here has it, or has given it up."""
+        """After this time a node that was granted an office here has it, or has given it up."""
         return (3 * self.pace.T_ms + 2 * self.pace.P_ms) / 1000
 
-    def unchanged(self, office: Seat) -> str:
-        """What is wrong when nothing has come of a wish."""
-        leader, me = self.told(office.seen).leader, self.me.name
+    def unchanged(self, election: ElectionInstance) -> str:
+        """What is wrong if nothing has come of a request."""
+        leader, me = self.told(election.seen).leader, self.me.name
         if leader is None:
-            known = f"{me} knows of nobody who leads {office.name} after {self.patience_s:.1f} s"
+            known = f"{me} knows of nobody who leads {election.name} after {self.patience_s:.1f} s"
             return f"{known}: either nobody does, or {me} is cut off"
         return (
-            f"{leader} leads {office.name} after {self.patience_s:.1f} s: either the work there "
+            f"{leader} leads {election.name} after {self.patience_s:.1f} s: either the work there "
             "has not ended, or the heir was not heard of by a majority"
         )
 
@@ -260,7 +264,7 @@ class Engine(ABC):
 
 
 def expect_name(name: str) -> None:
-    """ValueError if no election can be called that."""
+    """ValueError if this cannot be the name of an election."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"an election has a name, not {name!r}")
 
@@ -270,7 +274,7 @@ class Election:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: NodeEngine,
         name: str,
         priority: int | None,
         safety: Safety = "quorum",
@@ -288,31 +292,31 @@ class Election:
         self.node = engine.me.name
         """The node that takes part here."""
         self._engine = engine
-        self._office = engine.office(name, safety)
+        self._election = engine.election(name, safety)
         self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
 
     @property
     def leader(self) -> Leader:
-        """Who leads at the moment, as this node knows it."""
-        return self._engine.told(self._office.seen)
+        """The present leader, as this node knows it."""
+        return self._engine.told(self._election.seen)
 
     def set_priority(self, priority: int) -> None:
         """Stand with another priority from now on; 0 is a witness, which votes and never leads.
 
-        In a group the highest priority leads: who has it takes over at once.
+        In a group the member with the highest priority leads, and takes over at once.
         """
         if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
             raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
-        self._engine.set_priority(self._office, priority)
+        self._engine.set_priority(self._election, priority)
 
     def terms(self) -> "Terms":
-        """Every term of this node, one after the other; it stands while somebody waits for one."""
-        return Terms(self._engine, self._office, self._on_merge)
+        """Every term of this node, one after the other; it stands while this is waited for."""
+        return Terms(self._engine, self._election, self._on_merge)
 
     async def run(self, work: Work, stopped: Work | None = None) -> None:
-        """Do this work in every term, and something after each; neither ever overlaps."""
+        """Do this work in every term, and `stopped` after each; neither ever overlaps."""
         async for term in self.terms():
             try:
                 async with term:
@@ -322,27 +326,27 @@ class Election:
                     await stopped(term)
 
     def observe(self) -> "Observed":
-        """Who leads, now and whenever that changes."""
-        return Observed(self._engine, self._office)
+        """The leader, now and whenever it changes."""
+        return Observed(self._engine, self._election)
 
     async def step_down(self) -> None:
-        """Have whoever leads give up its office, once its work has ended; else TransferFailed."""
+        """Have the leader give up its office, once its work has ended; else TransferFailed."""
         self._expect_quorum()
         await self._order(None, self._has_gone())
 
     async def transfer(self, name: str) -> None:
-        """Have whoever leads hand over to that member; TransferFailed if it does not come to it."""
+        """Have the leader hand over to that member; TransferFailed if that does not succeed."""
         self._expect_quorum()
-        heir = await self._engine.expect_heir(self._office, name)
+        heir = await self._engine.expect_heir(self._election, name)
         if self.leader.leader != name:
             await self._order(heir, lambda now: now.leader == name)
 
     async def _order(self, heir: NodeId | None, condition: Condition) -> None:
-        """Ask until it has come about: what is said may be lost, or come too early for the heir."""
+        """Ask until it has happened: a request may be lost, or come too early for the heir."""
         loop, engine = asyncio.get_running_loop(), self._engine
         deadline = loop.time() + engine.patience_s
         while loop.time() < deadline:
-            engine.do(engine.offices.order, self.name, heir)
+            engine.do(engine.elections.order, self.name, heir)
             with suppress(TimeoutError):
                 async with asyncio.timeout(engine.again_s):
                     async for now in self.observe():
@@ -352,10 +356,10 @@ class Election:
                     await asyncio.sleep(engine.sure_s)
                 if condition(self.leader):
                     return
-        raise TransferFailed(engine.unchanged(self._office))
+        raise TransferFailed(engine.unchanged(self._election))
 
     def _expect_quorum(self) -> None:
-        """A group does not choose its leader, so nobody can choose another."""
+        """A group does not choose its leader, so nobody can choose another one."""
         if self.safety == "group":
             raise ValueError(
                 f"each group of {self.name} is led by its strongest member: "
@@ -363,24 +367,26 @@ class Election:
             )
 
     def _has_gone(self) -> Condition:
-        """Whether the present leader is in office no longer; TransferFailed if there is none."""
-        engine, office = self._engine, self._office
-        before = engine.expect_leader(office)
+        """Whether the present leader has left office; TransferFailed if there is none."""
+        engine, election = self._engine, self._election
+        before = engine.expect_leader(election)
 
         def has_gone(now: Leader) -> bool:
             # Not to hear of it any more proves nothing: it may be this node that is cut off.
             is_sure = now.leader is not None or before.leader == engine.me.name
-            return now != before and (is_sure or engine.told(office.released) == before)
+            return now != before and (is_sure or engine.told(election.released) == before)
 
         return has_gone
 
 
 class Terms:
-    """The terms of one node: it stands while somebody waits here, or works in one."""
+    """The terms of one node: it stands while this is waited for, or works in one."""
 
-    def __init__(self, engine: Engine, office: Seat, on_merge: OnMerge | None = None) -> None:
+    def __init__(
+        self, engine: NodeEngine, election: ElectionInstance, on_merge: OnMerge | None = None
+    ) -> None:
         self._engine = engine
-        self._office = office
+        self._election = election
         self._on_merge = on_merge
         self._last: Term | None = None
 
@@ -391,7 +397,7 @@ class Terms:
         while True:
             if self._last is not None:
                 self._last.finish()
-            tenure = await self._awaited(self._engine.wait(self._office))
+            tenure = await self._awaited(self._engine.wait(self._election))
             self._last = tenure.term
             if await tenure.reconcile(self._on_merge):
                 return tenure.term
@@ -400,16 +406,16 @@ class Terms:
         try:
             return await asyncio.wrap_future(future)
         except BaseException:  # It may also be thrown away while it waits.
-            self._engine.give_up(self._office, future)
+            self._engine.give_up(self._election, future)
             raise
 
 
 class Observed:
-    """Who leads: the first item is the present; what was missed meanwhile is left out."""
+    """The leader: the present one first; changes that were missed meanwhile are left out."""
 
-    def __init__(self, engine: Engine, office: Seat) -> None:
+    def __init__(self, engine: NodeEngine, election: ElectionInstance) -> None:
         self._engine = engine
-        self._office = office
+        self._election = election
 
     async def __aiter__(self) -> AsyncIterator[Leader]:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
@@ -420,7 +426,7 @@ class Observed:
             with suppress(RuntimeError):  # The loop may be closed.
                 loop.call_soon_threadsafe(changed.set)
 
-        end = self._engine.observe(self._office, tell)
+        end = self._engine.observe(self._election, tell)
         shown: Leader | None = None
         try:
             while True:
@@ -435,12 +441,16 @@ class Observed:
 
 
 def host_config(
-    me: NodeId, places: dict[NodeId, Place], pace: Pace, data: Path, record: Path | None = None
+    me: NodeId,
+    addresses: dict[NodeId, MemberAddress],
+    pace: Pace,
+    data: Path,
+    record: Path | None = None,
 ) -> HostConfig:
-    """How the host of a node is run that goes at this pace."""
+    """How to run the host of a node at this pace."""
     return HostConfig(
         me,
-        {place.id: place.address for place in places.values()},
+        {member.id: member.address for member in addresses.values()},
         data,
         cluster="",  # The directory knows, once it has looked at what was written down.
         record=record,
@@ -453,5 +463,5 @@ def host_config(
         late_ms=pace.T_ms + pace.P_ms,
         probe_ms=pace.probe_ms,
         trusts_end=pace.trust_close,
-        names={place.id: place.name for place in places.values()},
+        names={member.id: member.name for member in addresses.values()},
     )

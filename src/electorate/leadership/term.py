@@ -17,21 +17,24 @@ log = logging.getLogger("electorate")
 
 
 class Granted(Protocol):
-    """Who has granted a term, and wants to know when the work in it has ended."""
+    """The election that has granted a term; it wants to know when the work in it has ended."""
 
     def finished(self, tenure: "Tenure") -> None:
         """The work has ended; called in any thread."""
 
 
 class Forming(Granted, Protocol):
-    """Who has formed the group of a term."""
+    """The election that has formed the group of a term."""
 
     def reconciled(self, tenure: "GroupTenure") -> None:
-        """Whoever has come from another group has been dealt with; called in any thread."""
+        """The nodes that came from other groups were dealt with; called in any thread."""
 
 
 class Tenure:
-    """A term as the node holds it. Everything that changes a term is here; `term` only shows it."""
+    """A term as the node holds it.
+
+    Everything that changes a term is here; `term` only shows it.
+    """
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class Tenure:
         self.lost = threading.Event()
         self.abandoned = False
         self.term = self._shown()
-        """What the application gets."""
+        """The term as the application sees it."""
         self._granted = granted
         self._clock = clock
         self._deadline_ms = deadline_ms
@@ -83,17 +86,17 @@ class Tenure:
         self.ask_to_end()
 
     def abandon_after(self, grace_ms: float) -> None:
-        """Say so if the work goes on though it should have ended that long ago."""
+        """Log it if the work goes on that long after it should have ended."""
         if self._over and not self.abandoned and self.is_overdue(grace_ms):
             self.abandoned = True
             log.warning("term %d of %s is over, but its work goes on", self.token, self.election)
 
     def overdue_at_ms(self, grace_ms: float) -> float:
-        """When the work was asked to end that long ago; never, unless it was."""
+        """When the work will have been asked to end that long ago; infinite if it was not."""
         return self._asked_ms + grace_ms
 
     def is_overdue(self, grace_ms: float) -> bool:
-        """Whether the work goes on though it was asked to end that long ago."""
+        """Whether the work goes on that long after it was asked to end."""
         return not self._finished and self._clock() >= self.overdue_at_ms(grace_ms)
 
     # --- what either side tells it ---
@@ -120,7 +123,7 @@ class Tenure:
     # --- the work of an application with asyncio ---
 
     async def reconcile(self, hook: "OnMerge | None") -> bool:
-        """Have the application deal with who has come; False if the term is over before that."""
+        """Have the application deal with the newcomers; False if the term is over before that."""
         return True
 
     def guard(self) -> None:
@@ -139,7 +142,7 @@ class Tenure:
                 cancel()
 
     def unguard(self, error: BaseException | None) -> bool:
-        """Cancel nothing any more; whether it was the end of the term that has ended the work."""
+        """Cancel nothing any more; returns whether the end of the term has ended the work."""
         with self._lock:
             self._cancel = None
         task, self._task = self._task, None
@@ -151,7 +154,7 @@ class Tenure:
         return self.is_loss(error) or (is_ours and isinstance(error, asyncio.CancelledError))
 
     def is_loss(self, error: BaseException | None) -> bool:
-        """Whether this says that this very term is over, which ends its block and nothing else."""
+        """Whether this error says that this very term is over: that ends its block only."""
         own = (self.election, self.token)
         return isinstance(error, LeadershipLost) and (error.election, error.token) == own
 
@@ -183,7 +186,7 @@ class GroupTenure(Tenure):
         return GroupTerm(self)
 
     async def reconcile(self, hook: "OnMerge | None") -> bool:
-        """Have the application deal with who has come; False if the group is over before that."""
+        """Have the application deal with the newcomers; False if the group is over before that."""
         if hook is not None and self.others:
             self.guard()
             try:
@@ -206,8 +209,8 @@ class GroupTenure(Tenure):
 class Term:
     """From when this node is elected until it steps down or the term cannot be proved any more.
 
-    `token` is larger than that of every term before, in the whole cluster. Send it along with
-    whatever you write: whoever stores it can refuse what comes late. The terms of an election with
+    `token` is larger than that of every term before, in the whole cluster. Send it along with all
+    that you write: a store that keeps it can refuse what comes late. The terms of an election with
     `safety="group"` promise less: see `GroupTerm`.
     """
 
@@ -228,12 +231,12 @@ class Term:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The names of those who are led, this node's own among them."""
+        """The names of the members that are led, this node's own among them."""
         return self._tenure.members
 
     @property
     def lost(self) -> threading.Event:
-        """Set when the work has to end: the term is over, or the office is to be handed over."""
+        """Set when the work has to end: the term is over, or someone else will take office."""
         return self._tenure.lost
 
     @property
@@ -292,12 +295,12 @@ class Term:
 
 
 class GroupTerm(Term):
-    """From when a group is complete until somebody joins or leaves it, or it merges with another.
+    """From when a group is complete until a node joins or leaves it, or it merges with another one.
 
-    On the other side of a partition there may be another term of this election at the same time.
-    So `token` fences nothing: it counts the groups that this node has formed, and only together
-    with the name of this node it names one. `check()` raises once this node knows that the group
-    is over; nothing runs out before that, and `remaining()` has no end.
+    On the other side of a partition there may be another term of this election at the same time. So
+    `token` fences nothing: it counts the groups that this node has formed, and only together with
+    the name of this node it is unique. `check()` raises once this node knows that the group is
+    over; nothing runs out before that, and `remaining()` has no end.
     """
 
     __slots__ = ()
@@ -305,7 +308,7 @@ class GroupTerm(Term):
 
     @property
     def others(self) -> dict[str, str]:
-        """Who of the members was in another group before, and who led that."""
+        """The members that were in another group before, and the leader of each such group."""
         return dict(self._tenure.others)
 
     def __repr__(self) -> str:
@@ -314,4 +317,5 @@ class GroupTerm(Term):
 
 
 OnMerge = Callable[[GroupTerm, dict[str, str]], Awaitable[object] | object]
-"""Called with the term of a merged group, and with who has come from which leader's group."""
+"""Called with the term of a merged group, and the members that came from each other leader's
+group."""

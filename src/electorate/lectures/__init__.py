@@ -4,22 +4,22 @@ Each document is a TOML file in this folder. `electorate lecture` reads them, an
 """
 
 from electorate.lectures.document import (
-    Change,
     Document,
-    Item,
     LectureError,
-    Run,
+    LectureItem,
+    LectureRun,
+    RuleChange,
     documents,
     item_of,
     run_of,
 )
 
 __all__ = [
-    "Change",
     "Document",
-    "Item",
     "LectureError",
-    "Run",
+    "LectureItem",
+    "LectureRun",
+    "RuleChange",
     "documents",
     "item_of",
     "run_of",

@@ -40,7 +40,7 @@ class LectureError(ValueError):
     """What is wrong with an item, or with the name of one."""
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RuleChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule changed, and what is printed then."""
 
     by: str
@@ -81,17 +81,17 @@ def _without(words: list[str], option: list[str]) -> list[str]:
     return kept
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LectureRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A command, and what it prints."""
 
     command: str
     shows: tuple[str, ...]
     code: int = 0
     seconds: int = 0
-    change: Change | None = None
+    change: RuleChange | None = None
 
 
-class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LectureItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that a document says or asks, and our answer."""
 
     id: int
@@ -99,14 +99,14 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     verdict: str
     answer: str
-    run: tuple[Run, ...]
+    run: tuple[LectureRun, ...]
     asks: str = ""
     name: str = ""
     differs: str = ""
 
     @property
     def verdict_word(self) -> str:
-        """The verdict without what is said besides."""
+        """The verdict without the words around it."""
         return "not needed" if self.verdict.startswith("not needed") else self.verdict.split()[0]
 
 
@@ -118,8 +118,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     year: str
     kind: str
-    """Slides, paper or notes: what a place in it is called after."""
-    item: tuple[Item, ...]
+    """Slides, paper or notes: the word for a part of it."""
+    item: tuple[LectureItem, ...]
 
     @property
     def cited(self) -> str:
@@ -146,7 +146,7 @@ def _read(key: str) -> Document:
     return document
 
 
-def _problem(item: Item, place: int) -> str | None:
+def _problem(item: LectureItem, place: int) -> str | None:
     """What is wrong with an item, if anything."""
     if item.id != place:
         return f"it is number {place} in the file"
@@ -162,7 +162,7 @@ def _problem(item: Item, place: int) -> str | None:
     return None
 
 
-def item_of(name: str) -> tuple[Document, Item]:
+def item_of(name: str) -> tuple[Document, LectureItem]:
     """The item that is called `souto/13` or `souto/stoller`; a LectureError says what is wrong."""
     key, _, which = name.partition("/")
     document = documents().get(key)
@@ -178,7 +178,7 @@ def item_of(name: str) -> tuple[Document, Item]:
 
 
 def run_of(name: str) -> str | None:
-    """The name of the first run that the item replays, if it is an item that replays one."""
+    """The name of the first run that the item replays, if it replays one."""
     try:
         _, item = item_of(name)
     except LectureError:

@@ -34,9 +34,9 @@ class Wait(StrEnum):
     """The timers."""
 
     PROBE = "probe"  # somebody stronger would have answered by now
-    ANSWERED = "answered"  # whoever answered would have halted me by now
+    ANSWERED = "answered"  # the node that answered would have halted me by now
     SETTLE = "settle"  # everybody weaker has been halted by now
-    HALTED = "halted"  # whoever halted me would have announced itself by now
+    HALTED = "halted"  # the node that halted me would have announced itself by now
     GUARD = "guard"  # nothing that was meant for my last life is still on its way
     DOUBT = "doubt"  # a node that I see, stronger than my leader, would have halted me by now
 
@@ -223,11 +223,11 @@ class Bully(Machine[BullyState]):
         return state, [*_ended(s), *effects]
 
     def _look(self, s: BullyState, alive: frozenset[NodeId]) -> Result[BullyState]:
-        """Compare the leader with who is in view now."""
+        """Compare the leader with the nodes in view now."""
         seen = replace(s, alive=alive)
         stronger = alive.intersection(self.members.stronger_than(s.me)) - s.alive
-        # Unlike the paper, who leads, or is about to, asks a stronger node that it could not see
-        # before: otherwise two sides of a healed partition keep a leader each.
+        # Unlike the paper, a node that leads, or is about to, asks a stronger node that it could
+        # not see before: otherwise two sides of a healed partition keep a leader each.
         if stronger and self.rules.appearing == "challenge":
             if s.leader == s.me:
                 return self._start(seen)

@@ -1,4 +1,4 @@
-"""Bully by remote calls: who gets no answer from anybody stronger halts the rest, one by one.
+"""Bully by remote calls: a node that no stronger one answers halts the rest, one by one.
 
 Source: H. Garcia-Molina, "Elections in a Distributed Computing System", 1982, as told by
 P. F. Souto, "Elections", 2021, slides "The Actual Bully Algorithm"; fetching the task after a
@@ -70,9 +70,9 @@ class Work(Request):
 class Wait(StrEnum):
     """The timers; one of them is armed."""
 
-    CALL = "call"  # who was called would have answered by now
+    CALL = "call"  # those that I called would have answered by now
     CHECK = "check"  # time to see whether everybody is at work
-    SILENCE = "silence"  # whoever leads, or is about to, would have been heard of by now
+    SILENCE = "silence"  # the leader, or next leader, would have been heard of by now
 
 
 class Doing(StrEnum):
@@ -119,7 +119,8 @@ class BullyRpcRules(Rules):
     """Where a new leader takes up the task: where the furthest of those that it halts left it, or
     where it thinks itself that it is."""
     normal: Literal["mine", "any"] = "mine"
-    """Whom a leader takes to be at work: those that follow it, or those that follow anybody."""
+    """The nodes that a leader takes to be at work: those that follow it, or those that follow
+    anybody."""
     missed: Literal["nobody", "follower", "anyone"] = "nobody"
     """Whose silence at a check makes a leader call an election, to share out the work anew among
     those that are left."""
@@ -320,12 +321,12 @@ class BullyRpc(Machine[BullyRpcState]):
         return state, [Send(j, answer), *dropped, *effects]
 
     def _report(self, s: BullyRpcState, j: NodeId) -> Report:
-        """How I am. Unlike the paper, who asks wants to know whether I am at work for it."""
+        """How I am. Unlike in the paper, the asking node wants to know if I am at work for it."""
         normal = s.status is Status.NORMAL and (s.leader == j or self.rules.normal == "any")
         return Report(normal, s.task if _leads(s) else None)
 
     def _heard(self, s: BullyRpcState, j: NodeId) -> list[Effect]:
-        """A sign of life from whoever leads me, or is about to."""
+        """A sign of life from the node that leads me, or is about to."""
         near = j in (s.leader, s.halter)
         return [self.set_timer(Wait.SILENCE)] if near and _armed(s) is Wait.SILENCE else []
 

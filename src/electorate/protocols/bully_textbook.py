@@ -86,7 +86,7 @@ class BullyTextbookRules(Rules):
     """Where a new leader takes up the task: where the furthest of those that acknowledge it left
     it, or where it thinks itself that it is."""
     asked: Literal["stronger", "visible"] = "stronger"
-    """Who is asked: everybody stronger, or only those of them that are in view."""
+    """Which nodes are asked: all stronger ones, or only those of them that are in view."""
     unrivalled: Literal["announce", "wait"] = "announce"
     """What the strongest member does, which has nobody to ask."""
     answer: Literal["plain", "decides"] = "plain"

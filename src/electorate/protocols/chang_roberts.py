@@ -42,7 +42,7 @@ class ChangRobertsRules(Rules):
     lower: Literal["swallow", "replace"] = "swallow"
     """What a participant does with the vote of a weaker node: nothing, or it sends its own."""
     successor: Literal["alive", "next"] = "alive"
-    """Who comes next: the next node in view, or the next member whether up or not."""
+    """Which node comes next: the next one in view, or the next member whether up or not."""
     sender: Literal["predecessor", "anyone"] = "predecessor"
     """Whose messages count: those of the node before me in my view, or anybody's."""
     accept: Literal["passed", "anyone"] = "passed"
@@ -199,7 +199,7 @@ class ChangRoberts(Machine[ChangRobertsState]):
         return replace(s, passed=None, leader=leader), ended
 
     def _look(self, s: ChangRobertsState, new: frozenset[NodeId]) -> Result[ChangRobertsState]:
-        """Compare the leader, or whoever may become it, with who is in view now."""
+        """Compare the leader, or the next leader, with the nodes in view now."""
         if s.passed is not None:
             return self._start(s) if self._is_orphan(s, s.passed.candidate) else (s, [])
         lost = s.leader is not None and s.leader not in s.alive

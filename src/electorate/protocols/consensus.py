@@ -1,4 +1,4 @@
-"""Consensus by election: everybody decides on the last bit of the id of whoever is elected.
+"""Consensus by election: everybody decides on the last bit of the id of the elected node.
 
 Source: I. Gupta, "Cloud Computing Concepts", lecture B, "Ring Leader Election", slide "Why is
 Election so Hard?".
@@ -20,7 +20,7 @@ Kept = TypeVar("Kept", bound=Stable)
 def proposal_of(node: NodeId) -> int:
     """The value that a node proposes, and that is decided if it is elected: the last bit of its id.
 
-    So would whoever wants to get a consensus out of an election have it.
+    So would anybody that wants to get a consensus out of an election have it.
     """
     return node % 2
 
@@ -84,7 +84,7 @@ class Consensus(Over[Any]):
         return self.lift.must_ask(view)
 
     def _decide(self, s: Any) -> Any:
-        """The first leader that I follow at work decides, whoever comes after it."""
+        """The first leader that I follow at work decides; later ones change nothing."""
         below = self.lift.view(s)
         if s.stable.decided is not None or below.leader is None:
             return s

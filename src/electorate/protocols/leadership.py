@@ -26,7 +26,7 @@ TO_ELECTIONS = Wire("members", "roster", "election", Adopt)
 
 
 class Leadership(Ensemble):
-    """The members and one election, in which all stand from the beginning unless ranks say else."""
+    """The members and one election, in which all stand at first unless ranks say otherwise."""
 
     parts = {
         "members": Part(Register, rules="inner.rounds=2"),

@@ -61,7 +61,7 @@ class Wait(StrEnum):
 
 
 class Bid(Value):
-    """A round that somebody proposed. Who is stronger wins among equal rounds."""
+    """A round that some node proposed. Among equal rounds that of the stronger node wins."""
 
     round: Round = 0
     by: NodeId | None = None
@@ -71,7 +71,7 @@ class ParkRules(Rules):
     """What may be varied. The defaults are the sound form."""
 
     newcomer: Literal["reelect", "keep"] = "reelect"
-    """Whether a node gives its leader up when it sees somebody who had no part in the election."""
+    """Whether a node gives its leader up when it sees a node that had no part in the election."""
     unseen: Literal["wait", "accept"] = "wait"
     """Whether a stronger node gets a promise from one that does not see it."""
     absent: Literal["refuse", "follow"] = "refuse"
@@ -83,7 +83,7 @@ class ParkRules(Rules):
     durable: Literal["yes", "no"] = "yes"
     """Whether a promise survives a crash."""
     wanted: Literal["ask", "wait"] = "ask"
-    """Whether who misses a leader for long tells the strongest node that it sees."""
+    """Whether a node without a leader for long tells the strongest node that it sees."""
     release: Literal["commit", "promise"] = "commit"
     """When a node gives its old leader up: as the new one commits, or as it promises a round."""
     number: Literal["above", "next"] = "above"
@@ -181,7 +181,7 @@ class Park(Machine[ParkState]):
         return Standing(status, s.leader, tuple(sorted(s.alive)))
 
     def _look(self, s: ParkState, alive: frozenset[NodeId]) -> Result[ParkState]:
-        """See who is there now: whom I follow, what I try and what I put off depends on it."""
+        """See which nodes are there now: whom I follow, what I try and put off depends on it."""
         seen = replace(s, alive=alive)
         if s.attempt != alive and self.rules.attempt == "drop":
             seen = replace(seen, attempt=None, accepted=frozenset())

@@ -19,7 +19,7 @@ Kept = TypeVar("Kept", bound=Stable)
 
 
 class Ballot(Value):
-    """A number of which no two nodes have the same: numbers first, then who conducts it."""
+    """A number that no two nodes share: numbers first, then the conductor."""
 
     number: Annotated[int, Ordinal()] = 0
     owner: NodeId = 0
@@ -81,7 +81,7 @@ class Help(Message):
 class Wait(StrEnum):
     """The timers."""
 
-    RETRY = "retry"  # whoever was asked would have answered by now
+    RETRY = "retry"  # those that I asked would have answered by now
 
 
 class PaxosRules(OverRules):
@@ -92,7 +92,7 @@ class PaxosRules(OverRules):
     promises: Literal["kept", "ignored"] = "kept"
     """Whether a node that has left a ballot refuses to keep a value in it."""
     value: Literal["latest", "oldest", "own"] = "latest"
-    """Which value is to be kept: that of the latest vote that a majority knows of; that of the
+    """Which value is proposed: that of the latest vote that a majority knows of; that of the
     oldest; or always one's own."""
     quorum: Literal["majority", "minority"] = "majority"
     """How many must have promised, and how many must have kept a value for it to be decided."""
@@ -123,11 +123,11 @@ class PaxosState(State, Generic[Inner, Kept]):
     ballot: Ballot | None = None
     """The ballot that I conduct."""
     value: int | None = None
-    """What is to be kept in it; None as long as I ask what was kept before."""
+    """The value proposed in it; None as long as I ask what was kept before."""
     latest: Vote | None = None
-    """Of the votes that I have been told of the one that counts."""
+    """The one vote that counts, of those that I have been told of."""
     heard: frozenset[NodeId] = frozenset()
-    """Who has promised, or has kept the value."""
+    """The nodes that have promised, or have kept the value."""
 
 
 class Paxos(Over[Any]):
@@ -252,7 +252,7 @@ class Paxos(Over[Any]):
         return below.status is Status.NORMAL and below.leader == s.me
 
     def _lead(self, s: Any, led: bool, effects: list[Effect]) -> Result[Any]:
-        """Whoever comes to lead conducts a ballot, and whoever does not lead conducts none."""
+        """A node that comes to lead conducts a ballot; one that does not lead conducts none."""
         leads = self._leads(s)
         if leads == led or s.stable.decided is not None:
             return s, effects
@@ -279,7 +279,7 @@ class Paxos(Over[Any]):
         return other if other.ballot.is_after(one.ballot) is wants_latest else one
 
     def _prepared(self, s: Any, effects: list[Effect]) -> Result[Any]:
-        """Once enough have promised: have the value kept that they know of, or else my own."""
+        """Once enough have promised: have their value kept, or else my own."""
         if len(s.heard) < self.enough:
             return s, [*effects, self._again(s)]
         takes_over = s.latest is not None and self.rules.value != "own"
@@ -296,7 +296,7 @@ class Paxos(Over[Any]):
         return self._decide(s, s.value, [*effects, *self._to_others(s, Decided(s.value))])
 
     def _retry(self, s: Any) -> Result[Any]:
-        """Ask again whoever has not answered; in a new ballot, if I have left this one."""
+        """Ask again all that have not answered; in a new ballot, if I have left this one."""
         if not self._leads(s):
             leader = self.lift.view(s).leader
             calls: list[Effect] = [Send(leader, Help())] if leader not in (None, s.me) else []

@@ -66,7 +66,7 @@ class RingAttributeRules(Rules):
     orphans: Literal["drop", "pass"] = "drop"
     """What becomes of a run whose candidate is not in view."""
     watchers: Literal["all", "predecessor", "successor"] = "all"
-    """Who starts a new run when the leader, or whoever would become it, is gone."""
+    """Which node starts a new run when the leader, or next leader, is gone."""
     appearing: Literal["challenge", "ignore"] = "challenge"
     """What a leader or winner does when it sees a stronger node."""
     newcomers: Literal["initiate", "wait"] = "initiate"
@@ -226,7 +226,7 @@ class RingAttribute(Machine[RingAttributeState]):
         return following, [*ended, *self._to_next(s, word, word.winner)]
 
     def _look(self, s: RingAttributeState, new: frozenset[NodeId]) -> Result[RingAttributeState]:
-        """Compare the leader, or whoever may become it, with who is in view now."""
+        """Compare the leader, or the next leader, with the nodes in view now."""
         if s.passed is not None:
             gone = self._is_orphan(s, s.passed.candidate)
             return self._start_over(s, s.passed.candidate) if gone else (s, [])

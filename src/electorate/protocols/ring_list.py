@@ -175,7 +175,7 @@ class RingList(Machine[RingListState]):
         return following, [*ended, Send(self._next(s), word)]
 
     def _look(self, s: RingListState, new: frozenset[NodeId]) -> Result[RingListState]:
-        """Compare the leader, or the caller, with who is in view now."""
+        """Compare the leader, or the caller, with the nodes in view now."""
         if s.round is not None:
             return self._call(s) if self._is_orphan(s, s.round.caller) else (s, [])
         lost = s.leader is not None and s.leader not in s.alive

@@ -11,7 +11,7 @@ from electorate.core import *
 
 
 class StrongestAliveState(State):
-    """Whom this node follows."""
+    """The node that this one follows."""
 
     leader: NodeId | None = None
 

@@ -1,4 +1,4 @@
-"""Token mutex: who has the token may enter the critical section; it goes round a ring on demand.
+"""Token mutex: the node with the token may enter; it goes round a ring on demand.
 
 Source: G. Le Lann, "Distributed Systems: Towards a Formal Approach", IFIP Congress 1977, has the
 token that goes round a ring; that it rests until somebody wants it is ours. It stands beside the
@@ -25,7 +25,7 @@ class Wanted(Message):
 
 
 class Token(Message):
-    """Who takes me may enter. These wait for me, as far as I know."""
+    """The node that takes me may enter. These wait for me, as far as I know."""
 
     waiting: tuple[NodeId, ...]
 
@@ -48,7 +48,8 @@ class TokenMutexRules(Rules):
     wants: Literal["asked", "always"] = "asked"
     """When a node wants to enter: when it is asked to, or again and again."""
     next: Literal["ring", "strongest"] = "ring"
-    """Who gets the token: whoever waits next on the ring, or the strongest that waits."""
+    """Which node gets the token: the next one on the ring that waits, or the strongest that
+    waits."""
     work: Span = T
     """How long a node stays inside."""
     rest: Span = T

@@ -19,14 +19,14 @@ class Name(Request):
 
 
 class ToldLeaderRules(Rules):
-    """Whom everybody follows to begin with."""
+    """The leader that all follow to begin with."""
 
     first: int = 0
-    """The id of whom everybody follows to begin with; 0 means nobody."""
+    """The id of the leader that all follow to begin with; 0 means none."""
 
 
 class ToldLeaderState(State):
-    """Whom this node was told last."""
+    """The leader that this node was told last."""
 
     leader: NodeId | None = None
 

@@ -11,47 +11,46 @@ from electorate.runtime.environment import Address
 from electorate.trace import Setting
 
 STALL_MS = 100.0
-"""Shorter pauses are a matter of course on a busy machine, whatever T was promised."""
+"""A busy machine stands still for shorter than this all the time, whatever T was promised."""
 
 
 class HostConfig(msgspec.Struct, frozen=True):
-    """Everything that a host is told. Durations are in milliseconds."""
+    """How a host is run. Durations are in milliseconds."""
 
     me: NodeId
     addresses: dict[NodeId, Address]
-    """Where all nodes are that it knows from the beginning, itself included."""
+    """The addresses of all nodes that it knows from the beginning, its own included."""
     data: Path
     cluster: str
-    """What nodes must have in common to talk to one another; empty while it is not known."""
+    """What nodes must have in common to talk to each other; empty while it is not known."""
     record: Path | None = None
     beat_ms: float = 50.0
     timeout_ms: float = 400.0
     fresh_ms: float = 100.0
-    """What could not be written within that time is not sent any more."""
+    """A frame that could not be written within that time is dropped."""
     still_ms: float = 200.0
     """How long a host may stand still before it distrusts what waits on its connections."""
     patience_ms: float = 0.0
-    """How long a timer may wait for what has arrived to be read, on a busy host."""
+    """How long a due timer may wait, on a busy host, until what has arrived is read."""
     late_ms: float = 100.0
-    """How late timers may be, all the time, before that is worth a word."""
+    """If timers are later than this all the time, a warning is logged."""
     detector: str = "heartbeat"
     probe_ms: float | None = None
-    """How soon a node answers that was asked because a connection broke; twice `fresh_ms` unless
-    told."""
+    """How soon a node must answer after its connection broke; twice `fresh_ms` unless given."""
     trusts_end: bool = False
-    """Whether a node whose connection came to its end is believed to be no more."""
+    """Whether the end of a node's connection is taken for the end of its process."""
     first_wait_ms: float = 0.0
-    """How long the very first life waits for the other nodes to be started too."""
+    """How long the very first life waits for other nodes that may still be starting."""
     names: dict[NodeId, str] = {}
-    """What people call the nodes, where they know them by something else than numbers."""
+    """What people call the nodes, if not by their numbers."""
 
     def called(self, node: NodeId) -> str:
-        """What to call a node when speaking to people."""
+        """The name of a node, for people."""
         return self.names.get(node, str(node))
 
 
 class NodeConfig(msgspec.Struct, frozen=True):
-    """Everything that a node of one protocol is told. Durations are in milliseconds."""
+    """How a node of one protocol is run. Durations are in milliseconds."""
 
     me: NodeId
     setting: Setting
@@ -65,7 +64,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     trusts_end: bool = False
     first_wait_ms: float = 0.0
     names: dict[NodeId, str] = {}
-    """What people call the nodes, where they know them by something else than numbers."""
+    """What people call the nodes, if not by their numbers."""
 
     def host(self, machine: Machine[Any]) -> HostConfig:
         """How the host of such a node is run."""
@@ -87,7 +86,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
         )
 
     def cluster(self, machine: Machine[Any]) -> str:
-        """What nodes must have in common to talk to one another."""
+        """What nodes must have in common to talk to each other."""
         rules = str(sorted(machine.rules.texts().items()))
         return hashlib.sha256(f"{self.setting.text()}\n{rules}".encode()).hexdigest()[:16]
 

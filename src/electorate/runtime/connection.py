@@ -28,23 +28,23 @@ from electorate.runtime.frame import (
 
 BACKOFF_FIRST_S = 0.02
 BACKOFF_MAX_S = 0.25
-"""So soon after a partition has healed the two sides look for each other again."""
+"""After a partition has healed, the two sides look for each other again within this time."""
 HELLO_S = 2.0
 FRAME_S = 5.0
 STRANGERS_MAX = 64
-"""Connections that have not said who they are. When one more comes, the oldest has to go: who
-says hello at once always gets in, however many stand around."""
+"""Connections that have not said who they are. If one more comes, the oldest is closed. So a node
+that says hello at once always gets in, however many others only connect."""
 FRAMES_PER_S = 2000
 BURST_S = 0.1
 """How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
 BUSY_S = 0.005
-"""How long one node is listened to while others may have something to say too."""
+"""How long one node may be read while others may be waiting."""
 
 log = logging.getLogger("electorate.runtime")
 
 
-class Refused(BadFrame):
-    """The other node does not take us for who we say we are."""
+class HandshakeRefused(BadFrame):
+    """The other node does not accept that we are who we say."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -69,9 +69,9 @@ class Link:
         self.counters: Counter[str] = Counter()
         self.connected = False
         self.tried = False
-        """Whether connecting under the present name has succeeded or failed by now."""
+        """Set once connecting under the present name has succeeded or failed."""
         self.member = 0
-        """Which member has answered last."""
+        """The member that answered last."""
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._chance = environment.chance(f"link to {to}")
@@ -82,9 +82,9 @@ class Link:
         self._on_connected = on_connected
         self._on_broken = on_broken
         self.behind = False
-        """Whether the system has not taken everything yet that was sent."""
+        """Whether the system still has to take some of what was sent."""
         self._outbox: deque[tuple[float, bytes]] = deque()
-        """What has come meanwhile, and how long it is fresh."""
+        """What was queued meanwhile, and how long it is fresh."""
         self._stirred = asyncio.Event()
         self._retry = asyncio.Event()
         self._stream: Stream | None = None
@@ -102,25 +102,25 @@ class Link:
             self._stirred.set()
 
     def introduce(self, name: Callable[[], Hello]) -> None:
-        """Speak under this name from now on, on a new connection."""
+        """Use this name from now on, on a new connection."""
         self._name = name
         self.tried = False
         self.reset()
         self.retry()
 
     def retry(self) -> None:
-        """The other node shows signs of life: do not wait any longer to connect."""
+        """The other node is alive: connect at once, without waiting any longer."""
         self._retry.set()
 
     def reset(self) -> None:
-        """Break the connection; nothing that it had not delivered will be delivered."""
+        """Break the connection; what it had not delivered is lost."""
         self.connected = False
         self._was_reset = True
         self._outbox.clear()
         self._break_off()
 
     def say_goodbye(self) -> None:
-        """From now on the connection ends as that of a process does that is no more."""
+        """From now on the connection ends like that of a process that has died."""
         self._says_goodbye = True
 
     async def run(self) -> None:
@@ -184,7 +184,7 @@ class Link:
             await self._stirred.wait()
 
     async def _catch_up(self, stream: Stream) -> None:
-        """Wait until the system takes what was sent, and send what has come meanwhile."""
+        """Wait until the system takes what was sent, and send what was queued meanwhile."""
         async with asyncio.timeout(self._fresh_ms / 1000):
             await stream.drain()
         while self._outbox:
@@ -217,31 +217,33 @@ class Link:
 
 
 async def _until_closed(frames: FrameReader, complete_s: float) -> None:
-    """Nothing more is expected on an outgoing connection, unless a word on why it ends."""
+    """Read an outgoing connection: all that may come is the reason why it ends."""
     raise _objection(await frames.next(complete_s))
 
 
 def _objection(answer: Frame) -> BadFrame:
-    return Refused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
+    return (
+        HandshakeRefused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
+    )
 
 
 class Taken(BadFrame):
-    """Two nodes under one id."""
+    """Two live nodes have the same id."""
 
 
 class Objection(BadFrame):
-    """Another node is not to be heard here, and may have missed why: it is told the news."""
+    """Another node is not let in here. It may have missed why, so it is told the news."""
 
 
 class Caller(NamedTuple):
-    """Who speaks on a connection."""
+    """The node that speaks on a connection."""
 
     hello: Hello
     stream: Stream
 
 
 class Listener:
-    """Accepts the other nodes, one connection each, and hands their frames on."""
+    """Accepts one connection from each of the other nodes, and hands their frames on."""
 
     def __init__(
         self,
@@ -261,7 +263,7 @@ class Listener:
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
-        """Empty: whatever the first of the others says that it is."""
+        """Empty: then the first node that speaks says what it is."""
         self.others = set(others)
         self._transport = environment.transport
         self._now_ms = environment.now_ms
@@ -282,7 +284,7 @@ class Listener:
         self._listening: Listening | None = None
 
     async def start(self, address: Address) -> None:
-        """Begin to listen; OSError if the address cannot be had."""
+        """Begin to listen; OSError if the address cannot be used."""
         self._listening = await self._transport.listen(address, self._accept)
 
     def hears(self, node: NodeId) -> bool:
@@ -298,20 +300,20 @@ class Listener:
             stream.drop()
 
     def reset(self) -> None:
-        """Break the connections of all nodes; what they still hold will not be delivered."""
+        """Break the connections of all nodes; what they still hold is lost."""
         for caller in self._callers.values():
             caller.stream.drop()
         self._callers.clear()
 
     def forget(self, node: NodeId) -> None:
-        """This node is a stranger from now on."""
+        """Forget this node: from now on it is a stranger."""
         self.others.discard(node)
         caller = self._callers.pop(node, None)
         if caller is not None:
             caller.stream.drop()
 
     def _accept(self, stream: Stream) -> None:
-        """Somebody has connected."""
+        """A connection has come in."""
         self._make_room()
         self._strangers[stream] = None
         serving = asyncio.ensure_future(self._serve(stream))
@@ -350,7 +352,7 @@ class Listener:
             self._count("too many strangers")
 
     def _count(self, reason: str) -> None:
-        """Count why a connection was closed; what happens often is not logged every time."""
+        """Count why a connection was closed; log frequent reasons only now and then."""
         key = f"closed: {reason}"
         self.counters[key] += 1
         times = self.counters[key]
@@ -397,7 +399,7 @@ class Listener:
         return self.hears(hello.node) and not present.stream.is_closing
 
     def _admit(self, hello: Hello, stream: Stream) -> None:
-        """From here on only this connection speaks for its node."""
+        """Make this the only connection of its node."""
         present = self._callers.pop(hello.node, None)
         if present is not None:
             present.stream.drop()

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from electorate.core import NodeId
 
 
-class Detector(ABC):
-    """Keeps, for every other node, the time at which it becomes suspect."""
+class FailureDetector(ABC):
+    """Keeps the time at which each other node becomes suspect."""
 
     def __init__(self, others: Iterable[NodeId], timeout_ms: float, probe_ms: float) -> None:
         self.timeout_ms = timeout_ms
@@ -26,7 +26,7 @@ class Detector(ABC):
         self._suspect_at = dict.fromkeys(self._others, now + self.timeout_ms)
 
     def add(self, node: NodeId, now: float) -> None:
-        """Watch this node too; it is suspect until it is heard."""
+        """Watch this node too; it is suspect until something is heard from it."""
         self._others.add(node)
         self._suspect_at[node] = now
 
@@ -36,15 +36,15 @@ class Detector(ABC):
         self._suspect_at.pop(node, None)
 
     def heard(self, node: NodeId, now: float) -> None:
-        """A sign of life that also shows that the node hears us."""
+        """A sign of life, which also shows that the node hears us."""
         self._suspect_at[node] = now + self.patience(node, now)
 
     def hint(self, node: NodeId, now: float) -> None:
-        """Its connection broke: it has the time of one probe left to show that it lives."""
+        """Its connection broke: it is suspect unless it shows itself within one probe."""
         self._suspect_at[node] = min(self._suspect_at[node], now + self.probe_ms)
 
     def suspect(self, node: NodeId, now: float) -> None:
-        """There is nobody any more who could show that it lives."""
+        """Its process has certainly ended."""
         self._suspect_at[node] = min(self._suspect_at[node], now)
 
     def alive(self, now: float) -> frozenset[NodeId]:
@@ -56,16 +56,16 @@ class Detector(ABC):
         """How long this node may be silent from now on."""
 
 
-class HeartbeatDetector(Detector):
-    """Suspects whoever is silent for a fixed time."""
+class HeartbeatDetector(FailureDetector):
+    """Suspects a node that is silent for a fixed time."""
 
     def patience(self, node: NodeId, now: float) -> float:
-        """The fixed time."""
+        """That time."""
         return self.timeout_ms
 
 
-class PhiDetector(Detector):
-    """Suspects whoever is silent for unusually long, by its own habits.
+class PhiDetector(FailureDetector):
+    """Suspects a node that is silent for unusually long, compared with its own habits.
 
     The phi-accrual detector of Hayashibara et al. (2004): intervals are taken for normally
     distributed, and `threshold` is minus the decimal logarithm of the odds of being wrong.
@@ -90,7 +90,7 @@ class PhiDetector(Detector):
         self._last = {}
 
     def patience(self, node: NodeId, now: float) -> float:
-        """Mean interval and so many deviations; the fixed time until there is enough to go by."""
+        """The mean interval plus some deviations; the fixed time until enough are known."""
         intervals = self._intervals[node]
         last = self._last.get(node)
         if last is not None:

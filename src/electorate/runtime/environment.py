@@ -1,8 +1,8 @@
 """What a host lives on, behind four small ports: a network, a clock, a disk and chance.
 
-A host asks these and nobody else what time it is, opens connections and files through them, and
-draws its random numbers from them. So the same host runs on a real machine (`real` in tcp.py) and
-on a simulated one (`electorate.testing`), where time, delays and faults are up to a seed.
+A host learns the time, opens connections and files, and draws random numbers through these ports
+only. So the same host runs on a real machine (`real` in tcp.py) and on a simulated one
+(`electorate.testing`), where a seed decides times, delays and faults.
 """
 
 import random
@@ -26,14 +26,14 @@ class Stream(ABC):
 
     @abstractmethod
     def write(self, data: bytes) -> bool:
-        """Have these bytes sent after those before; nothing happens once it is closed.
+        """Send these bytes after those before; nothing happens once it is closed.
 
-        It says whether the system has taken everything that was written by now.
+        Returns whether the system has taken everything that was written so far.
         """
 
     @abstractmethod
     async def drain(self) -> None:
-        """Wait until it has."""
+        """Wait until the system has taken everything."""
 
     @property
     @abstractmethod
@@ -58,7 +58,7 @@ class Listening(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Accept nothing any more; what was accepted stays open."""
+        """Accept no more connections; those that were accepted stay open."""
 
 
 class Transport(ABC):
@@ -73,7 +73,7 @@ class Transport(ABC):
 
     @abstractmethod
     async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
-        """Accept connections from now on; OSError if the address cannot be had."""
+        """Accept connections from now on; OSError if the address cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -86,4 +86,4 @@ class Environment:
     chance: Callable[[str], random.Random]
     """A source of random numbers of its own for each purpose."""
     open_store: Callable[[Path, NodeId], Store]
-    """Opens what a node has kept in this folder; StoreError if that is not possible."""
+    """Opens what a node has saved in this folder; StoreError if that is not possible."""

@@ -12,18 +12,18 @@ from typing import Annotated
 import msgspec
 
 VERSION = 3
-"""Raised whenever nodes of an earlier version could misunderstand what is said."""
+"""Raised by one whenever nodes of an earlier version could misunderstand a frame."""
 HEADER = struct.Struct(">BI")
 FRAME_MAX = 1 << 20
 """Bytes in one frame; protocol messages are far smaller."""
 HELLO_MAX = 1 << 10
-"""Bytes in the first frame: whoever is not introduced yet gets no more room than that."""
+"""Bytes in the first frame: a node that is not introduced yet gets no more room than that."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
-    """I am this node, of this cluster, in this life, and take you for that node."""
+    """I am this node, of this cluster, in this life, and I take you for that node."""
 
     cluster: str
     node: int
@@ -31,24 +31,24 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     store: str
     incarnation: Count
     process: str
-    """Differs between any two processes, also of one node."""
+    """Different for any two processes, also of one node."""
     sent: Count
     """How many counted messages I have written to you in this life."""
     member: Count = 0
-    """By which number the instances of this node know it, where that is not its id."""
+    """The number by which the instances of this node know it, if that is not its id."""
     meant: Count = 0
-    """And for which one it takes you; 0 if it does not know yet."""
+    """And the number for which it takes you; 0 if it does not know yet."""
     proof: bytes = b""
-    """That I am who I say, for nodes that ask for it."""
+    """A proof that I am who I say, for nodes that ask for one."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
-    """You are known to me: go ahead."""
+    """I know you: go ahead."""
 
     member: Count = 0
-    """By which number the instances of this node know it, where that is not its id."""
+    """The number by which the instances of this node know it, if that is not its id."""
     proof: bytes = b""
-    """That I am who you think, for nodes that ask for it."""
+    """A proof that I am who you think, for nodes that ask for one."""
 
 
 class Refusal(msgspec.Struct, frozen=True, tag=True):
@@ -56,9 +56,9 @@ class Refusal(msgspec.Struct, frozen=True, tag=True):
 
     reason: str
     taken: bool = False
-    """Whether somebody else is live under your id."""
+    """Whether another node is live under your id."""
     news: bytes = b""
-    """What a node may want to know that takes others for who they are no more."""
+    """News for a node that no longer knows who the others are."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):
@@ -69,17 +69,17 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message, and for whom at the other node it is."""
+    """A message, and the receiver at the other node."""
 
     to: str
-    """An instance, or whatever else there is of that name: its kind, then its own name."""
+    """The kind of the receiver, then its own name: an instance, or a service as a whole."""
     number: Count
-    """Counts the messages of the sending instance on this channel, in this life of its host."""
+    """Counts what the sending instance has sent on this channel, in this life of its host."""
     body: msgspec.Raw
 
 
 class Letter(msgspec.Struct, frozen=True, tag=True):
-    """What there is to say at one moment.
+    """All that one node has to say to another at one moment.
 
     Where a protocol relies on every message, messages are counted: this many were sent before.
     """
@@ -87,7 +87,7 @@ class Letter(msgspec.Struct, frozen=True, tag=True):
     said: list[Said]
     before: Count = 0
     counted: Count = 0
-    """And so many are in this letter."""
+    """How many such messages are in this letter."""
 
 
 Frame = Hello | Welcome | Refusal | Beat | Letter
@@ -97,7 +97,7 @@ _LETTER = msgspec.msgpack.encode("type") + msgspec.msgpack.encode("Letter")
 
 
 class BadFrame(Exception):
-    """No frame, or one out of place; the text is a short, countable reason."""
+    """The bytes are no frame, or one out of place; the text is a short, countable reason."""
 
 
 def pack(frame: Frame) -> bytes:

@@ -33,7 +33,7 @@ from electorate.trace.record import Letterhead
 LETTER_MAX = FRAME_MAX // 4
 """Bytes of one letter, about."""
 SAID_MAX = 100
-"""Messages in one letter: whoever reads it is busy with them for some milliseconds."""
+"""Messages in one letter: a node that reads it is busy for some milliseconds."""
 EARLY_MAX = 10_000
 """Messages that wait for a life to begin."""
 
@@ -43,23 +43,23 @@ log = logging.getLogger("electorate.runtime")
 
 
 class Keeper(Protocol):
-    """The store, as far as it is needed here."""
+    """What a host needs of its store."""
 
     def save(self, records: Mapping[str, bytes | None]) -> None:
-        """Make these records durable, all together, before returning; None is none any more."""
+        """Save these records durably, all together, before returning; None deletes one."""
 
 
 class GroupCommit:
-    """What a host does in one wake-up: first all of it is kept, with one sync, then it has effects.
+    """What a host does in one wake-up: first all is saved, with one sync, then it has effects.
 
-    Nothing leaves the host in between: no letter, no term, no news. A host whose store fails, or
-    that crashes before, has said and given nothing: to everybody else it has taken none of these
+    Nothing leaves the host in between: no letter, no term, no news. If the store fails or the host
+    crashes before the sync, it has said and given nothing: to the others it has taken none of these
     turns.
     """
 
     def __init__(self, store: Keeper, send: Callable[[NodeId, list[Said]], None]) -> None:
         self.write_down: Callable[[], None] | None = None
-        """Writes down what was gone through, before anything comes of it; nobody may care to."""
+        """Writes the record before anything comes of a turn; None if nothing is recorded."""
         self.count = 0
         """How many wake-ups there have been."""
         self._store = store
@@ -68,7 +68,7 @@ class GroupCommit:
         self._forget()
 
     def run(self, act: Callable[..., object], *given: Any) -> None:
-        """Do this, and what follows from it; what is done within belongs to the same wake-up."""
+        """Do this, and all that follows from it, as part of one wake-up."""
         if self._is_open:
             act(*given)
             return
@@ -84,12 +84,12 @@ class GroupCommit:
         self._carry_out()
 
     def keep(self, name: str, record: bytes | None) -> None:
-        """Have it on disk, or gone from there, before anything else comes of this wake-up."""
+        """Save this, or delete it, before anything else comes of this wake-up."""
         self._expect_open()
         self._records[name] = record
 
     def say(self, to: NodeId, said: Said) -> None:
-        """Say this to a node, together with what else there is to say to it."""
+        """Queue a message for this node."""
         self._expect_open()
         if to in self._said:
             self._said[to].append(said)
@@ -97,7 +97,7 @@ class GroupCommit:
             self._said[to] = [said]
 
     def once_kept(self, effect: Effect, *given: Any) -> None:
-        """Do this when everything has been kept, and nothing has been said."""
+        """Do this when everything has been saved, before anything is said."""
         self._expect_open()
         self._kept.append((effect, given))
 
@@ -107,7 +107,7 @@ class GroupCommit:
         self._told.append((to, effect, given))
 
     def then(self, effect: Effect, *given: Any) -> None:
-        """Do this when everything has been kept and said."""
+        """Do this when everything has been saved and said."""
         self._expect_open()
         self._effects.append((effect, given))
 
@@ -142,37 +142,37 @@ class GroupCommit:
 
 
 class Mail(NamedTuple):
-    """A message that has come, and from whom."""
+    """A message that has arrived, and its sender."""
 
     hello: Hello
     sender: NodeId
-    """Who wrote it, as instances know it."""
+    """The node that wrote it, as instances know it."""
     name: str
-    """For whom of its kind it is."""
+    """The receiver, among those of its kind."""
     message: Any
     head: Letterhead
 
 
 class Service:
-    """What is hosted. It is called in the host's loop only; what it has no use for stays so."""
+    """What a host runs; called in the host's loop only. It overrides what it has a use for."""
 
     kinds: tuple[str, ...] = ()
-    """Of which kinds the instances and other receivers are that it takes mail for."""
+    """The kinds of instances and other receivers for which it takes mail."""
 
     def begin(self, host: "Host") -> None:
         """The host is about to listen."""
 
     def lives(self, alive: frozenset[NodeId]) -> None:
-        """A life of the host begins: the others are within reach as far as they ever are."""
+        """A life of the host begins: the others were reached, as far as they can be."""
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
         """The set of suspects changed."""
 
     def met(self, hello: Hello) -> None:
-        """Another node has connected, and was let in."""
+        """Another node was let in."""
 
     def closed(self, node: NodeId) -> None:
-        """The connection of a node came to its end, and that is believed to be its own."""
+        """The connection of a node ended, and its process is believed to have ended it."""
 
     def halted(self) -> None:
         """The life of the host is over; another will begin, unless the host ends."""
@@ -194,21 +194,21 @@ class Service:
 
 
 class Admission:
-    """Who may speak to a host, and as whom. This one lets in everybody that it was told of."""
+    """Decides who may speak to a host, and as which member. This one lets in all that it knows."""
 
     own: NodeId | None = None
-    """As whom instances know this very node; None if by its id."""
+    """The number by which instances know this node; None if that is its id."""
     routes: dict[NodeId, NodeId] | None = None
-    """Where the network has each node that instances know; None if they know nodes as it does."""
-    speakers: dict[NodeId, NodeId] | None = None
-    """The same the other way round: as whom instances know who is connected there."""
+    """The node of the network for each member; None if instances know nodes by the same numbers."""
+    member_at: dict[NodeId, NodeId] | None = None
+    """The other way round: the member that is connected there."""
 
     def objection(self, hello: Hello) -> str:
-        """Why another node is not to be let in; empty if it is."""
+        """Why another node is refused; empty if it is let in."""
         return ""
 
     def news(self) -> bytes:
-        """What such a node may want to know."""
+        """What a node that was refused may want to know."""
         return b""
 
     def refused(self, news: bytes) -> None:
@@ -219,7 +219,7 @@ class Host:
     """Runs its services on the network until it is stopped. Before it begins, it opens nothing."""
 
     store: Store
-    """What it keeps; there is none before it has begun."""
+    """What it has saved; None before it has begun."""
 
     def __init__(
         self,
@@ -238,22 +238,23 @@ class Host:
         """The clock of this host."""
         self.network = Network(config, self.environment, self)
         self.recorder: Recorder | None = None
-        """Who writes down what all instances go through, if anybody does."""
+        """Writes down what all instances go through, if the host records."""
         self.instances: dict[str, Instance] = {}
         self.lateness = Lateness(config.late_ms)
         self.error: Exception | None = None
-        """What has ended it, if nobody has told it to stop."""
+        """What has ended it, if it was not told to stop."""
         self.was_told_to_stop = False
-        """Whether it has ended, or is about to, because somebody wanted that."""
+        """Whether it was told to end."""
         self.on_wake_up: Callable[[], None] | None = None
-        """Called after every wake-up, when everything has been kept, said and done."""
+        """Called after every wake-up, when everything has been saved, said and done."""
         self.commit = GroupCommit(self, self._post)
         self.timers = TimerQueue(self.now_ms, self.enter, config.patience_ms, self.lateness)
         self.wiring = Wiring(self.enter)
         self._chance = self.environment.chance("timers")
         self._kinds = {kind: service for service in self.services for kind in service.kinds}
         self._bound: dict[str, Codec] = {}
-        """Instances that begin and end with the lives of this host, and how theirs is read."""
+        """Instances that begin and end with the lives of this host, and how to read what they
+        saved."""
         self._needs_all = False
         """Whether one of them starts over if one of its messages is lost."""
         self._sent: Counter[tuple[str, NodeId]] = Counter()
@@ -264,17 +265,17 @@ class Host:
         self._awake_at = 0.0
         self._is_alive = self._has_lived = self._is_ending = False
         self._opened: list[Callable[[], None]] = []
-        """How to close what was opened."""
+        """Closes what was opened."""
         self._begun: list[Service] = []
 
     # --- instances and what they need: the port of `Instance` ---
 
     def jitter(self, up_to: int) -> float:
-        """A random part of this."""
+        """A random number up to this."""
         return self._chance.uniform(0, up_to)
 
     def add(self, instance: Instance) -> Instance:
-        """Host this instance; whoever adds it boots it."""
+        """Host this instance; the caller boots it."""
         self.instances[instance.name] = instance
         if self.recorder is not None:
             instance.record = self.recorder.instance(
@@ -293,7 +294,7 @@ class Host:
         return self.add(instance)
 
     def remove(self, instance: Instance) -> None:
-        """Host this instance no more; what it has kept stays."""
+        """Stop hosting this instance; what it has saved stays."""
         failed = self._is_ending and not self.was_told_to_stop
         if instance.record is not None and not failed:
             instance.record.ended(over=not self._is_ending)
@@ -302,19 +303,19 @@ class Host:
         self.instances.pop(instance.name, None)
 
     def keep(self, name: str, record: bytes | None) -> None:
-        """Have it on disk before anything comes of this wake-up."""
+        """Save this before anything comes of this wake-up."""
         self.commit.keep(name, record)
 
     def save(self, records: Mapping[str, bytes | None]) -> None:
-        """Make what was kept in one wake-up durable, before returning."""
+        """Make what was saved in one wake-up durable, before returning."""
         self.store.save(records)
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once everything is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
         self.commit.then(effect, *given)
 
     def send(self, instance: Instance, to: NodeId, message: Message) -> None:
-        """Send a message of a machine once what was kept is durable; it may be lost."""
+        """Send a machine's message once what it rests on is durable; it may be lost."""
         encoded, body = self._encoded
         # Most is said to everybody, and need not be put into bytes for each.
         if message is not encoded:
@@ -331,7 +332,7 @@ class Host:
         self.commit.say(line, Said(instance.name, self._sent[channel], body))
 
     def tell(self, kind: str, to: NodeId, body: bytes) -> None:
-        """Send what is no machine's message to the service of that kind at another node."""
+        """Send a message that is not a machine's to the service of that kind at another node."""
         line = self._route(to)
         if line is not None:
             self.commit.say(line, Said(kind, 0, msgspec.Raw(body)))
@@ -357,7 +358,7 @@ class Host:
     # --- its life ---
 
     def begin(self) -> None:
-        """Open what is kept here, and have the services begin; `run` does it unless it is done."""
+        """Open what is saved here and have the services begin; `run` does it unless it is done."""
         self._loop = asyncio.get_running_loop()
         self._failed: asyncio.Future[None] = self._loop.create_future()
         self._life_due = asyncio.Event()
@@ -409,7 +410,7 @@ class Host:
             self.close()
 
     async def _listen(self) -> None:
-        """Let the others connect, if there is an address at which they may."""
+        """Let the others connect, if this node has an address."""
         if self.me in self.config.addresses:
             await self.network.listener.start(self.config.addresses[self.me])
         else:
@@ -419,7 +420,7 @@ class Host:
             )
 
     def close(self) -> None:
-        """Let go of everything that was opened."""
+        """Close everything that was opened."""
         self.timers.end()
         if self.recorder is not None and self.was_told_to_stop:
             for instance in self.instances.values():
@@ -508,7 +509,7 @@ class Host:
             await asyncio.sleep(rest_ms / 1000)
 
     def _look_around(self) -> None:
-        """See who is alive."""
+        """See which nodes are alive."""
         alive = self.network.alive()
         if alive == self._seen or not self._is_alive:
             return
@@ -522,7 +523,7 @@ class Host:
     # --- the one way in ---
 
     def enter(self, act: Callable[..., object], *given: Any) -> None:
-        """Do something in a wake-up of its own; what it raises ends the host."""
+        """Do this in a wake-up of its own; an exception ends the host."""
         if self._failed.done():
             return
         try:
@@ -537,7 +538,7 @@ class Host:
             self.on_wake_up()
 
     def _notice_pause(self) -> None:
-        """See whether this process stood still for so long that others may have given it up."""
+        """See whether this process stood still for so long that others may suspect it."""
         now = self.now_ms()
         gap, self._awake_at = now - self._awake_at, now
         if gap < self.config.still_ms:
@@ -551,7 +552,7 @@ class Host:
             self.commit.run(self._end_life, "stood still")
 
     def _settle_input(self, act: Callable[[], None], rounds: int = INPUT_ROUNDS) -> None:
-        """Let messages that have arrived go before a suspicion."""
+        """Read the messages that have arrived before suspecting anybody."""
         if rounds:
             self._loop.call_soon(self._settle_input, act, rounds - 1)
         else:
@@ -560,11 +561,11 @@ class Host:
     # --- the reader of its network ---
 
     def objection(self, hello: Hello) -> str:
-        """Why another node is not to be let in; empty if it is."""
+        """Why another node is refused; empty if it is let in."""
         return self.admission.objection(hello)
 
     def news(self) -> bytes:
-        """What such a node may want to know."""
+        """What a node that was refused may want to know."""
         return self.admission.news()
 
     def refused(self, news: bytes) -> None:
@@ -616,10 +617,10 @@ class Host:
         self.timers.read_ms = self._awake_at
         if not self.network.listener.hears(hello.node):
             return  # A pause that was noticed just now has broken the connection that this came on.
-        sender, speakers = hello.node, self.admission.speakers
-        if speakers is not None:
+        sender, member_at = hello.node, self.admission.member_at
+        if member_at is not None:
             sender = hello.member
-            if speakers.get(hello.node) != sender:
+            if member_at.get(hello.node) != sender:
                 return  # Another one has been put in its place just now.
         for said, message in read:
             kind, _, name = said.to.partition(" ")
@@ -633,7 +634,7 @@ class Host:
             self._kinds[kind].receive(kind, mail)
 
     def tally(self) -> Counter[str]:
-        """Everything that was counted."""
+        """All counters."""
         links = (link.counters for link in self.network.links.values())
         total: Counter[str] = Counter()
         for part in (self.counters, self.network.counters, self.network.listener.counters, *links):
@@ -642,7 +643,7 @@ class Host:
 
 
 def letters(said: list[Said]) -> list[list[Said]]:
-    """All of it, in pieces that fit into one frame each."""
+    """The counters, in pieces that fit into one frame each."""
     parts: list[list[Said]] = [[]]
     size = 0
     for each in said:

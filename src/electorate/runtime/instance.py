@@ -1,8 +1,8 @@
 """One machine at one host: takes events one at a time, to their end, and carries out its orders.
 
-Rules of the driver's contract that live here: what changed in `stable` is kept before the first
-effect of the turn; effects go out in order; a timer fires at most once per setting, never early,
-never after cancel or re-set; an office that has run out ends before anything else.
+These rules of the driver's contract live here: a changed `stable` is saved before the first effect
+of its turn; effects go out in order; a timer fires at most once per setting, never early, and never
+after it was cancelled or set again; an office that has run out ends before anything else.
 """
 
 import math
@@ -41,7 +41,7 @@ class Port(Protocol):
         """The clock of the host."""
 
     def jitter(self, up_to: int) -> float:
-        """A random part of this."""
+        """A random number up to this."""
 
     def keep(self, name: str, record: bytes) -> None:
         """Make this durable before anything that follows leaves the host."""
@@ -54,10 +54,10 @@ class Port(Protocol):
 
 
 class Writer(Protocol):
-    """Writes down what an instance goes through, before its effects."""
+    """Writes down what an instance goes through, before the effects."""
 
     def ruled(self, machine: Machine[Any], cluster: str) -> None:
-        """From here on it runs this machine, which a `cluster` line describes."""
+        """From now on the instance runs this machine, which a `cluster` line describes."""
 
     def booted(self, stable: Stable | None, state: State) -> None:
         """A life begins."""
@@ -69,7 +69,7 @@ class Writer(Protocol):
         letterhead: Letterhead | None = None,
         source: str | None = None,
     ) -> None:
-        """An event was taken, and leads to this state; a wire from `source` may have brought it."""
+        """An event was taken, and led to this state; a wire from `source` may have brought it."""
 
     def halted(self) -> None:
         """The life ends as a crash would."""
@@ -79,7 +79,7 @@ class Writer(Protocol):
 
 
 class Owner:
-    """Whose instance it is: it hears what happens to it. What it has no use for stays as it is."""
+    """The owner of an instance hears what happens to it, and overrides what it has a use for."""
 
     wakes_ms: float | None = None
     """When to wake the instance although none of its timers runs out."""
@@ -106,22 +106,22 @@ class Owner:
         """Events were taken, and something has changed."""
 
     def packed(self, stable: Stable) -> bytes | None:
-        """What is to be kept of it; None if nothing is."""
+        """The bytes to save for it; None to delete what was saved."""
         return Codec.encode(stable)
 
     def lets_out(self, message: Message) -> bool:
-        """Whether a message of the machine is to be sent."""
+        """Whether a message of the machine may be sent."""
         return True
 
     def sends(self, to: NodeId, message: Message) -> None:
         """A message of the machine is about to be sent."""
 
     def wrapped(self, body: bytes) -> bytes:
-        """A message in bytes, with what else the same service at another node is told with it."""
+        """A message in bytes, with what the same service at another node is told along with it."""
         return body
 
 
-class Alarm(NamedTuple):
+class PendingTimer(NamedTuple):
     """One setting of a timer."""
 
     deadline_ms: float
@@ -135,25 +135,25 @@ class Instance:
         self, name: str, turns: Turns, me: NodeId, port: Port, owner: Owner | None = None
     ) -> None:
         self.name = name
-        """Under which it is reached at every node, and kept in the store."""
+        """The name by which it is reached at every node, and under which it is saved."""
         self.me = me
         self.owner = owner or Owner()
         self.state: State | None = None
         self.record: Writer | None = None
-        """Who writes down what it goes through, if anybody does."""
+        """Writes the record, if there is one."""
         self.outputs: list[Output] = []
-        """What others at this host are told of it, once they are joined to it by wires."""
+        """What it tells others at this host by wires."""
         self.inlets: list[Inlet] = []
         """The wires by which it is told itself."""
         self.changes = 0
-        """Grows with every turn that has changed the state or a timer, or had an effect."""
+        """Grows with every turn that changed the state or a timer, or had an effect."""
         self.due_ms = self.queued_ms = math.inf
         """When to wake it, and when the host would look at it: see `timers.Sleeper`."""
         self._turns = turns
         self._port = port
         self._view: Standing | None = None
         self._view_of: State | None = None
-        self._armed: dict[str, Alarm] = {}
+        self._armed: dict[str, PendingTimer] = {}
         self._settings = 0
         self._said: deque[Message] = deque()
 
@@ -179,7 +179,7 @@ class Instance:
         self._finish()
 
     def halt(self) -> None:
-        """End this life: state, timers and what the node said to itself are gone."""
+        """End this life: the state, the timers and what the node said to itself are gone."""
         if self.record is not None and self.state is not None:
             self.record.halted()
         self.state = self._view_of = self._view = None
@@ -214,7 +214,7 @@ class Instance:
         self._finish()
 
     def hear(self) -> None:
-        """Take what wires have for it, though nothing else may happen to it."""
+        """Take what wires have for it, even if nothing else happens to it."""
         self.owner.before()
         changes = self.changes
         self._settle()
@@ -224,7 +224,7 @@ class Instance:
             self._finish()
 
     def look(self) -> None:
-        """Have the owner see how things stand: something outside the machine has changed."""
+        """Have the owner look again: something outside the machine has changed."""
         if self.state is not None:
             self._finish()
 
@@ -239,7 +239,7 @@ class Instance:
         return min(self._armed.values())[0] if self._armed else None
 
     def deadline_ms(self, timer: str) -> float:
-        """When that timer runs out, which must be armed."""
+        """When that timer runs out; it must be armed."""
         return self._armed[timer].deadline_ms
 
     @property
@@ -254,7 +254,7 @@ class Instance:
 
     @property
     def standing(self) -> Standing | None:
-        """What may be believed of this node right now; None while it is down."""
+        """The standing to believe right now; None while the node is down."""
         seen = self._seen()
         if seen is None or seen.until is None or self._runs(seen.until):
             return seen
@@ -262,7 +262,7 @@ class Instance:
 
     @property
     def view(self) -> Any:
-        """What the present state lets be seen, as if no time had passed; it must be up."""
+        """What the present state shows, as if no time had passed; the node must be up."""
         return self._seen()
 
     def _seen(self) -> Standing | None:
@@ -276,7 +276,7 @@ class Instance:
         return alarm is not None and alarm[0] > self._port.now_ms()
 
     def _hear(self) -> None:
-        """What wires have for it comes before its next event."""
+        """Take what wires have for it, before its next event."""
         for inlet in self.inlets:
             if inlet.heard != inlet.output.version and self.state is not None:
                 self._take(inlet.asked(), source=inlet.output.source)
@@ -296,7 +296,7 @@ class Instance:
             self._port.schedule(self)
 
     def _settle(self) -> None:
-        """Before anything else happens: hear oneself out, then end an office that has run out.
+        """Before anything else: take what the node told itself, then end an office that is over.
 
         What a node tells itself belongs to the turn that said it, which was taken in time.
         """
@@ -355,7 +355,7 @@ class Instance:
                 case SetTimer(timer, after, jitter):
                     later = self._port.jitter(jitter) if jitter else 0.0
                     self._settings += 1
-                    self._armed[timer] = Alarm(taken + after + later, self._settings)
+                    self._armed[timer] = PendingTimer(taken + after + later, self._settings)
                 case CancelTimer(timer):
                     self._armed.pop(timer, None)
 

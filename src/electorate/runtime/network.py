@@ -1,4 +1,4 @@
-"""The other nodes, as one node reaches, hears and sees them."""
+"""The other nodes, as this node reaches, hears and sees them."""
 
 import asyncio
 import logging
@@ -10,25 +10,25 @@ from typing import Protocol
 from electorate.core import NodeId
 from electorate.errors import IdTaken
 from electorate.runtime.config import HostConfig
-from electorate.runtime.connection import Link, Listener, Refused
-from electorate.runtime.detector import Detector, HeartbeatDetector, PhiDetector
+from electorate.runtime.connection import HandshakeRefused, Link, Listener
+from electorate.runtime.detector import FailureDetector, HeartbeatDetector, PhiDetector
 from electorate.runtime.environment import Address, Environment
 from electorate.runtime.frame import Beat, Hello, Letter, Said
 
-DETECTORS: dict[str, type[Detector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
+DETECTORS: dict[str, type[FailureDetector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
 POLL_S = 0.005
 KNOCKS_S = 2.0
-"""A link that is refused knocks again within this time, however long it has been refused."""
+"""A link that is refused tries again within this time, however long it has been refused."""
 
 log = logging.getLogger("electorate.runtime")
 
 
 class Ledger:
-    """Whether every letter came that the other nodes have written: they say how many there were.
+    """Notices lost letters: nodes say how many they have written.
 
     A protocol may rely on it that no message between live nodes is lost. A network loses some: a
-    connection breaks, or a node is too slow to read. Whoever learns that it missed a letter can act
-    as if it had been down when the letter came, and start over.
+    connection breaks, or a node is too slow to read. A node that learns that it missed a letter can
+    act as if it had been down when the letter came, and start over.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Ledger:
         self._accounted: dict[NodeId, int] = {}
 
     def missing(self, hello: Hello, before: int, arrived: int = 0) -> int:
-        """How many letters were lost, given that `before` were written before what came now."""
+        """How many letters were lost, if `before` were written before those that came now."""
         life = (hello.store, hello.incarnation)
         if self._lives.get(hello.node) != life:
             self._lives[hello.node] = life
@@ -46,46 +46,47 @@ class Ledger:
         return max(0, lost)
 
 
-class Reader(Protocol):
-    """Who is told what comes in."""
+class NetworkReader(Protocol):
+    """Told what comes in."""
 
     def objection(self, hello: Hello) -> str:
-        """Why a node is not to be let in; empty if it is."""
+        """Why a node is refused; empty if it is let in."""
 
     def news(self) -> bytes:
-        """What such a node may want to know."""
+        """What a node that was refused may want to know."""
 
     def refused(self, news: bytes) -> None:
-        """A node that has not let in this one has told that."""
+        """A node refused us and said why."""
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
     def seen(self) -> None:
-        """A node that was suspect shows that it is alive, or one that was not is certainly gone."""
+        """The suspects may have changed: a node shows that it is alive, or has certainly ended."""
 
     def closed(self, node: NodeId) -> None:
         """The connection of a node came to its end, as when a process has died."""
 
     def missed(self, node: NodeId, count: int) -> None:
-        """So many counted messages of that node's present life will never come."""
+        """So many counted messages of that node's present life will never arrive."""
 
     def read(self, hello: Hello, letter: Letter) -> None:
         """A letter has come; BadFrame if it cannot be read."""
 
 
 class Network:
-    """A link to each other node, a listener for all of them, and who is alive."""
+    """A link to each other node, a listener for all of them, and a failure detector."""
 
-    def __init__(self, config: HostConfig, environment: Environment, reader: Reader) -> None:
+    def __init__(self, config: HostConfig, environment: Environment, reader: NetworkReader) -> None:
         others = [node for node in config.addresses if node != config.me]
         self.counters: Counter[str] = Counter()
         self.cut: frozenset[NodeId] = frozenset()
-        """Nodes that this one behaves as if it had no link to."""
+        """Nodes to which it behaves as if there were no link."""
         self.cluster = config.cluster
-        """What nodes must have in common to talk to one another; empty while it is not known."""
+        """What nodes must have in common to talk to each other; empty while it is not known."""
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
-        """By which number the instances of this node know it, and for which they take a node."""
+        """The number by which instances of this node know it, and the one for which they take a
+        node."""
         self.links: dict[NodeId, Link] = {}
         self._process = f"{environment.chance('process').getrandbits(128):032x}"
         self.listener = Listener(
@@ -115,9 +116,9 @@ class Network:
         self._met = asyncio.Event()
         self._ledger = Ledger()
         self._ended: set[NodeId] = set()
-        """Nodes whose last connection to us came to its end, as when a process has died."""
+        """Nodes whose last connection to us was ended, as by the death of a process."""
         self._greeted: set[NodeId] = set()
-        """Nodes that have been told, on the present connection, that we hear them."""
+        """Nodes that know, on the present connection, that we hear them."""
         self._taken_since: dict[NodeId, float] = {}
         self._numbers: Counter[NodeId] = Counter()
         for node in others:
@@ -155,7 +156,7 @@ class Network:
             self.introduce(*self._said)
 
     def meet(self, node: NodeId, address: Address, name: str) -> None:
-        """Connect to this node too, and let it in; also if it has moved."""
+        """Connect to this node too, and let it in; also if its address has changed."""
         self.part(node)
         self._config.names[node] = name
         self._link(node, address)
@@ -180,12 +181,12 @@ class Network:
         self._taken_since.pop(node, None)
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
-        """Whether it is this member that is found where that node should be."""
+        """Whether it is this member that is at that node's address."""
         link = self.links.get(node)
         return link is not None and link.connected and link.member == member
 
     def say_goodbye(self) -> None:
-        """Nobody is at work here any more: the others may know it."""
+        """This node works no more: the others may know it."""
         for link in self.links.values():
             link.say_goodbye()
 
@@ -196,7 +197,7 @@ class Network:
         )
 
     def introduce(self, store: str, incarnation: int) -> None:
-        """Speak for this life from now on, on new connections."""
+        """Use this life's name from now on, on new connections."""
         self._said = store, incarnation
         self._numbers.clear()
         for node in self.links:
@@ -207,14 +208,14 @@ class Network:
             self.links[node].introduce(partial(self._hello, node, store, incarnation))
 
     def reset(self) -> None:
-        """Break all connections, and give everybody time to show that they live."""
+        """Break all connections, and give everybody time to show that they are alive."""
         self.listener.reset()
         for link in self.links.values():
             link.reset()
         self.trust()
 
     def trust(self) -> None:
-        """Take everybody for live for a while."""
+        """Trust all nodes for a while."""
         self._detector.begin(self._now_ms())
 
     def alive(self) -> frozenset[NodeId]:
@@ -222,7 +223,7 @@ class Network:
         return (self._detector.alive(self._now_ms()) - self.cut) | {self._config.me}
 
     def beat(self) -> None:
-        """Show everybody that this node lives."""
+        """Show all nodes that this one is alive."""
         for node in self.links:
             self._beat(node)
 
@@ -234,7 +235,7 @@ class Network:
                 self._greeted.add(node)
 
     def send(self, to: NodeId, said: list[Said], counted: int = 0) -> None:
-        """Send a letter, or drop it; so many of its messages must not be lost unnoticed."""
+        """Send a letter, or drop it; the loss of its `counted` messages will be noticed."""
         before = self._numbers[to]
         self._numbers[to] += counted
         self.counters["out"] += len(said)
@@ -246,11 +247,10 @@ class Network:
     async def await_links(self, wait_ms: float) -> None:
         """Wait until every other node has been reached both ways, or has proved unreachable.
 
-        For the first `wait_ms` a node that cannot be reached may still be starting.
-
-        A machine may count on live nodes being linked: a first message into a connection that
-        is still being opened would be lost, and one from a node that the receiver does not yet
-        see would be held against it.
+        For the first `wait_ms` a node that cannot be reached may still be starting. A machine may
+        count on live nodes being linked: a first message into a connection that is still being
+        opened would be lost, and a receiver would ignore a message from a node that it does not see
+        yet.
         """
         me, timeout = self._config.me, self._config.timeout_ms
         begun = self._now_ms()
@@ -269,7 +269,7 @@ class Network:
             await asyncio.sleep(POLL_S)
 
     async def flushed(self) -> None:
-        """Wait until what was said has left, wherever there is a connection."""
+        """Wait until everything that was said has left, wherever there is a connection."""
         while any(link.connected and link.behind for link in self.links.values()):
             await asyncio.sleep(POLL_S)
 
@@ -324,7 +324,7 @@ class Network:
             self._reader.missed(hello.node, missing)
 
     def _lost_caller(self, node: NodeId, is_end: bool) -> None:
-        """A node's connection to us broke: ask at once whether it lives."""
+        """A node's connection to us broke: ask at once whether it is alive."""
         if node in self.links:
             self._detector.hint(node, self._now_ms())
             self.links[node].retry()
@@ -337,11 +337,11 @@ class Network:
         if isinstance(error, ConnectionRefusedError) and node in self._ended:
             self._detector.suspect(node, self._now_ms())
             self._reader.seen()
-        if isinstance(error, Refused) and error.taken:
+        if isinstance(error, HandshakeRefused) and error.taken:
             self._taken_since.setdefault(node, self._now_ms())
         else:
             self._taken_since.pop(node, None)
-        if isinstance(error, Refused):
+        if isinstance(error, HandshakeRefused):
             self._reader.refused(error.news)
             key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1

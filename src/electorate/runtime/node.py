@@ -38,7 +38,6 @@ class OneInstance(Service, Owner):
         self.instance = host.bind(instance)
 
     def decode(self, kind: str, body: bytes) -> Message:
-        """The message of the machine in these bytes."""
         return self._codec.message(body)
 
     def receive(self, kind: str, mail: Mail) -> None:
@@ -51,11 +50,11 @@ class OneInstance(Service, Owner):
         return self._setting.text()
 
     def after(self) -> None:
-        """See whether the standing is another than before."""
+        """See whether the standing has changed."""
         self._show(None if self.instance is None else self.instance.standing)
 
     def halted(self) -> None:
-        """Nothing can be said of the node until it lives again."""
+        """Nothing is known of the node until it lives again."""
         self._show(None)
 
     def _show(self, standing: Standing | None) -> None:
@@ -64,7 +63,7 @@ class OneInstance(Service, Owner):
             self._on_change(standing)
 
 
-class Node(Host):
+class ProtocolNode(Host):
     """Runs one machine on the network until it is stopped."""
 
     def __init__(

@@ -1,8 +1,8 @@
 """Writes down what the machine instances of a host go through, so that it can be re-run.
 
-What happens is gathered in memory, and put into lines and written with one call when the host asks
-for it: before anything leaves the node that follows from it. Whoever is killed in between has lost
-only what nobody else has seen. A host that records nothing holds None instead.
+Events are gathered in memory, then put into lines and written with one call when the host asks for
+it: before anything that follows from them leaves the node. A node that is killed in between has
+lost only what nobody else has seen. A host that records nothing holds None instead.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from electorate.trace.record import (
     Ended,
     Entry,
     Held,
-    Host,
+    HostLife,
     Letterhead,
     Named,
     Ruled,
@@ -57,19 +57,19 @@ _encoder = msgspec.json.Encoder()
 
 
 def record_file(folder: Path, name: str) -> Path:
-    """Where the node of that name writes its record."""
+    """The record of the node with that name."""
     return folder / (quote(name, safe=" :@+,=") + SUFFIX)
 
 
 Taken = tuple["InstanceRecorder", int, float, Event, State, Letterhead | None, str | None]
-"""An event that was taken, not in a line yet: states do not change, so that can wait."""
+"""An event that was taken and is not yet in a line: states do not change, so that can wait."""
 
 
 class Recorder:
-    """The record of one host: a file, and older parts of it beside it.
+    """The record of one host: a file, and older parts of it beside it. Opening raises OSError.
 
-    Opening raises OSError. Later a record that cannot be written never ends the node: that is
-    logged once, and nothing more is recorded.
+    Later a record that cannot be written never ends the node: the error is logged once, and nothing
+    more is recorded.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Recorder:
         self._parts_max = parts_max
         self.gathered: list[Entry | Taken] = []
         """What is not written yet."""
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self._instances: dict[int, InstanceRecorder] = {}
         self._number = 0
         self._file: int | None = None
@@ -105,7 +105,7 @@ class Recorder:
     ) -> None:
         """A life of the host begins; instances that outlive the last one go on in it."""
         is_first = self._host is None
-        self._host = Host(
+        self._host = HostLife(
             FORMAT,
             self._now(),
             node,
@@ -127,7 +127,7 @@ class Recorder:
             instance.go_on()
 
     def know(self, names: Mapping[NodeId, str]) -> None:
-        """What people call the nodes, once more is known."""
+        """What people call the nodes, once more of it is known."""
         host = self._host
         if host is not None and any(host.names.get(node) != names[node] for node in names):
             self._host = msgspec.structs.replace(host, names={**host.names, **names})
@@ -136,14 +136,14 @@ class Recorder:
     def instance(
         self, name: str, sent: Callable[[], Mapping[NodeId, int]] | None = None
     ) -> "InstanceRecorder":
-        """The recorder of one instance, which tells by `sent` how many messages it sent to whom.
+        """The recorder of one instance. `sent` says how many messages it has sent to each node.
 
-        All count that it has sent in this life of the host, also those that were dropped.
+        All that it has sent in this life of the host count, also those that were dropped.
         """
         return InstanceRecorder(self, name, sent)
 
     def flush(self) -> None:
-        """Write what was gathered; call it before anything leaves the node that follows from it."""
+        """Write what was gathered; call it before anything that follows from it leaves the node."""
         if not self.gathered or self._host is None:
             return
         if self.failure:
@@ -157,7 +157,7 @@ class Recorder:
                 self._fail(error)
 
     def close(self) -> None:
-        """Write what is left, and let go of the file."""
+        """Write what is left, and close the file."""
         self.flush()
         if self._file is not None:
             os.close(self._file)
@@ -170,13 +170,13 @@ class Recorder:
         self.gathered.append(entry)
 
     def enroll(self, instance: "InstanceRecorder") -> int:
-        """The number of an instance that begins to live."""
+        """The number of an instance whose life begins."""
         self._number += 1
         self._instances[self._number] = instance
         return self._number
 
     def dismiss(self, number: int) -> None:
-        """That instance is no more."""
+        """That instance has ended."""
         self._instances.pop(number, None)
 
     def _now(self) -> float:
@@ -193,7 +193,7 @@ class Recorder:
         self._write(_encoder.encode_lines(entries))
 
     def _open(self) -> int:
-        """Open the file to go on after its last whole line; how long it is."""
+        """Open the file to go on after its last whole line; returns how long it is."""
         _make_folder(self._path.parent)
         if self._path.exists() and _is_of_another_format(self._path):
             aside = self._path.with_name(f"{self._path.name}.old-format")
@@ -222,7 +222,7 @@ class Recorder:
         self._size += len(data)
 
     def _rotate(self) -> None:
-        """Begin a new file, from which every live instance can be re-run by itself."""
+        """Begin a new file, from which every live instance can be re-run without the older ones."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -240,7 +240,7 @@ class Recorder:
         self._write_gathered()
 
     def _fail(self, error: OSError) -> None:
-        """Say once what is lost, and what to do about it; the node goes on."""
+        """Log once what is lost, and what to do about it; the node goes on."""
         self.failure = error.strerror or str(error)
         log.error(
             "cannot write the record %s: %s. The node goes on, but what happens from now on is not "
@@ -276,14 +276,14 @@ class InstanceRecorder:
         self._cluster = ""
         self._digest_of: Callable[[State], int] | None = None
         self._state: State | None = None
-        """Where it stands; None while it is down."""
+        """Its present state; None while it is down."""
         self._alive: frozenset[NodeId] | None = None
-        """What its failure detector said last."""
+        """The last word of its failure detector."""
         self._digested_state: State | None = None
         self._digest = 0
 
     def ruled(self, machine: Machine[Any], cluster: str) -> None:
-        """From here on it runs this machine, which a `cluster` line describes (see `described`)."""
+        """From now on it runs this machine, which a `cluster` line describes (see `described`)."""
         self._digest_of = digest_of(machine)
         if cluster != self._cluster:
             self._cluster = cluster
@@ -307,7 +307,7 @@ class InstanceRecorder:
         letterhead: Letterhead | None = None,
         source: str | None = None,
     ) -> None:
-        """An event was taken, and this is where it leads."""
+        """An event was taken, and led to this state."""
         self._state = state
         if type(event) is Viewed:
             self._alive = event.alive
@@ -315,7 +315,7 @@ class InstanceRecorder:
         self._gathered.append((self, self._number, at, event, state, letterhead, source))
 
     def line_of(self, taken: Taken) -> Took:
-        """The line of an event that was taken; to be called once for each, in their order."""
+        """The line of an event that was taken; called once for each, in their order."""
         _, number, at, event, state, letterhead, source = taken
         at, digest = round(at, 3), self._digested(state)
         body: Any
@@ -342,18 +342,18 @@ class InstanceRecorder:
             self._number, self._state = 0, None
 
     def halted(self) -> None:
-        """The life ends as a crash would: nothing is written, a later boot says it all."""
+        """The life ends as by a crash: nothing is written, a later boot says it all."""
         self._state = None
 
     def go_on(self) -> None:
-        """The next life of its host begins: it goes on as it is, or boots anew."""
+        """The host's next life begins: the instance goes on as it is, or boots anew."""
         self._number = 0
         if self._state is not None:
             self._number = self._recorder.enroll(self)
             self.hold()
 
     def hold(self) -> None:
-        """Say where it stands, at the head of a new file."""
+        """Write its present state, at the head of a new file."""
         self._say_rules()
         if self._state is not None:
             state: Any = msgspec.Raw(json_of(self._state))
@@ -369,9 +369,7 @@ class InstanceRecorder:
     def _digested(self, state: State) -> int:
         if state is not self._digested_state:
             if self._digest_of is None:
-                raise ValueError(
-                    f"{self._name} is recorded before it was said which machine it runs"
-                )
+                raise ValueError(f"{self._name} is recorded before its machine is known")
             self._digested_state, self._digest = state, self._digest_of(state)
         return self._digest
 
@@ -392,7 +390,7 @@ def described(machine: Machine[Any], protocol: str, form: str = "sound") -> str:
 
 
 def _version() -> str:
-    # Loading it takes as long as half of the runtime: only who records pays for it.
+    # Loading it takes as long as half of the runtime: only a node that records pays for it.
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -402,7 +400,7 @@ def _version() -> str:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder, for nobody else to read; one that is there stays as it is."""
+    """Make the folder, readable by its owner only; one that exists stays as it is."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(
             f"records are written into a folder, and {str(folder)!r} is a file: name another"
@@ -420,7 +418,7 @@ def _is_of_another_format(path: Path) -> bool:
 
 
 def _end_with(path: Path, line: bytes) -> None:
-    """Write a last line on a disk that is full: if need be over the last ones before it."""
+    """Write a last line on a full disk, if need be over the last lines before it."""
     file = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     try:
         size = _whole(file, os.fstat(file).st_size)
@@ -436,7 +434,7 @@ def _end_with(path: Path, line: bytes) -> None:
 
 
 def _whole(file: int, size: int) -> int:
-    """How much of a file is whole lines: whoever wrote it may have been killed in its last one."""
+    """How much of a file is whole lines: its node may have been killed in the last one."""
     end = size
     while end:
         begin = max(0, end - TAIL_BYTES)

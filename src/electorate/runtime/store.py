@@ -33,7 +33,7 @@ PRAGMAS = ("locking_mode=exclusive", "fullfsync=on", "synchronous=extra", "journ
 
 
 class FolderOfAnother(StoreError):
-    """A folder that another node has used: what it has promised is not this node's to keep."""
+    """The folder was used by another node: its promises are not this node's to keep."""
 
     def __init__(self, file: Path, owner: int, node: int) -> None:
         super().__init__(f"{file} belongs to node {owner}, not to node {node}")
@@ -41,13 +41,13 @@ class FolderOfAnother(StoreError):
 
 
 class Connection(Protocol):
-    """As much of a database connection as the store needs."""
+    """What the store needs of a database connection."""
 
     def execute(self, sql: str, values: Any = ..., /) -> Iterable[Any]:
         """Run one statement."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 def connect(path: Path) -> Connection:
@@ -59,7 +59,7 @@ def connect(path: Path) -> Connection:
 class Store:
     """The durable memory of one node, from when it is made. Every write is synced first.
 
-    The disk is what `open_file` opens: the real one, or one that a test has made up.
+    The disk is what `open_file` opens: the real one, or one that a test provides.
     """
 
     def __init__(
@@ -100,11 +100,11 @@ class Store:
         return data
 
     def save(self, records: Mapping[str, bytes | None]) -> None:
-        """Make these records durable, all together, before returning; None is none any more."""
+        """Save these records durably, all together, before returning; None deletes one."""
         self._write(*(_written(name, data) for name, data in records.items()))
 
     def names(self) -> list[str]:
-        """Everything under which something is saved."""
+        """All names under which something is saved."""
         try:
             return [name for (name,) in self._db.execute("select instance from stable")]
         except Exception as error:
@@ -116,7 +116,7 @@ class Store:
         return None if row is None else (row[0], row[1])
 
     def meet(self, node: int, store: str, incarnation: int) -> str | None:
-        """Note under which store and incarnation another node was met, and what is odd about it."""
+        """Note the store and incarnation under which another node was met, and what is odd."""
         known = self.last_seen(node)
         if known != (store, incarnation):
             insert = "insert or replace into known values (?, ?, ?)"
@@ -126,7 +126,7 @@ class Store:
         return "an older memory" if known[0] == store else "its memory wiped"
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def _prepare(self) -> None:
@@ -193,7 +193,7 @@ def _checksum(node: int, store: str, incarnation: int) -> int:
 
 
 def _make_folder(folder: Path) -> None:
-    """Create the folder so that it, too, is still there after a power cut."""
+    """Create the folder so that it, too, survives a power cut."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in missing:

@@ -27,7 +27,7 @@ def now_ms() -> float:
 
 
 def real() -> Environment:
-    """What a host lives on that is deployed."""
+    """The environment of a deployed host."""
     return Environment(Tcp(), now_ms, lambda purpose: random.Random(), Store)
 
 
@@ -60,7 +60,7 @@ class TcpStream(Stream):
         return not self._writer.transport.get_write_buffer_size()
 
     async def drain(self) -> None:
-        """Wait until it has."""
+        """Wait until the kernel has taken everything."""
         await self._writer.drain()
 
     @property
@@ -73,11 +73,11 @@ class TcpStream(Stream):
         self._writer.close()
 
     def drop(self) -> None:
-        """End it now; the kernel closes it as it closes those of a process that has died."""
+        """End it now; the kernel closes it like those of a process that has died."""
         self._writer.transport.abort()
 
     def reset(self) -> None:
-        """Break it now: the other side sees a reset, and no end."""
+        """Break it now: the other side sees a reset, not an end."""
         raw = self._writer.get_extra_info("socket")
         with suppress(OSError):  # The other side may have closed it already.
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
@@ -92,7 +92,7 @@ class TcpListening(Listening):
         self._server: asyncio.Server | None = None
 
     async def open(self, address: Address) -> None:
-        """Begin; OSError if the address cannot be had."""
+        """Begin; OSError if the address cannot be used."""
         try:
             self._server = await asyncio.start_server(self._accepted, *address)
         except (OSError, UnicodeError) as error:
@@ -100,14 +100,14 @@ class TcpListening(Listening):
             raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Somebody has connected; it is sent away at once if this node has just stopped."""
+        """A connection has come in; it is closed at once if this node has just stopped."""
         if self._server is not None and not self._server.is_serving():
             writer.transport.abort()
         else:
             self._accept(TcpStream(reader, writer))
 
     async def close(self) -> None:
-        """Accept nothing any more."""
+        """Accept no more connections."""
         if self._server is not None:
             # Python 3.11 leaves a connection open if its server closes while it is being accepted.
             for listening in self._server.sockets:
@@ -127,13 +127,13 @@ class Tcp(Transport):
         return stream
 
     async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
-        """Accept connections from now on; OSError if the address cannot be had."""
+        """Accept connections from now on; OSError if the address cannot be used."""
         listening = TcpListening(accept)
         await listening.open(address)
         return listening
 
 
 def _reason(error: Exception) -> str:
-    """Why an address cannot be had, without what asyncio has to say about it."""
+    """Why an address cannot be used, without what asyncio has to say about it."""
     known = isinstance(error, OSError) and error.errno is not None and error.errno > 0
     return os.strerror(error.errno) if known else str(error)  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from electorate.core import Machine, Standing
 from electorate.errors import NodeStopped
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.host import Host
-from electorate.runtime.node import Node
+from electorate.runtime.node import ProtocolNode
 
 R = TypeVar("R")
 
@@ -27,15 +27,15 @@ class HostThread:
         """Called in the node's thread when `ended` is set."""
         self._ready = threading.Event()
         self._has_opened = False
-        """Whether what the host keeps could be opened."""
+        """Whether the saved data could be opened."""
         self._asked: dict[concurrent.futures.Future[Any], Coroutine[Any, Any, Any]] = {}
         """What the loop has not done yet."""
         self._thread = threading.Thread(target=self._run, name=f"node-{host.me}", daemon=True)
 
     def start(self) -> None:
-        """Begin; StoreError or OSError if what the host keeps cannot be opened.
+        """Begin; StoreError or OSError if what the host has saved cannot be opened.
 
-        An address that cannot be had shows as an error soon after.
+        An address that cannot be used shows as an error soon after.
         """
         self._thread.start()
         self._ready.wait()
@@ -45,7 +45,7 @@ class HostThread:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is somebody to speak to, or was."""
+        """Whether the thread runs, or has run."""
         return self._ready.is_set()
 
     def stop(self) -> None:
@@ -72,12 +72,12 @@ class HostThread:
         self.stop()
 
     def call(self, act: Callable[..., object], *given: Any) -> None:
-        """Have something done in the node's thread; nothing happens once it has ended."""
+        """Run this in the node's thread; nothing happens once it has ended."""
         with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
             self._loop.call_soon_threadsafe(act, *given)
 
     def submit(self, act: Coroutine[Any, Any, R]) -> "concurrent.futures.Future[R]":
-        """Have something awaited in the node's loop; NodeStopped, here or there, if that ends."""
+        """Await this in the node's loop; NodeStopped, here or there, if the loop ends before."""
         if self._ready.is_set() and not self.ended.is_set():
             with contextlib.suppress(RuntimeError):  # The loop may close at any moment.
                 asked = asyncio.run_coroutine_threadsafe(act, self._loop)
@@ -91,7 +91,7 @@ class HostThread:
         raise self._gone()
 
     def _answer(self, asked: "concurrent.futures.Future[R]") -> "concurrent.futures.Future[R]":
-        """What comes of it. A loop that ends cancels all that it has not done."""
+        """Its result. A loop that ends cancels what it has not done."""
         answer: concurrent.futures.Future[R] = concurrent.futures.Future()
 
         def tell(asked: "concurrent.futures.Future[R]") -> None:
@@ -122,7 +122,7 @@ class HostThread:
             self.on_end()
 
     def _give_up(self) -> None:
-        """A loop may take what it is asked in its last moment, and never come to it."""
+        """A loop may accept work in its last moment, and never come to it."""
         for asked, act in list(self._asked.items()):
             asked.cancel()
             act.close()
@@ -150,5 +150,5 @@ class NodeThread(HostThread):
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
     ) -> None:
-        self.node = Node(config, machine, on_change)
+        self.node = ProtocolNode(config, machine, on_change)
         super().__init__(self.node)

@@ -13,38 +13,38 @@ from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 AT_ONCE = 100
-"""Instances that are taken up in one wake-up: some milliseconds on a machine that has time."""
+"""Instances that are handled in one wake-up: some milliseconds on a machine that has time."""
 STEP_S = 0.002
-"""Timers that run out within this time are taken together, so that their messages travel so."""
+"""Timers that run out within this time are taken together, so that their messages share letters."""
 INPUT_ROUNDS = 3
-"""Turns of the loop within which everything is read that has arrived."""
+"""Turns of the loop within which everything that has arrived is read."""
 NEWS_MS = 5.0
-"""After a letter it is likely that more is to be read, if the host is busy."""
+"""After a letter, a busy host probably has more to read."""
 AGAIN_MS = 10.0
-"""When a timer that has waited for letters to be read looks again."""
+"""When a timer that has waited for letters to be read tries again."""
 LATE_TIMES = 3
-"""So many looks in a row have to find a host behind before anything is said about it."""
+"""So many looks in a row must find a host behind before a warning is logged."""
 
 
 class Sleeper(Protocol):
-    """Who is woken."""
+    """What the timer queue wakes."""
 
     due_ms: float
     """When to wake it, and no earlier; infinite if never."""
     queued_ms: float
-    """When the queue looks at it next; infinite if it is not in the queue. Timers are set anew
-    before they run out, most of the time: then nobody has to be told that `due_ms` is later."""
+    """When the queue looks at it next; infinite if it is not in the queue. Most timers are set anew
+    before they run out; then the queue need not be told that `due_ms` is later."""
 
     @property
     def is_urgent(self) -> bool:
         """Whether it must not wait until what has arrived is read."""
 
     def wake(self) -> None:
-        """It is time."""
+        """Its time has come."""
 
 
 class Lateness:
-    """Notices whether a host is behind with its timers all the time."""
+    """Notices if a host is behind with its timers all the time."""
 
     def __init__(self, allowed_ms: float) -> None:
         self._allowed_ms = allowed_ms
@@ -52,11 +52,11 @@ class Lateness:
         self._times = 0
 
     def note(self, late_ms: float) -> None:
-        """A timer was so late."""
+        """A timer was this late."""
         self._worst_ms = max(self._worst_ms, late_ms)
 
     def look(self) -> float | None:
-        """How far behind the host is, if it is time to say so; to be asked at regular times."""
+        """How far behind the host is, if it is time to warn of that; called at regular times."""
         worst_ms, self._worst_ms = self._worst_ms, 0.0
         self._times = self._times + 1 if worst_ms > self._allowed_ms else 0
         # After that it is said ever more rarely: at the third look, the sixth, the twelfth …
@@ -92,7 +92,7 @@ class TimerQueue:
         self._wait()
 
     def end(self) -> None:
-        """Wake nobody any more."""
+        """Stop: nothing is woken any more."""
         self._is_waking = True
         if self._handle is not None:
             self._handle.cancel()
@@ -120,7 +120,7 @@ class TimerQueue:
             self._enter(self._wake)
 
     def _wake(self) -> None:
-        """Take what has run out by now, a few at a time: in between others are heard."""
+        """Wake what is due, a few at a time: in between messages are read."""
         now = self._now_ms()
         woken = 0
         while self._queue and self._queue[0][0] <= now and woken < AT_ONCE:
@@ -131,7 +131,7 @@ class TimerQueue:
         self._wait()
 
     def _let(self, sleeper: Sleeper, now: float) -> bool:
-        """Wake a sleeper if it is time for it, or see to it later."""
+        """Wake a sleeper if it is due, or come back to it later."""
         due_ms = sleeper.due_ms
         if due_ms <= now and self._must_wait(sleeper, now - due_ms):
             self._put(sleeper, now + AGAIN_MS)
@@ -145,9 +145,9 @@ class TimerQueue:
         return False
 
     def _must_wait(self, sleeper: Sleeper, late_ms: float) -> bool:
-        """Whether to read first what has come: a busy host must not take that for silence.
+        """Whether to read first what has arrived: its own delay must not pass for silence.
 
-        Otherwise a host that is behind asks everybody again, and is even more behind. Only an
+        Otherwise a host that is behind asks all others again, and is even more behind. Only an
         instance that is in office has no time for that.
         """
         is_reading = self._now_ms() - self.read_ms < NEWS_MS
@@ -162,7 +162,7 @@ Each = TypeVar("Each")
 
 
 class ChunkedWork(Generic[Each]):
-    """Does one thing for every one of many; the node does other things in between."""
+    """Does one thing for each of many, a few at a time; the node does other things in between."""
 
     def __init__(self, enter: Callable[..., None], act: Callable[[Each], object]) -> None:
         self._enter = enter
@@ -170,7 +170,7 @@ class ChunkedWork(Generic[Each]):
         self._left: dict[Each, None] = {}
 
     def over(self, items: Iterable[Each]) -> None:
-        """Begin with the first few at once. Whose turn is still to come gets no second one."""
+        """Begin with the first few at once. One that is still waiting is not added twice."""
         is_under_way = bool(self._left)
         self._left.update(dict.fromkeys(items))
         if not is_under_way:

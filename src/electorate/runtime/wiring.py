@@ -1,8 +1,8 @@
-"""The wires of a host: what one instance has saved is asked of others.
+"""The wires of a host: what one instance has saved becomes a request to others.
 
-`core/ensemble.py` says when. Nothing is looked through: a change of an output makes it one version
-newer, and a target compares that number before each of its events. Targets to which nothing happens
-are told a few at a time, in wake-ups of their own.
+`core/ensemble.py` says when. Nothing is scanned: a change of an output makes it one version newer,
+and a target compares that number before each of its events. Targets to which nothing happens are
+told a few at a time, in wake-ups of their own.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from electorate.runtime.timers import ChunkedWork
 
 
 class Wired(Protocol):
-    """An instance, as wires know it."""
+    """What a wire needs of an instance."""
 
     name: str
     state: State | None
@@ -30,7 +30,7 @@ class Wired(Protocol):
 
 
 class Output:
-    """What an instance has saved under one name, and whom that is told."""
+    """What an instance has saved under one name, and who is told of it."""
 
     def __init__(
         self, source: str, read: Callable[[Stable], Any], sweep: Callable[["Output"], None]
@@ -38,7 +38,7 @@ class Output:
         self.source = source
         """The name of the instance."""
         self.value: Any = None
-        """What it has saved last, also once it is down."""
+        """What it saved last, also once it is down."""
         self.version = 0
         """Grows with every change; 0 until the instance has booted for the first time."""
         self.targets: dict[Wired, None] = {}
@@ -46,7 +46,7 @@ class Output:
         self._sweep = sweep
 
     def look(self, stable: Stable) -> None:
-        """The instance goes by this from now on."""
+        """The instance uses this state from now on."""
         value = self._read(stable)
         if self.version and value == self.value:
             return
@@ -61,8 +61,8 @@ class Inlet:
     def __init__(self, wire: Wire, output: Output) -> None:
         self.output = output
         self.heard = 0
-        """The version that the target was told last, 0 for none in this life. While it is not that
-        of the output, something is due; a target looks before each of its events."""
+        """The version that the target was told last; 0 if none in this life. While the output has a
+        newer one, something is due; a target looks before each of its events."""
         self._wire = wire
 
     def asked(self) -> Asked:
@@ -93,7 +93,7 @@ class Wiring:
         target.inlets.append(Inlet(wire, output))
 
     def part(self, target: Wired) -> None:
-        """Tell it nothing any more."""
+        """Stop telling it anything."""
         for inlet in target.inlets:
             inlet.output.targets.pop(target, None)
         target.inlets.clear()
@@ -111,7 +111,7 @@ class Wiring:
         return output
 
     def _sweep_soon(self, output: Output) -> None:
-        """Have all that are joined to it hear it, once this wake-up is over."""
+        """Have all its targets told, once this wake-up is over."""
         if not self._changed:
             asyncio.get_running_loop().call_soon(self._enter, self._sweep)
         self._changed[output] = None

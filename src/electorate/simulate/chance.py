@@ -1,23 +1,23 @@
-"""Everything in a run that is left to chance, but for its faults.
+"""Everything in a run that is left to chance, except its faults.
 
-What is drawn depends only on the seed and on what it is for: the third message from 1 to 2 takes
-the same time whether or not some fault elsewhere is left out. So a failing run can be shrunk.
+What is drawn depends only on the seed and on its purpose: the third message from 1 to 2 takes the
+same time whether or not some fault elsewhere is left out. So a failing run can be shrunk.
 """
 
 from typing import Protocol
 
 from electorate.core import NodeId
 from electorate.simulate.delay import Delay
-from electorate.simulate.world import Channel, Envelope
+from electorate.simulate.simulation import Channel, Envelope
 
 MESSAGE, LAG, JITTER, LOSS, COPY, COPY_DELAY, ANSWER, OVERLOOK = range(8)
 FLAGS = (LOSS, OVERLOOK)
-"""What these are drawn for happens or not; all but these are lengths of time, or choices."""
+"""These decide whether something happens; all others are lengths of time, or choices."""
 OVERLOOKED = 0.5
 """The share of crashes that an incomplete failure detector never notices."""
 
 Key = tuple[int, NodeId, NodeId, int]
-"""What a number is for, for whom, and how many came before it."""
+"""The purpose of a number: what it is for, at which nodes, and how many came before it."""
 
 _BITS = (1 << 64) - 1
 UNIT = 2.0**-53
@@ -25,7 +25,7 @@ UNIT = 2.0**-53
 
 
 class Parcel(Protocol):
-    """What travels on a channel: a message, or a piece of what a connection carries."""
+    """Something that travels on a channel: a message, or a segment of a connection."""
 
     channel: Channel
     sender: NodeId
@@ -35,7 +35,7 @@ class Parcel(Protocol):
 
 
 class Chance(Protocol):
-    """Where a run gets its numbers from."""
+    """The source of a run's random numbers."""
 
     mishaps: bool
     """Whether messages may be lost or doubled at all."""
@@ -50,16 +50,16 @@ class Chance(Protocol):
         """How long a copy of it takes, if there is one."""
 
     def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
-        """How long a failure detector goes on being wrong about a node."""
+        """How long a failure detector stays wrong about a node."""
 
     def overlooks(self, node: NodeId, about: NodeId) -> bool:
         """Whether a failure detector that is incomplete never notices that a node is gone."""
 
     def jitter(self, node: NodeId, longest: int) -> int:
-        """How much later than at its earliest a timer fires."""
+        """How much later than its earliest time a timer fires."""
 
     def answer(self, node: NodeId, choices: int) -> int:
-        """Which of so many things an application does that owes one of them."""
+        """Which of so many requests an application makes if it owes one of them."""
 
 
 def mixed(number: int) -> int:
@@ -73,7 +73,7 @@ def mixed(number: int) -> int:
 class Drawn:
     """Numbers drawn from a seed.
 
-    Each is a function of what it is for, so there is no stream that one draw more would shift.
+    Each is a function of its purpose, so there is no stream that one more draw would shift.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Drawn:
         return self._delay(self._share(COPY_DELAY, *place))
 
     def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
-        """How long a failure detector goes on being wrong about a node."""
+        """How long a failure detector stays wrong about a node."""
         drawn = self._share(*_next(self._asked, LAG, node, about))
         return int(drawn * (longest + 1))
 
@@ -128,19 +128,19 @@ class Drawn:
         return self._share(*_next(self._asked, OVERLOOK, node, about)) < OVERLOOKED
 
     def jitter(self, node: NodeId, longest: int) -> int:
-        """How much later than at its earliest a timer fires."""
+        """How much later than its earliest time a timer fires."""
         drawn = self._share(*_next(self._asked, JITTER, node, 0))
         return int(drawn * (longest + 1))
 
     def answer(self, node: NodeId, choices: int) -> int:
-        """Which of so many things an application does that owes one of them."""
+        """Which of so many requests an application makes if it owes one of them."""
         return int(self._share(*_next(self._asked, ANSWER, node, choices)) * choices)
 
 
 class Fixed:
-    """Numbers that are written down; others take their place where nothing is.
+    """Numbers that are written down; where one is missing, another source gives it.
 
-    A source notes what it is asked for if another source answers in the first place.
+    A source notes what it is asked for if another source gives the numbers.
     """
 
     def __init__(self, numbers: dict[Key, int], usual: int, source: Chance | None = None) -> None:
@@ -174,7 +174,7 @@ class Fixed:
         return self.numbers.get(key)
 
     def lag(self, node: NodeId, about: NodeId, longest: int) -> int:
-        """How long a failure detector goes on being wrong about a node."""
+        """How long a failure detector stays wrong about a node."""
         key = _next(self._asked, LAG, node, about)
         if self._source:
             self.numbers[key] = self._source.lag(node, about, longest)
@@ -188,14 +188,14 @@ class Fixed:
         return key in self.numbers
 
     def jitter(self, node: NodeId, longest: int) -> int:
-        """How much later than at its earliest a timer fires."""
+        """How much later than its earliest time a timer fires."""
         key = _next(self._asked, JITTER, node, 0)
         if self._source:
             self.numbers[key] = self._source.jitter(node, longest)
         return min(longest, self.numbers.get(key, 0))
 
     def answer(self, node: NodeId, choices: int) -> int:
-        """Which of so many things an application does that owes one of them."""
+        """Which of so many requests an application makes if it owes one of them."""
         key = _next(self._asked, ANSWER, node, choices)
         if self._source:
             self.numbers[key] = self._source.answer(node, choices)

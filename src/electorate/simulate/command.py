@@ -25,19 +25,18 @@ from electorate.core import (
     Wants,
     text_of,
 )
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
-from electorate.simulate.reaction import Torn
 from electorate.simulate.settle import run_until, settle
-from electorate.trace import KINDS, Happening, Placed, Pressed, Saw, lines_of
+from electorate.simulate.simulation import Simulation, TornTurn
+from electorate.trace import KINDS, Happening, Placed, Requested, Saw, lines_of
 from electorate.trace.happening import Misread
 
 Words = list[str]
 
 
-def run_command(cluster: Cluster, line: str) -> list[str]:
-    """Obey one line; what it has to say. Raises IllegalStep or ValueError with what is wrong."""
+def run_command(cluster: Simulation, line: str) -> list[str]:
+    """Run one line; returns its outcome. IllegalStep or ValueError says what is wrong."""
     verb, *words = line.split()
     if verb == "quietly":
         if not words:
@@ -62,22 +61,22 @@ def run_command(cluster: Cluster, line: str) -> list[str]:
     return [text for step in cluster.steps[before:] for text in lines_of(step, timing)] + said
 
 
-def _happen(cluster: Cluster, kind: type[Happening], words: list[str]) -> None:
-    """Have the cluster do what is called like the verb."""
+def _happen(cluster: Simulation, kind: type[Happening], words: list[str]) -> None:
+    """Call the method of the simulation that is named like the verb."""
     words, torn = _untorn(words) if kind.tears else (words, None)
     fields = kind.read(words, cluster.setting.timing)
     if kind is Placed:
         cluster.place(Placed(**fields))
         return
-    if kind is Pressed:
+    if kind is Requested:
         fields["request"] = _request(cluster, fields["node"], fields["request"])
     if torn is not None:
         fields["torn"] = torn
     getattr(cluster, kind.verb)(**fields)
 
 
-def _untorn(words: list[str]) -> tuple[list[str], Torn | None]:
-    """The words before `torn`, and what is said after it."""
+def _untorn(words: list[str]) -> tuple[list[str], TornTurn | None]:
+    """The words before `torn`, and what the words after it mean."""
     if "torn" not in words:
         return words, None
     at = words.index("torn")
@@ -89,11 +88,11 @@ def _untorn(words: list[str]) -> tuple[list[str], Torn | None]:
         if not (colon and to.isdecimal() and count.isdecimal()):
             raise ValueError(f"after torn comes node:count, not {word!r}")
         sent[int(to)] = int(count)
-    return before, Torn(sent, int(numbered[0]) if numbered else 0)
+    return before, TornTurn(sent, int(numbered[0]) if numbered else 0)
 
 
-def _request(cluster: Cluster, node: NodeId, text: str) -> Request:
-    """The open request that is written so."""
+def _request(cluster: Simulation, node: NodeId, text: str) -> Request:
+    """The open request with that text."""
     local = cluster.node(node).local
     offered = cluster.locals.turns.offered(local.state) if local else ()
     found = (request for request in offered if text_of(request) == text)
@@ -101,7 +100,7 @@ def _request(cluster: Cluster, node: NodeId, text: str) -> Request:
 
 
 class _Unoffered(Request):
-    """A request that is not open now; the cluster will say which ones are."""
+    """A request that is not open now; the simulation will say which ones are."""
 
     text: str
 
@@ -109,7 +108,7 @@ class _Unoffered(Request):
 # --- commands that are no happenings ---
 
 
-def _suspect(cluster: Cluster, words: Words) -> None:
+def _suspect(cluster: Simulation, words: Words) -> None:
     """A view without the nodes that are named, or without the present leader."""
     left, torn = _untorn(words)
     fields = Saw.read(left, cluster.setting.timing)
@@ -128,18 +127,18 @@ def _end(words: Words) -> None:
         raise Misread
 
 
-def _run(cluster: Cluster, words: Words) -> None:
+def _run(cluster: Simulation, words: Words) -> None:
     _end(words[1:])
     time = Span.parse(words[0]).of(cluster.setting.timing)
     run_until(cluster, cluster.now + time)
 
 
-def _settle(cluster: Cluster, words: Words) -> None:
+def _settle(cluster: Simulation, words: Words) -> None:
     _end(words)
     settle(cluster)
 
 
-def _standings(cluster: Cluster, words: Words) -> Iterator[str]:
+def _standings(cluster: Simulation, words: Words) -> Iterator[str]:
     _end(words)
     return (
         f"{n.id} {standing_text(cluster.standing(n), n.paused)}" for n in cluster.nodes.values()
@@ -176,7 +175,7 @@ def _decision_text(decision: Decision) -> str:
     return text + (", after forgetting" if decision.over and not decision.has_forgotten else "")
 
 
-def _claims(cluster: Cluster, words: Words) -> Iterator[str]:
+def _claims(cluster: Simulation, words: Words) -> Iterator[str]:
     for claim in claims_of(cluster.machine, words):
         following = Following(claim)
         for row in cluster.past[:-1]:
@@ -185,11 +184,11 @@ def _claims(cluster: Cluster, words: Words) -> Iterator[str]:
         yield f"{claim.name} " + ("holds" if witness is None else f"violated: {witness.text}")
 
 
-COMMANDS: dict[str, tuple[Callable[[Cluster, Words], Iterable[str] | None], str]] = {
+COMMANDS: dict[str, tuple[Callable[[Simulation, Words], Iterable[str] | None], str]] = {
     "suspect": (_suspect, "suspect NODE [SUSPECT…] [torn …]"),
     "run": (_run, "run TIME"),
     "settle": (_settle, "settle"),
     "standings": (_standings, "standings"),
     "claims": (_claims, "claims [NAME…]"),
 }
-"""The commands besides those of everything that can happen."""
+"""The commands besides those for each kind of happening."""

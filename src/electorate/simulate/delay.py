@@ -14,11 +14,11 @@ from electorate.core import Timing, Value
 _NORMAL = NormalDist()
 
 
-class Model(Value, tag_field="model", tag=True):
+class DelayModel(Value, tag_field="model", tag=True):
     """How long messages take: `of` a drawn number, and the `longest` if there is a bound."""
 
 
-class Constant(Model):
+class Constant(DelayModel):
     """Every message takes the same time."""
 
     time: int
@@ -30,7 +30,7 @@ class Constant(Model):
         return self.time
 
 
-class Uniform(Model):
+class Uniform(DelayModel):
     """Every delay between two bounds is as likely as any other."""
 
     low: int
@@ -43,7 +43,7 @@ class Uniform(Model):
         return self.high
 
 
-class Lognormal(Model):
+class Lognormal(DelayModel):
     """Half of the messages take less than the median; a few take many times as long."""
 
     median: int
@@ -56,7 +56,7 @@ class Lognormal(Model):
         return None
 
 
-class Pareto(Model):
+class Pareto(DelayModel):
     """No message takes less than `scale`; the smaller `alpha`, the heavier the tail."""
 
     scale: int

@@ -1,24 +1,24 @@
 """Simulated failure detectors: after every change, each is right again within a bound.
 
-One that is incomplete may go on for ever to trust a node that is gone; chance says whether it does.
-The truth for a node is who is up and linked to it both ways. A node that crashes and comes back
-within the bound may go unseen.
+An incomplete one may trust a dead node for ever; chance decides whether it does. The truth for a
+node is which nodes are up and linked to it both ways. A node that crashes and comes back within the
+bound may go unnoticed.
 """
 
 from collections import defaultdict
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
+from electorate.simulate.simulation import Simulation
 
 Correction = tuple[NodeId, NodeId, int]
-"""One node's detector looks again at another node, if it still is in that life."""
+"""One node's detector looks again at another node, if the observer is still in that life."""
 
 
-class Detectors:
-    """All failure detectors of a cluster; a driver lets time pass for them."""
+class SimulatedDetectors:
+    """All failure detectors of a simulation; a driver lets time pass for them."""
 
-    def __init__(self, cluster: Cluster, chance: Chance, bound: int, complete: bool) -> None:
+    def __init__(self, cluster: Simulation, chance: Chance, bound: int, complete: bool) -> None:
         self._cluster = cluster
         self._chance = chance
         self._bound = bound
@@ -29,7 +29,7 @@ class Detectors:
         """Corrections since a driver last emptied this list, with their times."""
 
     def is_wrong(self, node: NodeId, about: NodeId) -> bool:
-        """Whether a live node takes another one for dead or alive when it is not."""
+        """Whether a live node is wrong about another one."""
         cluster = self._cluster
         here = cluster.nodes[node]
         if here.local is None or node == about:
@@ -38,7 +38,7 @@ class Detectors:
         return (about in here.view) != is_there
 
     def note_crash(self, node: NodeId) -> None:
-        """A node went down: its detector with it, and the others will find out."""
+        """A node went down: its detector with it, and the others will notice."""
         self._lives[node] += 1
         for other in self._cluster.members.ids:
             self.note(other, node)
@@ -64,7 +64,7 @@ class Detectors:
         return trusted and not self._complete and self._chance.overlooks(node, about)
 
     def news(self, correction: Correction) -> frozenset[NodeId] | None:
-        """What the node sees now that its detector looks again; None if nothing new."""
+        """The node's view once its detector has looked again; None if nothing is new."""
         self._pending.discard(correction)
         node, about, life = correction
         if life != self._lives[node] or not self.is_wrong(node, about):

@@ -28,7 +28,7 @@ class Tear(Fault):
 
     node: NodeId
     draw: int = 0
-    """What decides which of the messages leave."""
+    """Decides which of the messages leave."""
 
 
 class Recover(Fault):
@@ -44,7 +44,7 @@ class Pause(Fault):
     node: NodeId
 
 
-class Cut(Fault):
+class CutLink(Fault, tag="cut"):
     """Nothing gets through from one node to the other for a while."""
 
     until: int
@@ -55,7 +55,7 @@ class Cut(Fault):
         return frozenset({self.sender, self.to})
 
 
-class Reset(Fault):
+class ResetConnection(Fault, tag="reset"):
     """The connection of two nodes breaks: all that is on its way between them is lost at once."""
 
     sender: NodeId
@@ -90,9 +90,9 @@ class Ask(Fault):
 
     node: NodeId
     draw: int = 0
-    """What decides which of the open requests it is."""
+    """Decides which of the open requests it is."""
 
 
-AnyFault = Crash | Tear | Recover | Pause | Cut | Reset | Partition | Lie | Ask
+AnyFault = Crash | Tear | Recover | Pause | CutLink | ResetConnection | Partition | Lie | Ask
 Plan = tuple[AnyFault, ...]
 """The faults of one run, in the order of their times."""

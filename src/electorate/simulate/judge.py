@@ -1,4 +1,4 @@
-"""Judging: which claims a run is held against, and when each of them broke."""
+"""Judging: which claims a run is judged by, and when each of them broke."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
@@ -8,23 +8,23 @@ from electorate.claims.claim import LED
 from electorate.core import Members
 
 ROWS_MAX = 1_000_000
-"""A memo that has grown this large is started afresh."""
+"""A memo that has grown this large is emptied."""
 
 
 ACHIEVED = ""
-"""Stands for what a protocol is for, among the names of claims."""
+"""Stands for a protocol's purpose, among the names of claims."""
 
 
-class Judgement(NamedTuple):
-    """What is to be said of one row."""
+class RowJudgement(NamedTuple):
+    """What claims say of one row."""
 
     broken: dict[str, Witness]
     """The claims that it breaks."""
     met: frozenset[str]
-    """The claims whose premise it meets; ACHIEVED where the protocol does what it is for."""
+    """The claims whose premise it meets; ACHIEVED if the protocol does what it is for."""
 
 
-class Judge:
+class RunJudge:
     """Judges rows, each distinct one only once."""
 
     def __init__(
@@ -38,20 +38,20 @@ class Judge:
         premises = {claim.name: claim.premise for claim in self.claims if claim.premise}
         self.premises: dict[str, Premise] = {ACHIEVED: achievement, **premises}
         self._followed = {claim.name for claim in self.claims if not _is_momentary(claim)}
-        self._known: dict[Hashable, Judgement] = {}
+        self._known: dict[Hashable, RowJudgement] = {}
 
     def followed(self) -> list[Following]:
-        """The claims about more than one row of standings, to follow one run with."""
+        """The claims about more than one row of standings, to be followed through one run."""
         return [Following(claim) for claim in self.claims if not _is_momentary(claim)]
 
-    def of(self, codes: Hashable, row: Callable[[], Row]) -> Judgement:
+    def of(self, codes: Hashable, row: Callable[[], Row]) -> RowJudgement:
         """What a row shows of the momentary claims; `codes` stand for its standings and links."""
         known = self._known.get(codes)
         if known is None:
             shown = row()
             judged = ((claim.name, claim.judge(shown)) for claim in self._momentary)
             broken = {name: witness for name, witness in judged if witness is not None}
-            known = Judgement(broken, self.met(shown, self.premises.keys() - self._followed))
+            known = RowJudgement(broken, self.met(shown, self.premises.keys() - self._followed))
             if len(self._known) >= ROWS_MAX:
                 self._known.clear()
             self._known[codes] = known
@@ -63,5 +63,5 @@ class Judge:
 
 
 def _is_momentary(claim: Claim) -> bool:
-    """Whether one row of standings and links tells all."""
+    """Whether one row of standings and links is enough to judge by."""
     return claim.kind is not Kind.STEP and claim.fold is None and not claim.sights

@@ -1,9 +1,9 @@
 """Local states and what comes of each event in them, every pair worked out once.
 
-A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it;
-here the results are linked to each other, so that a turn of a known pair is one look-up, and
-neither states nor standings are ever hashed. (Timers are plain texts here: the hash of an enum's
-member is a call.)
+A run meets the same few hundred pairs again and again. `Turns` works each out and verifies it; here
+the results are linked to each other, so that a turn of a known pair is one look-up, and neither
+states nor standings are ever hashed. (Timers are plain texts here: the hash of an enum's member is
+a call.)
 """
 
 from collections.abc import Hashable
@@ -31,50 +31,52 @@ from electorate.core import (
 )
 
 OUTCOMES_MAX = 1_000_000
-"""A table that has grown this large is started afresh: it saves time, nothing depends on it."""
+"""A table that has grown this large is emptied: it saves time, nothing depends on it."""
 
 
-class Local(msgspec.Struct, eq=False):
-    """A state that some node has been in, what it lets be seen, and what came of events in it."""
+class LocalState(msgspec.Struct, eq=False):
+    """A state of some node, what it shows, and what came of events in it."""
 
     state: State
     standing: Standing
     code: int
     """A number for the standing, above zero."""
-    outcomes: dict[Hashable, "Outcome"]
+    outcomes: dict[Hashable, "EventOutcome"]
     owes: tuple[Request, ...] = ()
     """What the application owes: it asks for one of these."""
     offices: tuple[str, ...] = ()
     """The timers that end offices of this node."""
 
 
-class Outcome(msgspec.Struct, eq=False):
-    """What comes of one event in one state, its orders sorted by what a driver does with them."""
+class EventOutcome(msgspec.Struct, eq=False):
+    """What comes of one event in one state, its effects sorted by what a driver does with them."""
 
     turn: Turn
-    local: Local
+    local: LocalState
     sends: tuple[tuple[NodeId, Message], ...]
     memories: tuple[Message, ...]
     """The messages that the node sends to itself."""
     timers: tuple[tuple[str, int | None, int], ...]
     """Timer, after, jitter; an `after` of None cancels."""
     matters: bool
-    """Whether anything changes or is ordered at all."""
+    """Whether anything changes, or there is any effect."""
 
 
-class Locals:
+class LocalStates:
     """All local states of one machine that have been met so far."""
 
     def __init__(self, machine: Machine[Any], turns: Turns | None = None) -> None:
         self.turns = turns or Turns(machine)
-        self._locals: dict[State, Local] = {}
-        self._lives: dict[tuple[NodeId, Stable | None, frozenset[NodeId]], tuple[Outcome, ...]] = {}
+        self._locals: dict[State, LocalState] = {}
+        self._lives: dict[
+            tuple[NodeId, Stable | None, frozenset[NodeId]], tuple[EventOutcome, ...]
+        ] = {}
         self._codes: dict[Standing | None, int] = {None: 0}
         self._known = 0
 
     def life(
         self, me: NodeId, stable: Stable | None, alive: frozenset[NodeId]
-    ) -> tuple[Outcome, ...]:
+    ) -> tuple[EventOutcome, ...]:
         """What a node does first: it boots, and its detector trusts these nodes."""
         key = (me, stable, alive)
         known = self._lives.get(key)
@@ -83,20 +85,20 @@ class Locals:
             known = self._lives[key] = tuple(self._outcome(None, turn) for turn in turns)
         return known
 
-    def received(self, local: Local, sender: NodeId, message: Message) -> Outcome:
+    def received(self, local: LocalState, sender: NodeId, message: Message) -> EventOutcome:
         """What comes of a message."""
         known = local.outcomes.get((sender, message))
         return known or self._work_out(local, (sender, message), Received(sender, message))
 
-    def timed_out(self, local: Local, timer: str) -> Outcome:
+    def timed_out(self, local: LocalState, timer: str) -> EventOutcome:
         """What comes of a timer."""
         return local.outcomes.get(timer) or self._work_out(local, timer, TimedOut(timer))
 
-    def viewed(self, local: Local, alive: frozenset[NodeId]) -> Outcome:
+    def viewed(self, local: LocalState, alive: frozenset[NodeId]) -> EventOutcome:
         """What comes of the failure detector's word."""
         return local.outcomes.get(alive) or self._work_out(local, alive, Viewed(alive))
 
-    def asked(self, local: Local, request: Request) -> Outcome:
+    def asked(self, local: LocalState, request: Request) -> EventOutcome:
         """What comes of the application's word."""
         return local.outcomes.get(request) or self._work_out(local, request, Asked(request))
 
@@ -104,7 +106,7 @@ class Locals:
         """A number for a standing, the same for equal ones; zero if there is none."""
         return self._codes.setdefault(standing, len(self._codes))
 
-    def _work_out(self, local: Local, key: Hashable, event: Event) -> Outcome:
+    def _work_out(self, local: LocalState, key: Hashable, event: Event) -> EventOutcome:
         outcome = self._outcome(local, self.turns.step(local.state, event))
         self._known += 1
         if self._known > OUTCOMES_MAX:
@@ -114,7 +116,7 @@ class Locals:
         local.outcomes[key] = outcome
         return outcome
 
-    def _outcome(self, before: Local | None, turn: Turn) -> Outcome:
+    def _outcome(self, before: LocalState | None, turn: Turn) -> EventOutcome:
         sends: list[tuple[NodeId, Message]] = []
         memories: list[Message] = []
         timers: list[tuple[str, int | None, int]] = []
@@ -130,15 +132,15 @@ class Locals:
                 timers.append((str(effect.timer), None, 0))
         local = self.local(turn.state)
         matters = local is not before or bool(turn.effects)
-        return Outcome(turn, local, tuple(sends), tuple(memories), tuple(timers), matters)
+        return EventOutcome(turn, local, tuple(sends), tuple(memories), tuple(timers), matters)
 
-    def local(self, state: State) -> Local:
+    def local(self, state: State) -> LocalState:
         """The local state of a node in this state."""
         known = self._locals.get(state)
         if known is None:
             standing = self.turns.view(state)
             owes = self.turns.must_ask(standing)
             offices = self.turns.offices(state)
-            known = Local(state, standing, self.code(standing), {}, owes, offices)
+            known = LocalState(state, standing, self.code(standing), {}, owes, offices)
             self._locals[state] = known
         return known

@@ -1,8 +1,8 @@
-"""Claims by name: ours by their short names, anybody's as `path.py:NAME` or `module:NAME`.
+"""Claims by name: ours by their short names, others as `path.py:NAME` or `module:NAME`.
 
-A claim from a file goes by that whole name wherever it is told of, so it is never taken for one
-of ours, and a script that names it finds it again. What it does is watched: code that fails is
-told apart from a claim that is broken.
+A claim from a file is called by that whole name everywhere, so it is never taken for one of ours,
+and a script that names it finds it again. Its code is watched: code that fails is told apart from a
+claim that is broken.
 """
 
 import difflib
@@ -63,7 +63,7 @@ def claim_named(name: str) -> Claim:
 
 
 def _flaw(found: object) -> str | None:
-    """What keeps an object from being a claim."""
+    """Why an object cannot be used as a claim; None if it can."""
     if not isinstance(found, Claim):
         return f"is a {type(found).__name__}, not an electorate.claims.Claim"
     if found.kind is Kind.STEP and found.fold is not None:
@@ -99,7 +99,7 @@ def _misfitting_judge(claim: Claim) -> str | None:
 
 
 def _watched(name: str, claim: Claim) -> Claim:
-    """The claim under its whole name: it sees what it asks for, and its failures are told."""
+    """The claim under its whole name: it sees what it asks for, and its failures are reported."""
 
     def seen(row: Row) -> Row:
         return row.only(claim.sights)

@@ -12,27 +12,27 @@ from electorate.simulate.fault import (
     AnyFault,
     Ask,
     Crash,
-    Cut,
+    CutLink,
     Lie,
     Partition,
     Pause,
     Plan,
     Recover,
-    Reset,
+    ResetConnection,
     Tear,
 )
 from electorate.simulate.scenario import Scenario
 
 BURST = 8
-"""A burst lasts so many T."""
+"""How many T a burst lasts."""
 BURST_FAULTS = 3
-"""There is a burst for so many faults."""
+"""There is one burst for this many faults."""
 ABSENCE = 6
-"""A node is down, paused or cut off for at most so many T; for a few T in half of the cases."""
+"""A node is down, paused or cut off for at most this many T; for a few T in half of the cases."""
 
 
 class _Lots:
-    """One stream of lots. Whatever is drawn costs one number, so that the stream stays in step."""
+    """One stream of lots. Each drawing costs one number, so that the stream stays in step."""
 
     def __init__(self, scenario: Scenario, seed: int, kind: str, bursts: list[int]) -> None:
         self.share = random.Random(f"{seed} plan {kind}").random
@@ -106,14 +106,16 @@ def _cuts(lots: _Lots) -> list[AnyFault]:
     for _ in range(lots.scenario.faults.cuts):
         at, (one, other) = lots.time(), lots.two_nodes()
         until, one_way = lots.end(at), lots.below(2)
-        faults.append(Cut(at, until, one, other))
+        faults.append(CutLink(at, until, one, other))
         if not one_way:
-            faults.append(Cut(at, until, other, one))
+            faults.append(CutLink(at, until, other, one))
     return faults
 
 
 def _resets(lots: _Lots) -> list[AnyFault]:
-    return [Reset(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.resets)]
+    return [
+        ResetConnection(lots.time(), *lots.two_nodes()) for _ in range(lots.scenario.faults.resets)
+    ]
 
 
 def _partitions(lots: _Lots) -> list[AnyFault]:

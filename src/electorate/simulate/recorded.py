@@ -1,8 +1,8 @@
-"""Judges a recorded run as it is, without playing it once more.
+"""Judges a recorded run as it is, without playing it again.
 
 The simulator plays one machine with one list of members. A deployed election changes its ranks
 while it runs, as when an application stands in it, so no simulator can play it. What nodes believed
-after each step is in the run all the same, and there are claims that go by nothing else.
+after each step is in the run all the same, and some claims need no more.
 """
 
 from collections import defaultdict
@@ -23,28 +23,28 @@ from electorate.core import (
     Topic,
 )
 from electorate.simulate.named import claims_of
-from electorate.simulate.replay import Breach, Watcher
+from electorate.simulate.replay import ReplayViolation, Watcher
 from electorate.trace import Trace
 from electorate.trace.happening import Fired, Placed, Step
 
 Armed = tuple[NodeId, str, int]
-"""A node, its timer, and the number of the step in which it set it."""
+"""A node, its timer, and the number of the step that set it."""
 
 
-class Verdict(NamedTuple):
+class RecordVerdict(NamedTuple):
     """What claims say of a run."""
 
-    breaches: dict[str, Breach]
+    breaches: dict[str, ReplayViolation]
     kept: dict[str, Kind]
-    """The other claims, but for those that the run does not put to the test."""
+    """The other claims, without those that the run does not put to the test."""
 
 
-def judged(trace: Trace, machine: Machine[Any]) -> Verdict:
-    """Judge what does not depend on who is a member with which rank: terms, groups, newcomers."""
+def judged(trace: Trace, machine: Machine[Any]) -> RecordVerdict:
+    """Judge claims that do not depend on members and ranks: on terms, groups and newcomers."""
     watcher = Watcher(claims=[c for c in claims_of(machine) if _reads_numbers_alone(c)])
     for number, row in _rows(trace, machine):
         watcher.look(row, number)
-    return Verdict(dict(sorted(watcher.breaches.items())), watcher.kept())
+    return RecordVerdict(dict(sorted(watcher.breaches.items())), watcher.kept())
 
 
 def _reads_numbers_alone(claim: Claim) -> bool:
@@ -54,7 +54,7 @@ def _reads_numbers_alone(claim: Claim) -> bool:
 
 
 def _rows(trace: Trace, machine: Machine[Any]) -> Iterator[tuple[int, Row]]:
-    """What is seen after each step; a row that shows the same as the one before is left out."""
+    """The row after each step; one that shows the same as the one before is left out."""
     members = Members.of(trace.setting.ids)
     states: dict[NodeId, State] = {}
     stables: dict[NodeId, Stable | None] = {}
@@ -100,12 +100,12 @@ def _rows(trace: Trace, machine: Machine[Any]) -> Iterator[tuple[int, Row]]:
 
 
 def _judged(machine: Machine[Any], stable: Stable | None) -> Stable | None:
-    """What claims see of what a node has saved."""
+    """What claims see of the data that a node has saved."""
     return None if stable is None else machine.judged(stable)
 
 
 def _lapses(trace: Trace) -> dict[Armed, int]:
-    """When timers ran out by the clock; not those that their node set anew or cancelled in time.
+    """When timers ran out by the clock; not those that were set anew or cancelled in time.
 
     A node may notice late that its office is over. It was over all the same.
     """
@@ -131,6 +131,6 @@ def _lapses(trace: Trace) -> dict[Armed, int]:
 
 
 def _fallen(step: Step) -> tuple[NodeId, ...]:
-    """Who begins anew, or is down from here on."""
+    """The nodes that begin anew, or are down from here on."""
     what = step.happening
     return () if isinstance(what, Placed) else (*what.change.down, *what.change.up)

@@ -13,15 +13,15 @@ import msgspec
 
 from electorate.claims import Claim, Following, Kind, Row, Witness
 from electorate.core import Machine
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.named import UnknownClaim, claims_of
 from electorate.simulate.script import ScriptError, run_script
+from electorate.simulate.simulation import Simulation
 from electorate.simulate.start import Find
 from electorate.trace import Trace, command_of, is_consequence, lines_of, to_json_lines
 
 
 class Difference(NamedTuple):
-    """The first line that came out otherwise."""
+    """The first line that differs."""
 
     line: int
     expected: str | None
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     """None if nothing more came."""
 
 
-class Breach(NamedTuple):
+class ReplayViolation(NamedTuple):
     """A claim that did not hold, and after which step it first did not."""
 
     step: int
@@ -39,29 +39,29 @@ class Breach(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """What came of a replay."""
+    """The result of a replay."""
 
     text: str
     """The file as it should be."""
     trace: Trace
     difference: Difference | None
-    breaches: dict[str, Breach]
-    """Of claims that hold always: the first breach; of goals: what they lack at the end."""
+    breaches: dict[str, ReplayViolation]
+    """Of claims that hold always: the first violation; of goals: what they lack at the end."""
     kept: dict[str, Kind]
-    """The other claims, but for those that the run does not put to the test."""
+    """The other claims, without those that the run does not put to the test."""
 
 
 class Watcher:
-    """Judges after every step what a protocol promises, and whatever else is asked for."""
+    """Judges after every step what a protocol promises, and any other claims that are asked for."""
 
     def __init__(self, named: Iterable[str] = (), claims: Iterable[Claim] | None = None) -> None:
-        self.breaches: dict[str, Breach] = {}
+        self.breaches: dict[str, ReplayViolation] = {}
         self._named = tuple(named)
         self._followed = None if claims is None else [*map(Following, claims)]
         self._met: set[str] = set()
-        """The claims whose premise some row has met: of the others the run shows nothing."""
+        """The claims whose premise some row has met: about the others the run says nothing."""
 
-    def __call__(self, cluster: Cluster) -> None:
+    def __call__(self, cluster: Simulation) -> None:
         """Judge the cluster as it is now."""
         if self._followed is None:
             promised = claims_of(cluster.machine)
@@ -79,7 +79,7 @@ class Watcher:
             if claim.kind is Kind.GOAL:
                 self.breaches.pop(claim.name, None)
             if witness is not None:
-                breach = Breach(step, witness, claim.kind)
+                breach = ReplayViolation(step, witness, claim.kind)
                 self.breaches.setdefault(claim.name, breach)
 
     def kept(self) -> dict[str, Kind]:
@@ -117,7 +117,7 @@ def _named(text: str) -> list[str]:
 
 
 def first_difference(expected: str, actual: str) -> Difference | None:
-    """Where two texts first differ, but for blank lines at the end."""
+    """Where two texts first differ, apart from blank lines at the end."""
     pairs = zip_longest(expected.rstrip().splitlines(), actual.rstrip().splitlines())
     for number, (one, other) in enumerate(pairs, start=1):
         if one != other:
@@ -133,7 +133,7 @@ class _Line(msgspec.Struct):
 
 
 def _replay_json(text: str, find: Find, name: str, watcher: Watcher) -> tuple[str, Trace]:
-    """The lines again; those that say what really happens stay as they are."""
+    """The lines again; those that say what happens by itself stay as they are."""
     written = text.splitlines()
     script, places = [_cluster_line(written[0], name)], [1]
     lines: list[_Line] = []

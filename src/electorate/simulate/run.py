@@ -1,24 +1,26 @@
 """A seeded run: faults for a while, then none, and the claims judged all along.
 
 In the safety phase everything in the plan happens, and claims of the kind `always` must hold at
-every moment. Then the stable phase begins: links are healed, paused nodes go on, messages arrive
-in time, nothing fails any more (who is down stays down), and the goals must come true and stay so.
+every moment. Then the stable phase begins: links are healed, paused nodes go on, messages arrive in
+time, nothing fails any more (a node that is down stays down), and the goals must come true and stay
+true.
 """
 
+from collections.abc import Collection, Iterable
 from heapq import heappop
 from typing import NamedTuple
 
 from electorate.claims import Kind, Sight, Witness
 from electorate.simulate import law
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.detector import Correction, Detectors
+from electorate.simulate.detector import Correction, SimulatedDetectors
 from electorate.simulate.fault import Ask, Crash, Fault, Lie, Plan, Recover, Tear
-from electorate.simulate.goals import Goals
-from electorate.simulate.judge import Judge
-from electorate.simulate.local import Local
+from electorate.simulate.injector import FaultEnd, FaultInjector
+from electorate.simulate.judge import RunJudge
+from electorate.simulate.local import LocalState
 from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import TURNS, Seen
+from electorate.simulate.simulation import ArmedTimer, Envelope, SimulatedNode, Simulation
 from electorate.simulate.traffic import (
     CORRECTION,
     EXPIRY,
@@ -28,16 +30,14 @@ from electorate.simulate.traffic import (
     Agenda,
     Traffic,
 )
-from electorate.simulate.turmoil import Ended, Turmoil
-from electorate.simulate.world import Armed, Envelope, Node
 from electorate.trace import Order, Trace
 
 NEVER = 1 << 62
 AT_ONCE_MAX = 50_000
-"""When so much has happened in one moment, time is taken to stand still."""
+"""If so much has happened in one moment, time is taken to stand still."""
 
 
-class Violation(NamedTuple):
+class RunViolation(NamedTuple):
     """A claim that a run broke."""
 
     at: int
@@ -46,31 +46,70 @@ class Violation(NamedTuple):
     """How many steps of the record lead to it."""
 
 
-class Result(NamedTuple):
-    """What came of a run."""
+class RunResult(NamedTuple):
+    """The result of a run."""
 
-    violations: dict[str, Violation]
+    violations: dict[str, RunViolation]
     deliveries: int
     elected: int | None
-    """From the last fault until the goals had come true for good; None if they did not."""
+    """From the last fault until the goals had come true for good; None if they had not."""
     ended_at: int
     trace: Trace
     seen: Seen = Seen()
     """What it has shown, broken or not."""
 
 
-class _Calm(Fault):
+class Goals:
+    """The goals of one run, which come true and may be lost again."""
+
+    def __init__(self, names: Iterable[str], scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._true_since: dict[str, int | None] = dict.fromkeys(names, 0)
+
+    def note(self, broken: Collection[str], now: int) -> None:
+        """Note which of them are not true now."""
+        for name, since in self._true_since.items():
+            if name in broken:
+                self._true_since[name] = None
+            elif since is None:
+                self._true_since[name] = now
+
+    @property
+    def missed(self) -> list[str]:
+        """Those that are not true."""
+        return [name for name, since in self._true_since.items() if since is None]
+
+    def settled_since(self) -> int | None:
+        """Since when all of them have been true; None if one is not."""
+        if self.missed:
+            return None
+        return max((since for since in self._true_since.values() if since is not None), default=0)
+
+    def deadline(self) -> int:
+        """When the stable phase ends: they have been true for long enough, or its time is over."""
+        scenario, since = self._scenario, self.settled_since()
+        last = scenario.safety + scenario.stable
+        return last if since is None else min(last, max(since, scenario.safety) + scenario.stay)
+
+    def fleeting(self) -> frozenset[str]:
+        """The goals that were not true for as long as they are watched, at the deadline."""
+        latest = self.deadline() - self._scenario.watched
+        since = self._true_since.items()
+        return frozenset(name for name, time in since if time is not None and time > latest)
+
+
+class _StablePhase(Fault):
     """The beginning of the stable phase."""
 
 
-class Run:
-    """One run of a cluster through a plan. The cluster is used up by it."""
+class SimulatedRun:
+    """One run of a simulation through a plan. The simulation is used up by it."""
 
     def __init__(
         self,
         scenario: Scenario,
-        cluster: Cluster,
-        judge: Judge,
+        cluster: Simulation,
+        judge: RunJudge,
         plan: Plan,
         chance: Chance,
         *,
@@ -88,8 +127,8 @@ class Run:
         self._traffic = Traffic(cluster, chance, agenda)
         uses_views = cluster.machine.uses_views
         detection = scenario.detection, scenario.complete
-        self._detectors = Detectors(cluster, chance, *detection) if uses_views else None
-        self._turmoil = Turmoil(cluster, agenda, self._traffic, self._detectors)
+        self._detectors = SimulatedDetectors(cluster, chance, *detection) if uses_views else None
+        self._injector = FaultInjector(cluster, agenda, self._traffic, self._detectors)
         self._is_global = cluster.setting.order is Order.GLOBAL
         self._is_fifo = cluster.setting.order is Order.FIFO
         self._index = {node: place for place, node in enumerate(cluster.nodes)}
@@ -102,7 +141,7 @@ class Run:
         self._looks_closely = not judge.sights.isdisjoint({Sight.TIMERS, Sight.MESSAGES})
         self._took_turns = False
         self._goals = Goals((claim.name for claim in judge.goals), scenario)
-        self._violations: dict[str, Violation] = {}
+        self._violations: dict[str, RunViolation] = {}
         self._deadline = NEVER
         self._is_over = False
         self._is_cut_short = False
@@ -113,9 +152,9 @@ class Run:
         for fault in plan:
             if fault.at <= scenario.safety:
                 agenda.push(fault.at, FAULT, fault)
-        agenda.push(scenario.safety, FAULT, _Calm(scenario.safety))
+        agenda.push(scenario.safety, FAULT, _StablePhase(scenario.safety))
 
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         """Run to the end."""
         self._take_in()
         self._look()
@@ -134,7 +173,7 @@ class Run:
                     self._reach(time)
                 self._arrive(what)
             elif rank == TIMER:
-                armed: Armed = what
+                armed: ArmedTimer = what
                 if nodes[armed.node].timers.get(armed.timer) is armed:
                     self._reach(time)
                     self._ring(armed)
@@ -152,7 +191,7 @@ class Run:
         return self._concluded()
 
     def _stands_still(self, time: int) -> bool:
-        """Whether far too much has happened since time last went on."""
+        """Whether far too much has happened since time last moved on."""
         if time > self._cluster.now and self._at_once <= AT_ONCE_MAX:
             self._at_once = 0
         else:
@@ -187,28 +226,28 @@ class Run:
                 if first is envelope and copy_at is not None:
                     return
 
-    def _hand_over(self, node: Node, before: Local, envelope: Envelope) -> int | None:
-        """Let a node take a message; when a copy of it comes, if one does."""
+    def _hand_over(self, node: SimulatedNode, before: LocalState, envelope: Envelope) -> int | None:
+        """Let a node take a message; returns when a copy of it comes, if one does."""
         cluster, traffic, torn, copy_at = self._cluster, self._traffic, None, None
         self._deliveries += 1
         if traffic.copies:
             copy_at = traffic.copies.pop(envelope.number, None)
-        if self._turmoil.tears:
+        if self._injector.tears:
             outcome = cluster.locals.received(before, envelope.sender, envelope.message)
-            torn = self._turmoil.torn(node, outcome)
+            torn = self._injector.torn(node, outcome)
         cluster.hand_over(envelope, torn, copy_stays=copy_at is not None)
         if copy_at is not None:
             self._agenda.push(max(copy_at, cluster.now), MESSAGE, envelope)
         if node.local is None:
-            self._turmoil.note_crash(node)
+            self._injector.note_crash(node)
         if cluster.posted or cluster.armed or torn:
             self._take_in()
         if node.local is not before or self._looks_closely:
             self._see(node)
         return copy_at
 
-    def _ends_office(self, node: Node) -> bool:
-        """If the node's office has run out, that is what it takes notice of first."""
+    def _ends_office(self, node: SimulatedNode) -> bool:
+        """If the node's office has run out, let it notice that first."""
         if not node.reacts:
             return False
         ended = self._cluster.ended_office(node)
@@ -216,7 +255,7 @@ class Run:
             self._fire(node, ended)
         return ended is not None
 
-    def _ring(self, armed: Armed) -> None:
+    def _ring(self, armed: ArmedTimer) -> None:
         """A timer's time has come."""
         node = self._nodes[armed.node]
         if node.paused:
@@ -224,22 +263,22 @@ class Run:
         elif not self._ends_office(node) or node.timers.get(armed.timer) is armed:
             self._fire(node, armed)
 
-    def _fire(self, node: Node, armed: Armed) -> None:
+    def _fire(self, node: SimulatedNode, armed: ArmedTimer) -> None:
         torn = None
-        if self._turmoil.tears and node.local is not None:
+        if self._injector.tears and node.local is not None:
             outcome = self._cluster.locals.timed_out(node.local, armed.timer)
-            torn = self._turmoil.torn(node, outcome)
+            torn = self._injector.torn(node, outcome)
         self._cluster.run_out(node.id, armed.timer, torn)
         self._after(node)
 
     def _answer(self) -> None:
-        """Applications do what they owe, at once."""
+        """Let applications do what they owe, at once."""
         while (node := next(self._cluster.debtors(), None)) is not None:
             assert node.local is not None
             owes = node.local.owes
             request, torn = owes[self._chance.answer(node.id, len(owes))], None
-            if self._turmoil.tears:
-                torn = self._turmoil.torn(node, self._cluster.locals.asked(node.local, request))
+            if self._injector.tears:
+                torn = self._injector.torn(node, self._cluster.locals.asked(node.local, request))
             self._cluster.ask(node.id, request, torn)
             self._after(node)
             if self._stands_still(self._cluster.now):
@@ -247,16 +286,16 @@ class Run:
 
     def _strike(self, what: Fault) -> None:
         """A fault begins or ends."""
-        if isinstance(what, _Calm):
-            self._turmoil.calm()
-            self._traffic.calm()
+        if isinstance(what, _StablePhase):
+            self._injector.end_faults()
+            self._traffic.end_faults()
             self._deadline = self._goals.deadline()
-        elif isinstance(what, Ended):
-            self._turmoil.end(what.of)
+        elif isinstance(what, FaultEnd):
+            self._injector.end(what.of)
         else:
             if isinstance(what, Lie | Ask):
                 self._ends_office(self._nodes[what.node])
-            self._turmoil.begin(what)
+            self._injector.begin(what)
             if isinstance(what, Crash | Recover | Tear):
                 self._take_in()
                 self._see(self._nodes[what.node])
@@ -275,22 +314,22 @@ class Run:
         self._ends_office(node)
         if node.local is not None:
             torn = None
-            if self._turmoil.tears:
+            if self._injector.tears:
                 outcome = self._cluster.locals.viewed(node.local, alive)
-                torn = self._turmoil.torn(node, outcome)
+                torn = self._injector.torn(node, outcome)
             self._cluster.see(node.id, alive, torn)
             self._after(node)
 
-    def _after(self, node: Node) -> None:
+    def _after(self, node: SimulatedNode) -> None:
         """A node has taken an event."""
         self._took_turns = True
         if node.local is None:
-            self._turmoil.note_crash(node)
+            self._injector.note_crash(node)
         self._take_in()
         self._see(node)
 
     def _take_in(self) -> None:
-        """Enter what was sent, set or put off into the agenda."""
+        """Put on the agenda what was sent, set or put off."""
         cluster, agenda = self._cluster, self._agenda
         if cluster.posted:
             self._traffic.take_in()
@@ -308,7 +347,7 @@ class Run:
 
     # --- judging ---
 
-    def _see(self, node: Node) -> None:
+    def _see(self, node: SimulatedNode) -> None:
         """Judge anew if this node's standing has changed."""
         local, place = node.local, self._index[node.id]
         simple = local is not None and local.standing.until is None
@@ -318,14 +357,14 @@ class Run:
             self._hold_against_claims()
 
     def _look(self) -> None:
-        """Judge anew, whoever's standing has changed."""
+        """Judge anew: some node's standing has changed."""
         codes = [self._code(node) for node in self._nodes.values()]
         linked_anew = self._cluster.absent is not self._absent
         if codes != self._codes or linked_anew or self._followed:
             self._codes, self._absent = codes, self._cluster.absent
             self._hold_against_claims()
 
-    def _code(self, node: Node) -> int:
+    def _code(self, node: SimulatedNode) -> int:
         local = node.local
         if local is None:
             return 0
@@ -351,7 +390,7 @@ class Run:
             self._deadline = self._goals.deadline()
 
     def _follow(self) -> dict[str, Witness]:
-        """What this row breaks of the claims about more than one row."""
+        """The claims about more than one row that this row breaks."""
         row = self._cluster.row(self._judge.sights)
         if self._unmet:
             followed = (following.claim.name for following in self._followed)
@@ -361,11 +400,11 @@ class Run:
 
     def _blame(self, claim: str, witness: Witness) -> None:
         cluster = self._cluster
-        self._violations[claim] = Violation(cluster.now, witness, len(cluster.steps))
+        self._violations[claim] = RunViolation(cluster.now, witness, len(cluster.steps))
         if claim == self._stop_at:
             self._is_over = True
 
-    def _concluded(self) -> Result:
+    def _concluded(self) -> RunResult:
         cluster = self._cluster
         still = self._at_once > AT_ONCE_MAX
         if self._stop_at not in self._violations and not still:
@@ -373,11 +412,11 @@ class Run:
                 self._blame(claim, self._broken[claim])
         fleeting = self._goals.fleeting() if self._is_cut_short else frozenset[str]()
         since = None if fleeting else self._goals.settled_since()
-        elected = None if since is None else max(0, since - self._turmoil.last)
+        elected = None if since is None else max(0, since - self._injector.last)
         met = self._judge.premises.keys() - self._unmet
-        happened = self._turmoil.happened + self._traffic.happened
+        happened = self._injector.happened + self._traffic.happened
         turns = self._took_turns or self._deliveries > 0 or bool(happened & TURNS)
         seen = Seen(frozenset(met), turns, dict(happened), fleeting, still)
-        return Result(
+        return RunResult(
             self._violations, self._deliveries, elected, cluster.now, cluster.trace(), seen
         )

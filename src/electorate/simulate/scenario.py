@@ -1,4 +1,4 @@
-"""Scenarios: under what conditions runs are simulated, and the TOML files that say so."""
+"""Scenarios: the conditions of simulated runs, and the TOML files that describe them."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ from electorate.trace import Clock, Connections, Order, Setting, Start
 from electorate.trace.setting import Links, graph_of
 
 T = 1000
-"""The usual length of T: fine enough for time to pass for continuous."""
+"""The usual length of T: fine enough for time to seem continuous."""
 
 
 class ScenarioError(ValueError):
@@ -44,12 +44,12 @@ class Scenario(Value):
 
     ids: tuple[NodeId, ...] = (1, 2, 3)
     graph: Links | None = None
-    """The links that there are; None if everybody is linked to everybody."""
+    """The links; None if all nodes are linked to all others."""
     start: Start = Start.NORMAL
     timing: Timing = Timing(T=T)
     believed: float = 1.0
-    """How long the protocol takes T and P to be, as a multiple of what they are: its timers are so
-    many times as long, while delays, detectors and faults stay as they are."""
+    """The protocol's own T and P, as a multiple of the true ones: its timers are so many times as
+    long, while delays, detectors and faults stay as they are."""
     delay: Delay = Uniform(0, T)
     loss: float = 0.0
     duplication: float = 0.0
@@ -67,9 +67,9 @@ class Scenario(Value):
     stable: int = 200 * T
     """How long the cluster has to reach its goals after that."""
     stay: int = 50 * T
-    """How long it must keep to them before that is taken to be for good."""
+    """How long it must keep to them before that counts as for good."""
     claims: tuple[str, ...] = ()
-    """What the run is held against; nothing means what the protocol promises."""
+    """The claims to judge; none means those that the protocol promises."""
 
     @property
     def watched(self) -> int:
@@ -79,7 +79,7 @@ class Scenario(Value):
     def setting(
         self, protocol: str, rules: tuple[str, ...], strongest: Strongest | None
     ) -> Setting:
-        """The setting of the runs; bounds are claimed only where the delays keep to them."""
+        """The setting of the runs; bounds are claimed only if the delays keep to them."""
         longest = self.delay.longest()
         timing = msgspec.structs.replace(
             self.timing,
@@ -222,7 +222,7 @@ def _listed(faults: tuple[dict[str, Any], ...], timing: Timing) -> Plan:
 
 
 def _explained(problem: str) -> str:
-    """Say which key it was, and which ones there are."""
+    """Say which key is wrong, and which ones exist."""
     found = re.fullmatch(r"Object contains unknown field `([^`]*)`(?: - at `\$\.?(.*)`)?", problem)
     if not found:
         return problem.replace("`$.", "`")

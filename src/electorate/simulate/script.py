@@ -19,17 +19,17 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from electorate.core import ProtocolError
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.command import run_command
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.start import Find, StartError, started
+from electorate.simulate.simulation import Simulation
+from electorate.simulate.start import Find, SimulationStartError, started
 from electorate.trace import Setting, Trace, lines_of
 
 RULE = "----"
 
 
 class ScriptError(ValueError):
-    """A script that cannot be run: where, and what is wrong."""
+    """A script that cannot be run: the text says where, and what is wrong."""
 
     def __init__(self, name: str, line: int, problem: object) -> None:
         super().__init__(f"{name}:{line}: {problem}")
@@ -39,7 +39,7 @@ class ScriptError(ValueError):
 
 
 class Replayed(NamedTuple):
-    """What came of a script."""
+    """The result of a script."""
 
     text: str
     """The script with the outcomes that its commands really had."""
@@ -47,7 +47,7 @@ class Replayed(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some commands and what is expected of them."""
+    """Some commands and their expected outcome."""
 
     first_line: int
     lines: list[str]
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def parse(text: str, name: str = "script") -> list[Block]:
-    """Take a script apart."""
+    """The blocks of a script."""
     blocks: list[Block] = []
     lines: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], start=1):
@@ -80,15 +80,15 @@ def _is_command(line: str) -> bool:
 
 
 class Player:
-    """Plays a script, command by command; `watch` sees the cluster after every step."""
+    """Plays a script, command by command; `watch` sees the simulation after every step."""
 
-    def __init__(self, find: Find, watch: Callable[[Cluster], None] | None = None) -> None:
+    def __init__(self, find: Find, watch: Callable[[Simulation], None] | None = None) -> None:
         self._find = find
         self._watch = watch
-        self.cluster: Cluster | None = None
+        self.cluster: Simulation | None = None
 
     def obey(self, line: str) -> list[str]:
-        """Run one command; the lines it has to say."""
+        """Run one command; returns the lines of its outcome."""
         if self.cluster is None:
             return self._begin(line)
         if line.split()[0] == "cluster":
@@ -111,9 +111,9 @@ def run_script(
     text: str,
     find: Find,
     name: str = "script",
-    watch: Callable[[Cluster], None] | None = None,
+    watch: Callable[[Simulation], None] | None = None,
 ) -> Replayed:
-    """Run a script; raises ScriptError where it cannot be obeyed."""
+    """Run a script; ScriptError if a command cannot be run."""
     player = Player(find, watch)
     shown: list[str] = []
     for block in parse(text, name):
@@ -122,7 +122,7 @@ def run_script(
             if _is_command(line):
                 try:
                     said += player.obey(line)
-                except (IllegalStep, StartError, ProtocolError, ValueError) as error:
+                except (IllegalStep, SimulationStartError, ProtocolError, ValueError) as error:
                     raise ScriptError(name, number, error) from error
         outcome = [] if block.expected is None else [RULE, *said]
         shown.append("\n".join([*block.lines, *outcome]))

@@ -10,7 +10,17 @@ from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
 from electorate.core import Machine, Topic
-from electorate.simulate.fault import Ask, Crash, Cut, Lie, Partition, Pause, Recover, Reset, Tear
+from electorate.simulate.fault import (
+    Ask,
+    Crash,
+    CutLink,
+    Lie,
+    Partition,
+    Pause,
+    Recover,
+    ResetConnection,
+    Tear,
+)
 from electorate.simulate.judge import ACHIEVED
 from electorate.simulate.scenario import Scenario
 
@@ -21,8 +31,8 @@ LISTED = {
     "crashes": (Crash, Tear),
     "recoveries": (Recover,),
     "pauses": (Pause,),
-    "cuts": (Cut,),
-    "resets": (Reset,),
+    "cuts": (CutLink,),
+    "resets": (ResetConnection,),
     "partitions": (Partition,),
     "lies": (Lie,),
     "asks": (Ask,),
@@ -34,15 +44,15 @@ class Seen(NamedTuple):
     """What some run has shown."""
 
     met: frozenset[str] = frozenset()
-    """The claims whose premise was met; ACHIEVED where the protocol did what it is for."""
+    """The claims whose premise was met; ACHIEVED if the protocol did what it is for."""
     turns: bool = False
     """Whether any node took a turn."""
     happened: dict[str, int] = {}
     """How many faults of each kind found something to do."""
     fleeting: frozenset[str] = frozenset()
-    """The goals that were true at the end, but not for as long as they were to be watched."""
+    """The goals that were true at the end, but not for as long as they have to be."""
     stands_still: bool = False
-    """Whether so much happened in one moment that the rest was not waited for."""
+    """Whether so much happened in one moment that the rest was cut."""
 
     @classmethod
     def joined(cls, all_seen: "Iterable[Seen]") -> "Seen":
@@ -58,7 +68,7 @@ class Seen(NamedTuple):
         return cls(met, turns, dict(sorted(happened.items())), fleeting, stands_still)
 
     def silence(self, machine: Machine[Any], deliveries: int) -> str | None:
-        """Why the runs say nothing at all; None if they say something."""
+        """Why the runs show nothing at all; None if they show something."""
         if self.stands_still:
             return "time stands still in some run: what would come later was never seen"
         if not self.turns:
@@ -83,7 +93,7 @@ class Seen(NamedTuple):
         return dict.fromkeys(sorted(self.fleeting), text)
 
     def idle(self, scenario: Scenario, machine: Machine[Any]) -> dict[str, str]:
-        """The faults that were asked for and never happened, and why not, where that is known."""
+        """The faults that were asked for and never happened, and why not, if that is known."""
         wanted = list(_wanted(scenario))
         return {
             kind: _why_idle(kind, machine, self) for kind in wanted if not self.happened.get(kind)
@@ -91,7 +101,7 @@ class Seen(NamedTuple):
 
 
 def achievement_of(machine: Machine[Any]) -> Premise:
-    """What a protocol is for: that somebody leads, members meet, or it is decided what to do."""
+    """A protocol's purpose: a leader, members that meet, or a decision."""
     if Topic.DECISIONS in machine.tells:
         return DECIDED._replace(text="not once did anybody decide a transaction")
     if Topic.MEMORIES in machine.tells:

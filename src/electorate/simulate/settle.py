@@ -1,9 +1,8 @@
 """Running on without faults: every delay is the longest allowed, messages come before timers.
 
-What an application owes it does at once, and the first thing of what it may choose from.
-
-So a cluster settles after a disturbance, and so it gets from the first boots to its normal state,
-where most runs begin (see start.py).
+What an application owes it does at once, and the first of several choices. So a cluster settles
+after a disturbance, and so it gets from the first boots to its normal state, where most runs begin
+(see start.py).
 """
 
 import heapq
@@ -12,36 +11,35 @@ from itertools import islice
 from typing import Any
 
 from electorate.core import text_of
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.world import Armed, Envelope, Node
+from electorate.simulate.simulation import ArmedTimer, Envelope, SimulatedNode, Simulation
 
 SETTLE_MAX = 1000
 """How many T a cluster may take to come to rest."""
 
 REASONS_MAX = 3
-"""How much of what keeps it from that is told."""
+"""So much of what keeps it from that is told."""
 
 MESSAGE, TIMER = range(2)
 
 
-class Calm:
-    """What is due next if nothing fails, for a cluster that is only stepped through here."""
+class FaultFree:
+    """What is due next if nothing fails, in a simulation that is stepped from here only."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Simulation) -> None:
         self.cluster = cluster
         self._periodic = {timer.name for timer in cluster.machine.timers if timer.periodic}
-        self._due: list[tuple[int, int, tuple[Any, ...], Envelope | Armed]] = []
+        self._due: list[tuple[int, int, tuple[Any, ...], Envelope | ArmedTimer]] = []
         self._stuck: list[Envelope] = []
-        """Messages that nobody can take; they are lost as time passes."""
+        """Messages that no node can take; they are lost as time passes."""
         self._armed = 0
         cluster.posted = list(cluster.in_flight())
         cluster.armed = [armed for node in cluster.nodes.values() for armed in node.timers.values()]
 
     def is_quiet(self) -> bool:
-        """Whether nothing is on its way and no timer is armed, but for those that never rest.
+        """Whether nothing is on its way and no timer is armed, except those that never rest.
 
-        Nor do those that end an office: they are set again for as long as it lasts.
+        Timers that end an office do not count either: they are set again for as long as it lasts.
         """
         return next(self.unrest(), None) is None
 
@@ -61,7 +59,7 @@ class Calm:
                 if timer not in self._periodic and timer not in node.local.offices:
                     yield f"node {node.id} has the timer {timer}, which is not declared as periodic"
 
-    def _debtor(self) -> Node | None:
+    def _debtor(self) -> SimulatedNode | None:
         """The first node whose application can do what it owes."""
         return next(self.cluster.debtors(), None)
 
@@ -89,13 +87,13 @@ class Calm:
             cluster.ask(debtor.id, debtor.local.owes[0])
             return
         what = self._due[0][3]
-        here = cluster.nodes[what.node if isinstance(what, Armed) else what.to]
+        here = cluster.nodes[what.node if isinstance(what, ArmedTimer) else what.to]
         ended = cluster.ended_office(here)
         if ended is not None:
             cluster.fire(ended.node, ended.timer)
             return
         heapq.heappop(self._due)
-        if isinstance(what, Armed):
+        if isinstance(what, ArmedTimer):
             cluster.fire(what.node, what.timer)
         elif cluster.obstacle(what):
             cluster.drop(what)
@@ -116,7 +114,7 @@ class Calm:
         cluster.posted.clear()
         cluster.armed.clear()
 
-    def _is_void(self, what: Envelope | Armed) -> bool:
+    def _is_void(self, what: Envelope | ArmedTimer) -> bool:
         if isinstance(what, Envelope):
             if what.gone or self.cluster.nodes[what.to].paused:
                 return True
@@ -128,23 +126,23 @@ class Calm:
         return node.timers.get(what.timer) is not what or node.paused
 
 
-def settle(cluster: Cluster) -> None:
+def settle(cluster: Simulation) -> None:
     """Run on until nothing is on its way and nobody waits for anything."""
-    calm = Calm(cluster)
+    fault_free = FaultFree(cluster)
     limit = cluster.now + SETTLE_MAX * cluster.delay_max
-    while (time := calm.next_time()) is not None:
-        if time > cluster.now and calm.is_quiet():
+    while (time := fault_free.next_time()) is not None:
+        if time > cluster.now and fault_free.is_quiet():
             return
         if time > limit:
-            reasons = "; ".join(islice(calm.unrest(), REASONS_MAX))
+            reasons = "; ".join(islice(fault_free.unrest(), REASONS_MAX))
             raise IllegalStep(f"the cluster does not settle within {SETTLE_MAX}T: {reasons}")
-        calm.step()
+        fault_free.step()
 
 
-def run_until(cluster: Cluster, time: int) -> None:
+def run_until(cluster: Simulation, time: int) -> None:
     """Let everything happen that is due by then."""
-    calm = Calm(cluster)
-    while (due := calm.next_time()) is not None and due <= time:
-        calm.step()
+    fault_free = FaultFree(cluster)
+    while (due := fault_free.next_time()) is not None and due <= time:
+        fault_free.step()
     if cluster.now < time:
         cluster.tick(time - cluster.now)

@@ -1,8 +1,8 @@
 """Shrinking: from a failing seed to a short run that breaks the same claim.
 
-Faults are left out, nodes are left out, then what chance decided is written down and made round,
-and at last the clock is made as coarse as it goes. After every try the run is made again; what
-does not break the claim any more is taken back.
+Faults are left out, nodes are left out, then what chance decided is written down and rounded, and
+at last the clock is made as coarse as possible. After every try the run is made again; a change
+after which the claim holds is taken back.
 """
 
 import random
@@ -14,25 +14,25 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import NodeId, Timing
-from electorate.simulate.bench import Bench, Subject
 from electorate.simulate.chance import COPY, FLAGS, LAG, LOSS, MESSAGE, Drawn, Fixed, Key
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import AnyFault, Crash, Partition, Plan, Tear
 from electorate.simulate.plan import draw_plan
-from electorate.simulate.run import Result
+from electorate.simulate.run import RunResult
 from electorate.simulate.start import Find
 from electorate.trace import Clock, Setting
 
 HARDER_MAX = 6
-"""With at most so many faults left, each pair of them is left out with other luck."""
+"""If at most this many faults are left, each pair of them is left out with other luck:"""
 VARIATIONS = 400
-"""So many kinds of luck are tried then,"""
+"""this many kinds of luck are tried then,"""
 GAP = 6
-"""with at most so many T between one fault and the next."""
+"""with at most this many T between one fault and the next."""
 SINGLES_MAX = 60
-"""So many numbers are tried one by one; a run with more of them is long whatever they are."""
+"""So many numbers are tried one by one; a run with more of them is long anyway."""
 
 
-class Case(NamedTuple):
+class FailingRun(NamedTuple):
     """A run and everything that it depends on."""
 
     subject: Subject
@@ -49,20 +49,20 @@ class Shrinker:
     def __init__(self, subject: Subject, find: Find, seed: int, claim: str) -> None:
         self._find = find
         self._claim = claim
-        self._benches: dict[Setting, Bench] = {}
+        self._experiments: dict[Setting, Experiment] = {}
         scenario = replace(subject.scenario, claims=(claim,))
         subject = replace(subject, scenario=scenario)
         self.tries = 0
-        bench = Bench(subject, find)
-        self._benches[bench.setting] = bench
-        self.case = Case(subject, bench.setting, draw_plan(scenario, seed), seed)
+        experiment = Experiment(subject, find)
+        self._experiments[experiment.setting] = experiment
+        self.case = FailingRun(subject, experiment.setting, draw_plan(scenario, seed), seed)
         self.faults_before = len(self.case.plan)
         found = self._run(self.case)
         if found is None:
             raise ValueError(f"seed {seed} does not break {claim}")
         self.result, self._noted = found
 
-    def shrink(self) -> Result:
+    def shrink(self) -> RunResult:
         """Shrink as far as it goes; the run that is left, recorded."""
         self._drop_faults()
         self._drop_nodes()
@@ -81,23 +81,25 @@ class Shrinker:
 
     # --- trying ---
 
-    def _bench(self, case: Case) -> Bench:
-        known = self._benches.get(case.setting)
+    def _experiment(self, case: FailingRun) -> Experiment:
+        known = self._experiments.get(case.setting)
         if known is None or known.scenario != case.subject.scenario:
-            known = self._benches[case.setting] = Bench(case.subject, self._find, case.setting)
+            known = self._experiments[case.setting] = Experiment(
+                case.subject, self._find, case.setting
+            )
         return known
 
-    def _run(self, case: Case) -> tuple[Result, dict[Key, int]] | None:
+    def _run(self, case: FailingRun) -> tuple[RunResult, dict[Key, int]] | None:
         """The run and what chance decided in it; None if the claim holds."""
         self.tries += 1
-        bench = self._bench(case)
-        source: Drawn | None = bench.chance(case.seed) if case.numbers is None else None
+        experiment = self._experiment(case)
+        source: Drawn | None = experiment.chance(case.seed) if case.numbers is None else None
         chance = Fixed(dict(case.numbers or {}), case.setting.delay_max, source)
-        result = bench.rerun(case.plan, chance, record=True, stop_at=self._claim)
+        result = experiment.rerun(case.plan, chance, record=True, stop_at=self._claim)
         return (result, chance.numbers) if self._claim in result.violations else None
 
-    def _offer(self, case: Case) -> bool:
-        """Take this case instead if it breaks the claim too, with less of anything."""
+    def _offer(self, case: FailingRun) -> bool:
+        """Take this run instead if it breaks the claim, too, with less of something."""
         found = self._run(case)
         if found is None or self._size(case, found[0]) > self._size(self.case, self.result):
             return False
@@ -105,11 +107,11 @@ class Shrinker:
         self.result, self._noted = found
         return True
 
-    def _size(self, case: Case, result: Result) -> tuple[int, int, int]:
+    def _size(self, case: FailingRun, result: RunResult) -> tuple[int, int, int]:
         """What makes a run long to read, the worst first."""
         return len(case.plan), len(case.setting.ids), result.violations[self._claim].steps
 
-    def _with_plan(self, plan: Iterator[AnyFault] | Plan) -> Case:
+    def _with_plan(self, plan: Iterator[AnyFault] | Plan) -> FailingRun:
         return self.case._replace(plan=tuple(sorted(plan, key=lambda fault: fault.at)))
 
     # --- leaving out ---
@@ -131,7 +133,7 @@ class Shrinker:
         while any(self._offer(case) for case in self._variations(T)):
             pass
 
-    def _variations(self, T: int) -> Iterator[Case]:
+    def _variations(self, T: int) -> Iterator[FailingRun]:
         plan = self.case.plan
         if not 1 < len(plan) <= HARDER_MAX:
             return
@@ -250,7 +252,7 @@ class Shrinker:
             }
             coarse = replace(scenario, timing=setting.timing, **lengths)
             self._offer(
-                Case(
+                FailingRun(
                     replace(case.subject, scenario=coarse),
                     setting,
                     tuple(_divided(fault, unit) for fault in case.plan),

@@ -1,8 +1,8 @@
 """Where a run begins: at the first boots, or in the normal state that follows them.
 
-Normal is where the fault-free run ends up. A machine that comes to rest is normal then; one with
-periodic timers is normal where it begins to repeat itself. One whose numbers grow without end
-never does, and is taken to be normal after a long while.
+The normal state is where the fault-free run ends up. For a machine that comes to rest that is where
+it rests; for one with periodic timers it is where it begins to repeat itself. One whose numbers
+grow without end never does, and is taken to be normal after a long while.
 """
 
 from collections.abc import Callable
@@ -13,29 +13,29 @@ from msgspec import structs
 
 from electorate.claims import Claim, Following, Kind
 from electorate.core import Machine, NodeId, Standing
-from electorate.simulate.cluster import Cluster
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.local import Locals
+from electorate.simulate.local import LocalStates
 from electorate.simulate.named import claims_of
-from electorate.simulate.settle import SETTLE_MAX, Calm, settle
+from electorate.simulate.settle import SETTLE_MAX, FaultFree, settle
+from electorate.simulate.simulation import Simulation
 from electorate.trace import Clock, Placed, Setting, Start, Step, Trace
 
 Find = Callable[[str], tuple[type[Machine[Any]], str]]
-"""The machine that a protocol's name means, and the form that it means it in."""
+"""Finds the machine that a protocol's name means, and the form."""
 
 
-class StartError(Exception):
-    """The fault-free run does not get where a run would begin."""
+class SimulationStartError(Exception):
+    """The fault-free run does not reach a state where a run would begin."""
 
 
 def started(
-    setting: Setting, machine: Machine[Any], locals_: Locals | None = None
-) -> tuple[Cluster, tuple[Step, ...]]:
-    """A cluster where its setting says that runs begin, and the boots if that is where."""
+    setting: Setting, machine: Machine[Any], locals_: LocalStates | None = None
+) -> tuple[Simulation, tuple[Step, ...]]:
+    """A simulation where its setting says that runs begin, and the boots if that is where."""
     is_normal = setting.start is Start.NORMAL
     # The way to normal is gone with bounds, whatever comes after.
     first = structs.replace(setting, clock=Clock.BOUNDED) if is_normal else setting
-    cluster = Cluster(first, machine, locals_)
+    cluster = Simulation(first, machine, locals_)
     boots: tuple[Step, ...] = ()
     if setting.start in (Start.NORMAL, Start.BOOT):
         cluster.boot()
@@ -52,7 +52,7 @@ def started(
 
 
 def first_standings(trace: Trace, machine: Machine[Any]) -> tuple[dict[NodeId, Standing], int]:
-    """How nodes stand where a run begins, and how many of its steps only say that."""
+    """The first standings of a run, and how many of its steps only lead there."""
     cluster, _ = started(trace.setting, machine)
     placed = list(takewhile(lambda step: isinstance(step.happening, Placed), trace.steps))
     for step in placed:
@@ -61,7 +61,7 @@ def first_standings(trace: Trace, machine: Machine[Any]) -> tuple[dict[NodeId, S
     return dict(cluster.row().live()), len(placed)
 
 
-def _run_to_normal(cluster: Cluster) -> None:
+def _run_to_normal(cluster: Simulation) -> None:
     """Follow the fault-free run until it is at rest or repeats itself."""
     promised = claims_of(cluster.machine) if cluster.setting.is_complete else ()
     goals = [claim for claim in promised if claim.kind is Kind.GOAL]
@@ -71,44 +71,46 @@ def _run_to_normal(cluster: Cluster) -> None:
         else:
             settle(cluster)
     except IllegalStep as error:
-        raise StartError(f"without any fault {cluster.setting.protocol} fails: {error}") from None
+        raise SimulationStartError(
+            f"without any fault {cluster.setting.protocol} fails: {error}"
+        ) from None
     _expect(cluster, goals)
 
 
-def _run_to_loop(cluster: Cluster, goals: list[Claim]) -> None:
-    calm = Calm(cluster)
+def _run_to_loop(cluster: Simulation, goals: list[Claim]) -> None:
+    fault_free = FaultFree(cluster)
     limit = SETTLE_MAX * cluster.delay_max
     seen: set[object] = set()
-    while calm.next_time() is not None:
+    while fault_free.next_time() is not None:
         here = _signature(cluster)
         if here in seen:
             break
         seen.add(here)
-        if cluster.now > limit and calm.is_quiet():
+        if cluster.now > limit and fault_free.is_quiet():
             return
-        calm.step()
+        fault_free.step()
     # Once round the loop: the goal has to hold all along.
     seen.clear()
-    while calm.next_time() is not None and (here := _signature(cluster)) not in seen:
+    while fault_free.next_time() is not None and (here := _signature(cluster)) not in seen:
         seen.add(here)
         _expect(cluster, goals)
-        calm.step()
+        fault_free.step()
 
 
-def _expect(cluster: Cluster, goals: list[Claim]) -> None:
+def _expect(cluster: Simulation, goals: list[Claim]) -> None:
     row = cluster.row()
     for claim in goals:
         witness = Following(claim).judge(row)
         if witness is not None:
             name, end = cluster.setting.protocol, cluster.now / cluster.setting.timing.T
             problem = f"without any fault {name} misses {claim.name} after {end:g}T"
-            raise StartError(f"{problem}: {witness.text}")
+            raise SimulationStartError(f"{problem}: {witness.text}")
 
 
-def _signature(cluster: Cluster) -> object:
+def _signature(cluster: Simulation) -> object:
     """Everything but the time: states, timers and messages with the time that each has left.
 
-    Which of two messages was sent first matters only where they wait in one line.
+    Which of two messages was sent first matters only if they wait in one queue.
     """
     now = cluster.now
     nodes = tuple(
@@ -125,7 +127,7 @@ def _signature(cluster: Cluster) -> object:
     return nodes, tuple((e.sender, e.to, e.message, e.sent_at - now) for e in flying)
 
 
-def _set_back(cluster: Cluster) -> None:
+def _set_back(cluster: Simulation) -> None:
     """Call this moment zero, and begin to count messages."""
     elapsed, cluster.now, cluster.numbered = cluster.now, 0, 0
     for node in cluster.nodes.values():

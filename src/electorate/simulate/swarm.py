@@ -1,6 +1,6 @@
 """A swarm: the same scenario under many seeds, on all processors.
 
-What is counted does not depend on who ran which seed when.
+The counts do not depend on which worker ran which seed when.
 """
 
 import os
@@ -11,29 +11,29 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from electorate.simulate.bench import Bench, Subject
+from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.seen import Seen
 from electorate.simulate.start import Find
 
 CHUNK = 50
 """Seeds that a worker runs before it reports."""
 ALONE_MAX = 200
-"""For fewer seeds than this no other process is started: that takes longer than they do."""
+"""For fewer seeds than this no other process is started: that would take longer than the runs."""
 
 
 class Seeded(NamedTuple):
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     broken: dict[str, str]
-    """Claims that it broke, with what the witness says."""
+    """The claims that it broke, with the witnesses' words."""
     deliveries: int
     elected: int | None
     seen: Seen = Seen()
 
 
 class Swarmed(NamedTuple):
-    """What came of all seeds together."""
+    """The results of all seeds together."""
 
     seeds: int
     broken: dict[str, int]
@@ -53,7 +53,7 @@ class Swarmed(NamedTuple):
 
 
 class Interrupted(Exception):
-    """The swarms were stopped before their end; what was known by then comes with it."""
+    """The swarms were stopped before their end; the counts so far come with it."""
 
     def __init__(self, swarms: Sequence[Swarmed]) -> None:
         super().__init__("interrupted")
@@ -61,46 +61,46 @@ class Interrupted(Exception):
 
     @property
     def swarmed(self) -> Swarmed:
-        """What was known of the first, where there is only one."""
+        """The counts so far of the first swarm, where there is only one."""
         return self.swarms[0]
 
 
-class Benches:
-    """Benches that are set up when they are first needed."""
+class Experiments:
+    """Experiments that are set up when they are first needed."""
 
     def __init__(self, subjects: Sequence[Subject], find: Find) -> None:
         self._subjects = subjects
         self._find = find
-        self._made: dict[int, Bench] = {}
+        self._made: dict[int, Experiment] = {}
 
     def run(self, task: "Task") -> list[Seeded]:
-        """What comes of some seeds of one subject."""
+        """The results of some seeds of one subject."""
         which, seeds = task
         if which not in self._made:
-            self._made[which] = Bench(self._subjects[which], self._find)
+            self._made[which] = Experiment(self._subjects[which], self._find)
         return list(_run_seeds(self._made[which], seeds))
 
 
 Task = tuple[int, range]
 """Some seeds of a subject."""
-_benches: Benches | None = None
+_experiments: Experiments | None = None
 
 
 def _set_up(subjects: Sequence[Subject], find: Find) -> None:
-    """A worker prepares; it leaves the interrupt key to its parent."""
-    global _benches
+    """Prepare a worker; it leaves Ctrl-C to its parent."""
+    global _experiments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _benches = Benches(subjects, find)
+    _experiments = Experiments(subjects, find)
 
 
 def _run_task(task: Task) -> tuple[int, list[Seeded]]:
-    assert _benches is not None
-    return task[0], _benches.run(task)
+    assert _experiments is not None
+    return task[0], _experiments.run(task)
 
 
-def _run_seeds(bench: Bench, seeds: range) -> Iterator[Seeded]:
+def _run_seeds(experiment: Experiment, seeds: range) -> Iterator[Seeded]:
     for seed in seeds:
-        result = bench.run(seed)
+        result = experiment.run(seed)
         broken = {name: found.witness.text for name, found in result.violations.items()}
         yield Seeded(seed, broken, result.deliveries, result.elected, result.seen)
 
@@ -116,7 +116,7 @@ def run_swarm(
     progress: Progress = lambda done: None,
     workers: int | None = None,
 ) -> Swarmed:
-    """Run all seeds; `progress` hears of each chunk. Raises Interrupted with a partial count."""
+    """Run all seeds; `progress` is told of each chunk. Interrupted has the counts so far."""
     return run_swarms([subject], find, seeds, progress=progress, workers=workers)[0]
 
 
@@ -128,9 +128,9 @@ def run_swarms(
     progress: Progress = lambda done: None,
     workers: int | None = None,
 ) -> list[Swarmed]:
-    """The same for several subjects, which share the processors and come on evenly."""
+    """The same for several subjects, which share the processors and advance evenly."""
     for subject in subjects:
-        Bench(subject, find)  # What is wrong with the subject is said here, not by a worker.
+        Experiment(subject, find)  # What is wrong with the subject is said here, not by a worker.
     done: list[list[Seeded]] = [[] for _ in subjects]
 
     def report(which: int, chunk: Sequence[Seeded]) -> None:
@@ -141,9 +141,9 @@ def run_swarms(
     tasks = ((which, chunk) for chunk in _chunks(seeds) for which in range(len(subjects)))
     try:
         if workers == 1 or len(seeds) * len(subjects) < ALONE_MAX:
-            benches = Benches(subjects, find)
+            experiments = Experiments(subjects, find)
             for task in tasks:
-                report(task[0], benches.run(task))
+                report(task[0], experiments.run(task))
         else:
             _run_on_workers(tasks, (subjects, find), report, workers)
     except KeyboardInterrupt:
@@ -161,7 +161,7 @@ def _run_on_workers(
     report: Callable[[int, Sequence[Seeded]], None],
     workers: int,
 ) -> None:
-    context = get_context("spawn")  # A fork would copy the threads of whoever shows the progress.
+    context = get_context("spawn")  # A fork would copy the threads that show the progress.
     pool = ProcessPoolExecutor(workers, context, _set_up, given)
     running = set[Future[tuple[int, list[Seeded]]]]()
     try:

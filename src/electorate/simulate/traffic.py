@@ -1,4 +1,4 @@
-"""Traffic: when messages arrive, and what becomes of those that nobody can take just then."""
+"""Traffic: when messages arrive, and what becomes of those that no node can take then."""
 
 from collections import Counter
 from heapq import heappush
@@ -7,12 +7,12 @@ from typing import Any
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.world import Channel, Envelope
+from electorate.simulate.simulation import Channel, Envelope, Simulation
 from electorate.trace import Order
 
 EXPIRY, FAULT, MESSAGE, CORRECTION, TIMER = range(5)
-"""What comes first at the same moment. Messages come before timers: bounds are closed."""
+"""The kinds of entries, in the order of the same moment. Messages come before timers: bounds are
+closed."""
 
 
 class Agenda:
@@ -30,7 +30,7 @@ class Agenda:
 class Traffic:
     """The network of one run: it decides when each message arrives."""
 
-    def __init__(self, cluster: Cluster, chance: Chance, agenda: Agenda) -> None:
+    def __init__(self, cluster: Simulation, chance: Chance, agenda: Agenda) -> None:
         self._cluster = cluster
         self._chance = chance
         self._agenda = agenda
@@ -38,7 +38,7 @@ class Traffic:
         self._keeps_order = self._order in (Order.FIFO, Order.GLOBAL)
         self._bounded = cluster.setting.prompt
         self._delay_max = cluster.delay_max
-        self._calm = False
+        self._is_fault_free = False
         self._floors: dict[Channel | NodeId, int] = {}
         """Per channel or receiver: the last arrival so far."""
         self._stalled: dict[NodeId, list[Envelope]] = {}
@@ -46,20 +46,20 @@ class Traffic:
         self.copies: dict[int, int] = {}
         """By number of a message that will be doubled: when the copy arrives."""
         self.happened: Counter[str] = Counter()
-        """How many mishaps of each kind there were."""
+        """How many accidents of each kind there were."""
 
     def take_in(self) -> None:
-        """Decide when the messages arrive that were sent since the last time."""
+        """Decide when the messages arrive that were sent since the last call."""
         cluster, chance, now = self._cluster, self._chance, self._cluster.now
         heap, numbers, nodes = self._agenda.heap, self._agenda.numbers, cluster.nodes
         for envelope in cluster.posted:
             delay = chance.delay(envelope)
-            if self._calm and delay > self._delay_max:
+            if self._is_fault_free and delay > self._delay_max:
                 delay = self._delay_max
             arrival = now + delay
             if self._keeps_order:
                 arrival = self._in_order(envelope, arrival)
-            if chance.mishaps and not self._calm:
+            if chance.mishaps and not self._is_fault_free:
                 if chance.loses(envelope):
                     cluster.drop(envelope)
                     self.happened["loss"] += 1
@@ -86,7 +86,7 @@ class Traffic:
         return arrival
 
     def stall(self, envelope: Envelope) -> None:
-        """A message arrives where nobody can take it now."""
+        """A message arrives where no node can take it now."""
         is_paused = self._cluster.nodes[envelope.to].paused
         if self._bounded or (is_paused and self._cluster.obstacle(envelope) is None):
             self._stalled.setdefault(envelope.to, []).append(envelope)
@@ -94,22 +94,22 @@ class Traffic:
             self._cluster.drop(envelope)
 
     def release(self, to: NodeId) -> None:
-        """A node may be able to take what it could not take before."""
+        """A node may now be able to take what it could not take before."""
         for envelope in self._stalled.pop(to, ()):
             if not envelope.gone:
                 self._agenda.push(self._cluster.now, MESSAGE, envelope)
 
     def threaten(self, sender: NodeId, to: NodeId) -> None:
-        """What is on its way there may not find anybody, and is lost when its bound is over."""
+        """If nobody can take what is on its way there, it is lost when its bound is over."""
         channel = self._cluster.channels.get((sender, to))
         if channel is not None and self._bounded:
             for envelope in channel.waiting:
                 due = max(envelope.sent_at + self._delay_max, self._cluster.now)
                 self._agenda.push(due + 1, EXPIRY, envelope)
 
-    def calm(self) -> None:
-        """From now on messages are not lost or doubled, and arrive in time, old ones too."""
-        self._calm = True
+    def end_faults(self) -> None:
+        """From now on no message is lost or doubled, and all arrive in time, old ones too."""
+        self._is_fault_free = True
         self.copies.clear()
         last = self._cluster.now + self._delay_max
         self._floors = {key: min(floor, last) for key, floor in self._floors.items()}

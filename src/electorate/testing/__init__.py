@@ -14,7 +14,7 @@ _HOMES = {"Cluster": "cluster", "Stuck": "loop", "TwoLeaders": "watch"}
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is wanted: the plug-in is loaded with every run of pytest."""
+    """Load a name when it is used: the plug-in is loaded with every run of pytest."""
     if name in _HOMES:
         return getattr(import_module(f"electorate.testing.{_HOMES[name]}"), name)
     raise AttributeError(f"electorate.testing has no {name!r}")

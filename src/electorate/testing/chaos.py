@@ -1,7 +1,7 @@
-"""Faults that a seed chooses: what happens to whom, when, and for how long.
+"""Faults that a seed chooses: what happens to which node, when, and for how long.
 
-They are the faults of `electorate.simulate`, written down before the first of them happens. One
-that finds nothing to do, because the test has done it already, does nothing.
+They are the faults of `electorate.simulate`, planned before the first of them happens. One that
+finds nothing to do, because the test has done it already, does nothing.
 """
 
 import random
@@ -9,25 +9,25 @@ from collections import Counter
 from collections.abc import Iterable
 
 from electorate.core import NodeId
-from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Plan, Recover
+from electorate.simulate.fault import AnyFault, Crash, CutLink, Pause, Plan, Recover
 from electorate.testing.network import UNITS_PER_S
 
 GAP_S = 2.0
-"""Between two faults there is at most that time."""
+"""The longest time between two faults."""
 LENGTH_S = 3.0
-"""A fault lasts at most that long."""
+"""The longest time that a fault lasts."""
 ONE_WAY = 0.25
 """The share of cuts that are one-way."""
 FAULTS = ("crash", "pause", "cut")
 
 
 class Hurt:
-    """What chaos itself has brought about and has to mend; the rest is up to the test."""
+    """What chaos has done itself and must undo; the rest is up to the test."""
 
     def __init__(self) -> None:
         self.crashed: set[str] = set()
         self.cuts: Counter[tuple[str, str]] = Counter()
-        """From whom to whom nothing passes, and how many faults want it so."""
+        """The ways on which nothing passes, and how many faults want that."""
 
 
 def draw_plan(
@@ -64,7 +64,7 @@ def _fault(
     cut = chance.sample(others, chance.randint(1, len(others))) if others else []
     back = [other for other in cut if chance.random() >= ONE_WAY]
     ways = [(node, other) for other in cut] + [(other, node) for other in back]
-    return [Cut(at, until, *way) for way in ways]
+    return [CutLink(at, until, *way) for way in ways]
 
 
 def _units(seconds: float) -> int:

@@ -8,13 +8,13 @@ from string import ascii_lowercase
 from typing import Any, TypeVar
 
 from electorate.core import NodeId, Timing
-from electorate.leadership.directory import Place
+from electorate.leadership.directory import MemberAddress
 from electorate.leadership.term import Term
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
 from electorate.simulate.delay import Uniform, parse_delay
-from electorate.simulate.fault import AnyFault, Crash, Cut, Pause, Recover
+from electorate.simulate.fault import AnyFault, Crash, CutLink, Pause, Recover
 from electorate.testing.chaos import FAULTS, Hurt, draw_plan
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Program, SimulatedMember
@@ -30,7 +30,7 @@ STEP_S = 0.005
 
 
 class Cluster:
-    """Some nodes, their network, and what may befall them. The seed decides all delays."""
+    """Some nodes, their network, and what may happen to them. The seed decides all delays."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Cluster:
         self.seed = seed
         self.pace = pace or Pace()
         self.random = random.Random(f"{seed} test")
-        """For choices of the test itself."""
+        """Random numbers for choices of the test itself."""
         self._chance = random.Random(f"{seed} chaos")
         self._loop = VirtualLoop(limit_s)  # type: ignore[abstract]
         self.story = ClusterStory(lambda: self._loop.now)
@@ -72,7 +72,7 @@ class Cluster:
     # --- what runs in it ---
 
     def node(self, name: str) -> Node:
-        """The node that an application would hold there; a new one after each restart."""
+        """The node that an application there would hold; a new one after each restart."""
         member = self._member(name)
         if not self._loop.is_running():
             raise ValueError("the cluster does not run: this is for what runs in it")
@@ -88,7 +88,7 @@ class Cluster:
                 member.run(program, given)
 
     def add(self, name: str) -> str:
-        """Start one more node, to join; where it is, for `add_member` of another."""
+        """Start one more node, to join; returns its address, for `add_member` of another."""
         if name in self._members:
             raise ValueError(f"{name!r} is there already: restart it with join=True")
         self.names = (*self.names, name)
@@ -98,13 +98,13 @@ class Cluster:
         return self.place(name)
 
     def place(self, name: str) -> str:
-        """Where a node is, as members are written."""
+        """The address of a node, as members are written."""
         return f"{name}@simulated:{1 + self.names.index(name)}"
 
     async def call(self, service: Callable[..., Any], *given: Any) -> Any:
         """Ask something of a service outside the cluster, such as a database.
 
-        The request travels, is carried out whatever becomes of the caller, and the answer travels.
+        The request travels, is carried out whatever happens to the caller, and the answer travels.
         """
         answered: asyncio.Future[Any] = self._loop.create_future()
 
@@ -142,14 +142,14 @@ class Cluster:
     def term(self, election: str, name: str) -> Term | None:
         """The term that a node holds for sure, as its own clock has it."""
         member = self._member(name)
-        for office in member.offices.all() if member.is_up else ():
-            term = office.term if office.name == election else None
+        for each in member.elections.all() if member.is_up else ():
+            term = each.term if each.name == election else None
             if term is not None and term.remaining() > 0:
                 return term.term
         return None
 
     def leaders(self, election: str) -> tuple[str, ...]:
-        """Everybody that holds a term: one at most, and with groups one on each side."""
+        """All that hold a term: one at most, and with groups one on each side."""
         return tuple(name for name in self.names if self.term(election, name))
 
     async def leader(
@@ -173,7 +173,7 @@ class Cluster:
         return found[0]
 
     async def calm(self, within_s: float = 2 * PATIENCE_S) -> None:
-        """Wait until nobody has changed its mind for so long that nobody will any more."""
+        """Wait until no node has changed its mind for so long that none will any more."""
         pace, deadline = self.pace, self.now + within_s
         quiet_ms = pace.timeout_ms + 2 * pace.granted_ms + pace.preempt_delay_ms + pace.grace_ms
         begun = self.now
@@ -183,12 +183,12 @@ class Cluster:
             await asyncio.sleep(STEP_S)
 
     async def chaos(self, seconds: float, faults: Iterable[str] = FAULTS) -> None:
-        """Faults that the seed chooses, for a while; at the end all that they hurt is whole."""
+        """Faults that the seed chooses, for a while; at the end all that they broke is mended."""
         begun, hurt = self.now, Hurt()
         numbers = tuple(range(1, 1 + len(self.names)))
         plan = draw_plan(self._chance, numbers, seconds, tuple(faults))
         begins = [(fault.at, self._begin_fault, fault) for fault in plan]
-        ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | Cut)]
+        ends = [(f.until, self._end_fault, f) for f in plan if isinstance(f, Pause | CutLink)]
         for at, act, fault in sorted([*begins, *ends], key=lambda entry: entry[0]):
             await asyncio.sleep(begun + at / UNITS_PER_S - self.now)
             act(fault, hurt)
@@ -201,15 +201,15 @@ class Cluster:
         return self._member(name).is_running
 
     def crash(self, name: str) -> None:
-        """Its process is gone, in the middle of whatever it did; what it has saved is not."""
+        """End its process, in the middle of whatever it did; what it has saved stays."""
         member = self._up(name)
         self.story.tell(f"{name} crashes")
         member.crash()
 
     def restart(self, name: str, *, join: bool = False) -> None:
-        """Start its process, and what runs in it, anew.
+        """Start its process anew, and what runs in it.
 
-        With `join` it waits to be made a member by others, like one that was added later.
+        With `join` it waits until others make it a member, like a node that was added later.
         """
         if self._member(name).is_up:
             raise ValueError(f"{name} is up: crash or stop it first")
@@ -224,14 +224,14 @@ class Cluster:
         self.story.tell(f"{name} has stopped")
 
     def wipe(self, name: str) -> None:
-        """What it has saved is gone; its process must be down."""
+        """Delete what it has saved; its process must be down."""
         if self._member(name).is_up:
             raise ValueError(f"{name} is up: crash or stop it first")
         self._member(name).disk.wipe()
         self.story.tell(f"the disk of {name} is wiped")
 
     def pause(self, name: str, *, clock_stops: bool = False) -> None:
-        """Its process stands still. Its clock goes on, unless the whole machine stands still."""
+        """Have its process stand still. Its clock goes on, unless the machine stands still."""
         member = self._up(name)
         member.process.paused = True
         if clock_stops:
@@ -240,7 +240,7 @@ class Cluster:
         self.story.tell(f"{name} stands still{' with its clock' if clock_stops else ''}")
 
     def unpause(self, name: str) -> None:
-        """Its process goes on, and notices nothing by itself."""
+        """Have its process go on; it notices nothing by itself."""
         member = self._up(name)
         if member.process.paused:
             if member.clock.stopped:
@@ -249,7 +249,7 @@ class Cluster:
             self.story.tell(f"{name} goes on")
 
     def cut(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """Nothing gets from a to b any more, nor back."""
+        """Let nothing pass between a and b any more, in either direction."""
         machines = self._member(a).machine, self._member(b).machine
         if a == b:
             raise ValueError(f"{a} cannot be cut off from itself")
@@ -259,7 +259,7 @@ class Cluster:
         self.story.tell(f"{a} is cut off from {b}{', one way' if one_way else ''}")
 
     def partition(self, *sides: Iterable[str]) -> None:
-        """Nothing gets from one side to another; who is named on none is on one more side.
+        """Let nothing pass from one side to another; all that are named on none are one more side.
 
         Cuts that were made before are mended.
         """
@@ -278,13 +278,13 @@ class Cluster:
         )
 
     def heal(self) -> None:
-        """Everything passes again, and nothing is lost on purpose."""
+        """Let everything pass again, and lose nothing on purpose."""
         self._network.heal()
         self._network.loss = 0.0
         self.story.tell("the network is whole")
 
     def delay(self, low_ms: float | str, high_ms: float | None = None) -> None:
-        """From now on it takes so many milliseconds to get from one node to another; 0 to T before.
+        """From now on a message takes between these many milliseconds; before, 0 to T.
 
         Instead of two bounds it may be a model as `electorate simulate --delay` takes it.
         """
@@ -295,20 +295,20 @@ class Cluster:
         else:
             high_ms = low_ms if high_ms is None else high_ms
             if not 0 <= low_ms <= high_ms:
-                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is none")
+                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is empty")
             bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
             self._network.delay = Uniform(*bounds)
             self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")
 
     def lose(self, rate: float) -> None:
-        """From now on such a part of what is sent is lost, and sent again after a while."""
+        """From now on this share of what is sent is lost, and sent again after a while."""
         if not 0 <= rate <= 1:
             raise ValueError(f"a part of what is sent is from 0 to 1, not {rate:g}")
         self._network.loss = rate
         self.story.tell(f"{rate:.0%} of all messages are lost")
 
     def clock_jump(self, name: str, ms: float) -> None:
-        """Its clock is suddenly ahead. No node can guard against that: only tokens help."""
+        """Set its clock ahead. No node can guard against that: only tokens help."""
         if ms < 0:
             raise ValueError("the clock of a node never goes back")
         self._watch.clocks_keep_their_word = False
@@ -317,7 +317,7 @@ class Cluster:
         self.story.tell(f"the clock of {name} jumps by {ms:g} ms")
 
     def clock_rate(self, name: str, rate: float) -> None:
-        """Its clock runs at another speed, 1 being right; `pace.drift` says what is allowed for."""
+        """Run its clock at another speed, 1 being right; `pace.drift` says what is allowed for."""
         self._set_clock(name, rate)
         self.story.tell(f"the clock of {name} runs at {rate:g}")
 
@@ -349,18 +349,18 @@ class Cluster:
                     self.restart(name)
             case Pause(_, _, node) if self.is_running(name := self.names[node - 1]):
                 self.pause(name)
-            case Cut(_, _, sender, to):
+            case CutLink(_, _, sender, to):
                 way = self.names[sender - 1], self.names[to - 1]
                 if hurt.cuts[way] or not self._network.is_cut(*self._ends(way)):
                     hurt.cuts[way] += 1
                     self.cut(*way, one_way=True)
 
     def _end_fault(self, fault: AnyFault, hurt: Hurt) -> None:
-        """Mend what one has brought about that lasts for a while."""
+        """Mend a fault that lasts for a while."""
         match fault:
             case Pause(_, _, node) if self._member(self.names[node - 1]).is_up:
                 self.unpause(self.names[node - 1])
-            case Cut(_, _, sender, to) if hurt.cuts[
+            case CutLink(_, _, sender, to) if hurt.cuts[
                 way := (self.names[sender - 1], self.names[to - 1])
             ]:
                 hurt.cuts[way] -= 1
@@ -393,22 +393,22 @@ class Cluster:
             self._boot(name)
 
     def _join(self, name: str) -> None:
-        place = Place.of(self.place(name))
+        place = MemberAddress.of(self.place(name))
         self._members[name] = SimulatedMember(place, self.seed, self._loop, self._network)
 
     def _up_ones(self) -> list[SimulatedMember]:
         return [member for member in self._members.values() if member.is_up]
 
     def _tell(self, sender: NodeId, to: NodeId, data: bytes, fate: str) -> None:
-        """Letters are told; signs of life and introductions are not."""
+        """Letters go into the story; signs of life and handshakes do not."""
         if is_letter(data):
-            offices = self._members[self.names[0]].offices
+            elections = self._members[self.names[0]].elections
             ways = self.names[sender - 1], self.names[to - 1]
-            self.story.tell(ToldLetter(offices, *ways, data, fate))
+            self.story.tell(ToldLetter(elections, *ways, data, fate))
 
 
 def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:
-    """The first letters of the alphabet, unless there are names already."""
+    """The first letters of the alphabet, unless names are given."""
     if not isinstance(nodes, int):
         return tuple(nodes)
     if not 1 <= nodes <= len(ascii_lowercase):

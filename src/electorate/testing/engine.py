@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import NodeStopped
-from electorate.leadership.engine import Engine, host_config
-from electorate.leadership.office import Seat
-from electorate.leadership.offices import Safety
+from electorate.leadership.election import ElectionInstance
+from electorate.leadership.elections import Safety
+from electorate.leadership.engine import NodeEngine, host_config
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
 from electorate.runtime.host import Host
@@ -18,7 +18,7 @@ from electorate.testing.process import Process
 STEP_S = 0.005
 
 
-class SimulatedEngine(Engine):
+class SimulatedEngine(NodeEngine):
     """Runs its host in a simulated process instead of a thread."""
 
     def __init__(
@@ -32,15 +32,15 @@ class SimulatedEngine(Engine):
         join: bool,
     ) -> None:
         super().__init__(me, members, pace, join=join)
-        config = host_config(self.me.id, self.places, pace, Path())
-        self.host = Host(config, [self.offices], self.offices, environment)
+        config = host_config(self.me.id, self.addresses, pace, Path())
+        self.host = Host(config, [self.elections], self.elections, environment)
         self.process = process
-        self.offices.call = self.call
+        self.elections.call = self.call
         self._stopping = asyncio.Event()
         self._running: asyncio.Task[None]
 
     def start(self, on_end: Callable[[BaseException | None], None]) -> None:
-        """Begin; what has ended the node, if nobody has told it to stop, is said in the end."""
+        """Begin; raises at the end what has ended the node, unless it was told to stop."""
 
         def ended(running: "asyncio.Task[None]") -> None:
             on_end(None if running.cancelled() else running.exception())
@@ -54,7 +54,7 @@ class SimulatedEngine(Engine):
 
     async def begin(self) -> None:
         """Wait until the others were reached or proved unreachable."""
-        await self.offices.lived.wait()
+        await self.elections.lived.wait()
         self.expect_running()
 
     async def end(self) -> None:
@@ -80,16 +80,16 @@ class SimulatedEngine(Engine):
             raise NodeStopped("the node has stopped")
 
     def call(self, act: Callable[..., object], *given: Any) -> None:
-        """Have something done in the node's process."""
+        """Run this in the node's process."""
         self._running.get_loop().call_soon(act, *given, context=self.process.context)
 
     def do(self, act: Callable[..., None], *given: object) -> None:
-        """Have something done in the node's process, once that does not stand still."""
+        """Run this in the node's process, once that does not stand still."""
         self.expect_running()
-        self.offices.enter(act, *given)
+        self.elections.enter(act, *given)
 
     def submit(self, act: Callable[[], Coroutine[Any, Any, None]]) -> "Future[None]":
-        """Have something awaited in the node's process."""
+        """Await this in the node's process."""
         self.expect_running()
         done: Future[None] = Future()
 
@@ -107,13 +107,13 @@ class SimulatedEngine(Engine):
         self.call(begin)
         return done
 
-    def office(self, name: str, safety: Safety) -> Seat:
+    def election(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name; ValueError if it is of another kind."""
         self.expect_running()
-        found: list[Seat] = []
+        found: list[ElectionInstance] = []
 
         def find() -> None:
-            found.append(self.offices.named(name, safety))
+            found.append(self.elections.named(name, safety))
 
         self.process.context.copy().run(self.host.commit.run, find)
         return found[0]

@@ -1,7 +1,7 @@
-"""An event loop in which no time is spent: when nothing is left to do, the clock moves on.
+"""An event loop that spends no time: when nothing is left to do, the clock moves on.
 
 Everything that runs in it belongs to a process, or to the test itself. So a process can be made to
-stand still, or to be gone, with all of its tasks at once, and each can have a clock of its own.
+stand still, or to end, with all of its tasks at once, and each can have a clock of its own.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from electorate.testing.process import (
 )
 
 CALLS_MAX = 200_000
-"""So many callbacks at one moment of simulated time are a task that spins."""
+"""So many callbacks at one moment of simulated time mean that a task spins."""
 CLOSES_MAX = 100
 
 R = TypeVar("R")
@@ -58,7 +58,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # --- what asyncio asks of a loop ---
 
     def time(self) -> float:
-        """What the clock of the running process shows."""
+        """The time by the clock of the running process."""
         return self._clock_of(CURRENT.get()).at(self.now)
 
     def call_soon(
@@ -89,7 +89,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Run this after so many seconds, on the clock of the process that it belongs to."""
+        """Run this after so many seconds, by the clock of its process."""
         process = process_of(context)
         return self.call_at(
             self._clock_of(process).at(self.now) + delay, callback, *args, context=context
@@ -102,7 +102,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Run this when the clock of the process that it belongs to shows that time."""
+        """Run this when the clock of its process shows that time."""
         self._expect_open()
         handle = TimerHandle(when, callback, args, self, context)
         due = max(self.now, self._clock_of(handle.process).when(when))
@@ -125,7 +125,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], R], *args: *Ts
     ) -> asyncio.Future[R]:
-        """There are no threads: it is run at once."""
+        """There are no threads: run it at once."""
         future: asyncio.Future[R] = self.create_future()
         try:
             future.set_result(func(*args))
@@ -134,11 +134,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return future
 
     def get_debug(self) -> bool:
-        """Nobody looks for slow callbacks here."""
+        """Does nothing: nobody looks for slow callbacks here."""
         return False
 
     def set_debug(self, enabled: bool) -> None:
-        """Nothing changes."""
+        """Does nothing: there is no debug mode."""
 
     def is_running(self) -> bool:
         """Whether callbacks are being run."""
@@ -149,13 +149,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return self._closed
 
     def close(self) -> None:
-        """Forget what was still to be done."""
+        """Forget what was still to do."""
         self._closed = True
         self._ready.clear()
         self._timers.clear()
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """An error that nobody else will ever see ends the run."""
+        """An error that nobody else would ever see ends the run."""
         error = context.get("exception")
         self.fail(error if error is not None else RuntimeError(context.get("message")))
 
@@ -164,18 +164,18 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self.call_exception_handler(context)
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is passed over when its time comes."""
+        """Pass over it when its time comes."""
 
     # --- processes ---
 
     def call_in_world(
         self, at: float, callback: Callable[..., object], *args: Any
     ) -> asyncio.TimerHandle:
-        """Run this at that true time, whatever becomes of the process that asks for it."""
+        """Run this at that true time, whatever happens to the process that asks for it."""
         return self.call_at(at, callback, *args, context=self._world)
 
     def unpark(self, process: Process, *, application_first: bool = False) -> None:
-        """What has waited while the process stood still is to be done now.
+        """Run now what has waited while the process stood still.
 
         An application and the network of its node are two threads: either may be the first.
         """
@@ -185,7 +185,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         process.parked.clear()
 
     def reset_timers(self) -> None:
-        """Some clock runs differently from now on."""
+        """A clock runs differently from now on."""
         self._timers = [
             (max(self.now, self._clock_of(handle.process).when(handle.when())), number, handle)
             for _, number, handle in self._timers
@@ -194,7 +194,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         heapq.heapify(self._timers)
 
     def fail(self, error: BaseException) -> None:
-        """End the run by this error; only the first one counts."""
+        """End the run with this error; only the first one counts."""
         if self._failure is None:
             self._failure = error
 
@@ -261,9 +261,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             process.parked.append(handle)
 
     def _dispose(self) -> None:
-        """End all tasks: those of the living by cancelling them, those of the dead without a word.
+        """End all tasks: cancel those of live processes, and drop those of dead ones.
 
-        What the living do in their last moments happens at once, and cannot fail the test any more.
+        What live processes do in their last moments happens at once, and cannot fail the test any
+        more.
         """
         living = [task for task, owner in self._tasks.items() if not (owner and owner.dead)]
         for process in {owner for owner in self._tasks.values() if owner is not None}:
@@ -285,7 +286,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._tasks.clear()
 
     def _finalize(self, generator: AsyncGenerator[Any, Any]) -> None:
-        """A generator that nobody iterates over any more is to be closed."""
+        """Close a generator that nobody iterates over any more."""
         self._generators.discard(generator)
         if not self._closed:
             self.create_task(generator.aclose())
@@ -302,7 +303,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
 
 def _where(task: asyncio.Task[Any]) -> str:
-    """Where the test waits."""
+    """Where in its code the test waits."""
     for frame in task.get_stack():
         code = frame.f_code
         return f"the test waits in {code.co_name} ({code.co_filename}:{frame.f_lineno})"
@@ -310,7 +311,7 @@ def _where(task: asyncio.Task[Any]) -> str:
 
 
 def _close(task: asyncio.Task[Any]) -> None:
-    """End a task that will never run again, and have nobody complain about it."""
+    """Drop a task that will never run again, without a warning."""
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     coroutine: Any = task.get_coro()
     for _ in range(CLOSES_MAX):

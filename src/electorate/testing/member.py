@@ -2,18 +2,21 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from electorate.core import NodeId
 from electorate.core.turn import TrustedTurns
 from electorate.errors import Removed
-from electorate.leadership.directory import Place
-from electorate.leadership.offices import Offices
+from electorate.leadership.directory import MemberAddress
+from electorate.leadership.elections import Elections
 from electorate.node import Node
 from electorate.pace import Pace
 from electorate.runtime.environment import Environment
-from electorate.testing.disk import Disk
+from electorate.runtime.store import Store
 from electorate.testing.engine import SimulatedEngine
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.network import SimulatedNetwork, SimulatedTransport
@@ -22,14 +25,51 @@ from electorate.testing.process import MachineClock, Process
 Program = Callable[..., Awaitable[object]]
 
 
+class File:
+    """A file of that disk, as one process has opened it."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def execute(self, sql: str, values: Any = (), /) -> Iterable[Any]:
+        """Run one statement."""
+        return self._database.execute(sql, values)
+
+    def close(self) -> None:
+        """Close the file; it stays where it is."""
+
+
+class Disk:
+    """Keeps in memory what the store of a node would write to a file."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._files: dict[Path, sqlite3.Connection] = {}
+
+    def open_store(self, folder: Path, node: NodeId) -> Store:
+        """The store of a node, as a process finds it."""
+        return Store(folder, node, self._open, lambda: f"{self._chance.getrandbits(128):032x}")
+
+    def wipe(self) -> None:
+        """Become a new disk: empty, and recognisable as another one."""
+        for database in self._files.values():
+            database.close()
+        self._files.clear()
+
+    def _open(self, path: Path) -> File:
+        if path not in self._files:
+            self._files[path] = sqlite3.connect(":memory:", isolation_level=None)
+        return File(self._files[path])
+
+
 class SimulatedMember:
-    """What survives its process: name, clock, disk, and what the process runs."""
+    """What outlives a process: name, clock, disk, and what the process runs."""
 
     engine: SimulatedEngine
     node: Node
 
     def __init__(
-        self, place: Place, seed: int, loop: VirtualLoop, network: SimulatedNetwork
+        self, place: MemberAddress, seed: int, loop: VirtualLoop, network: SimulatedNetwork
     ) -> None:
         self.name = place.name
         self.id = place.id
@@ -37,7 +77,7 @@ class SimulatedMember:
         self.joins = False
         """Whether it is started to join, and takes part once others have made it a member."""
         self.was_removed = False
-        """Whether its process has ended because others go on without it."""
+        """Whether its process has ended because the others go on without it."""
         self.clock = MachineClock()
         self.disk = Disk(self._chance(seed, "disk"))
         self.machine = network.add(place.address)
@@ -55,9 +95,9 @@ class SimulatedMember:
         return random.Random(f"{seed} {self.name} {purpose}")
 
     @property
-    def offices(self) -> Offices:
+    def elections(self) -> Elections:
         """The elections of its node."""
-        return self.engine.offices
+        return self.engine.elections
 
     @property
     def is_up(self) -> bool:
@@ -72,7 +112,7 @@ class SimulatedMember:
     def boot(
         self, members: list[str], pace: Pace, watch: Callable[["SimulatedMember"], None]
     ) -> None:
-        """Begin a process, and in it whatever it runs."""
+        """Begin a process, and in it all that it runs."""
         self.process = Process(self.name, self.clock)
         self.was_removed = False
         self._network.boot(self.machine)
@@ -80,7 +120,7 @@ class SimulatedMember:
             self.name, members, pace, self.process, self._environment(), join=self.joins
         )
         # Real nodes verify some turns of the machine; a test of an application has no need to.
-        self.offices.machines.kind_of_turns = TrustedTurns
+        self.elections.machines.kind_of_turns = TrustedTurns
         self.engine.host.on_wake_up = lambda: watch(self)
         self.node = Node.of(self.engine)
         self._tasks = []
@@ -89,7 +129,7 @@ class SimulatedMember:
             self.run(program, given)
 
     def _environment(self) -> Environment:
-        """What a host lives on that runs in the present process."""
+        """The environment of a host that runs in the present process."""
         loop, clock, life = self._loop, self.clock, self.machine.lives
         return Environment(
             SimulatedTransport(self._network, self.machine, self.process),
@@ -99,7 +139,7 @@ class SimulatedMember:
         )
 
     def _ended(self, error: BaseException | None) -> None:
-        """The node has ended: because others go on without it, or the test has failed."""
+        """The node has ended: the others go on without it, or the test has failed."""
         if isinstance(error, Removed):
             self.process.dead = self.was_removed = True
         elif error is not None:
@@ -113,7 +153,7 @@ class SimulatedMember:
         self._tasks.append(task)
 
     async def _run(self, program: Program, given: tuple[Any, ...]) -> None:
-        await self.offices.lived.wait()
+        await self.elections.lived.wait()
         try:
             await program(self.node, *given)
         except Exception as error:
@@ -121,12 +161,12 @@ class SimulatedMember:
                 self._loop.fail(error)
 
     def crash(self) -> None:
-        """Its process is gone, and the machine says nothing any more."""
+        """End its process; the machine says nothing any more."""
         self.process.dead = True
         self._network.crash(self.machine)
 
     def go_on(self) -> None:
-        """Do what has waited while the process stood still."""
+        """Run what has waited while the process stood still."""
         self.process.paused = self.machine.is_frozen = False
         self._loop.unpark(self.process, application_first=self._order.random() < 0.5)
 

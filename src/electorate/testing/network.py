@@ -1,9 +1,10 @@
 """The simulated network: TCP connections between simulated machines.
 
-How long something is under way and what is lost, is drawn as in `electorate.simulate`: by the same
-models, and for each segment from the seed and what it is for, so that one segment more on one way
-changes nothing on another. What is lost, cut off or sent to a machine without power is sent again,
-as TCP does it, until it arrives or the sender has lost its patience and the connection breaks.
+How long a segment takes and whether it is lost is drawn as in `electorate.simulate`: by the same
+models, and for each segment from the seed and its purpose, so that one segment more on one way
+changes nothing on another. A segment that is lost, cut off or sent to a machine without power is
+sent again, as TCP does it, until it arrives, or until the sender gives up and the connection
+breaks.
 """
 
 import asyncio
@@ -21,18 +22,18 @@ from electorate.core import NodeId
 from electorate.runtime.environment import Address, Listening, Stream, Transport
 from electorate.simulate.chance import Drawn
 from electorate.simulate.delay import Delay
-from electorate.simulate.world import Channel
+from electorate.simulate.simulation import Channel
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.process import Process
 
 UNITS_PER_S = 1_000_000
 """Delays are counted in microseconds."""
 RESEND_S = 0.2
-"""A segment that is not acknowledged is sent again after so long, then after twice as long …"""
+"""A segment that is not acknowledged is sent again after this time, then after twice as long …"""
 CALL_AGAIN_S = 1.0
 """The same for an attempt to connect."""
 GIVE_UP_S = 900.0
-"""How long a connection bears it that nothing is acknowledged, unless it is told otherwise."""
+"""How long a connection lasts without any acknowledgement, unless it is told otherwise."""
 
 LOST = "lost"
 CUT = "cut off"
@@ -40,7 +41,8 @@ DOWN = "nobody there"
 BROKEN = "connection broken"
 
 Teller = Callable[[NodeId, NodeId, bytes, str], None]
-"""Hears what was sent from whom to whom, and why it has not arrived; empty if it has."""
+"""Called with the sender, the receiver and the bytes, and why they were lost; empty if they
+arrived."""
 
 
 class Flag(Enum):
@@ -52,13 +54,13 @@ class Flag(Enum):
 
 
 class Segment(msgspec.Struct, eq=False, gc=False):
-    """What was written at once, on its way."""
+    """Bytes that were written at once, on their way."""
 
     channel: Channel
     sender: NodeId
     to: NodeId
     ordinal: int
-    """Counts what was sent on this channel; `electorate.simulate` draws by it."""
+    """A number on this channel; `electorate.simulate` draws by it."""
     flag: Flag
     data: bytes
     sent_at: float
@@ -101,15 +103,15 @@ class SimulatedStream(Stream):
     ) -> None:
         self.machine = machine
         self.channel = channel
-        """The way that what is written here takes."""
+        """The way on which this side sends."""
         self.patience_s = patience_s
         self.queue: deque[Segment] = deque()
-        """What is on its way, and perhaps waits to be sent again."""
+        """What is on its way, or waits to be sent again."""
         self.arrival: asyncio.TimerHandle | None = None
         self.last_due = 0.0
         self.unacknowledged_since: float | None = None
         self.is_gone = False
-        """Whether its process crashed, or it is broken: its kernel knows nothing of it any more."""
+        """Whether its process crashed, or it is broken: its kernel does not know it any more."""
         self._network = network
         self._loop = network.loop
         self._read: list[bytes] = []
@@ -135,13 +137,13 @@ class SimulatedStream(Stream):
             await self._waiter
 
     def write(self, data: bytes) -> bool:
-        """Have these bytes sent after those before; a simulated kernel has always room."""
+        """Have these bytes sent after those before; a simulated kernel always has room."""
         if not self.is_closing:
             self._network.post(self, Flag.DATA, data)
         return True
 
     async def drain(self) -> None:
-        """There is nothing to wait for."""
+        """Does nothing: there is always room."""
 
     is_closing = False
 
@@ -156,7 +158,7 @@ class SimulatedStream(Stream):
         self.close()
 
     def reset(self) -> None:
-        """Break it now; what has not arrived yet never will."""
+        """Break it now; what has not arrived yet is lost."""
         if not self.is_closing:
             self._network.forget(self)
             self._network.post(self, Flag.RESET)
@@ -197,7 +199,7 @@ class Call:
 
     machine: SimulatedMachine
     life: int
-    """Which of its processes has called."""
+    """The process that connects."""
     to: SimulatedMachine
     patience_s: float
     answer: "asyncio.Future[Stream]"
@@ -221,7 +223,7 @@ class SimulatedListening(Listening):
         machine.accept = self.accept
 
     def accept(self, stream: SimulatedStream) -> None:
-        """The kernel has accepted it; the process takes it when it comes to it."""
+        """The kernel has accepted it; the process takes it when it gets there."""
         self._loop.call_soon(self._accepted, stream, context=self._process.context)
 
     def _accepted(self, stream: SimulatedStream) -> None:
@@ -231,7 +233,7 @@ class SimulatedListening(Listening):
             stream.drop()
 
     async def close(self) -> None:
-        """Accept nothing any more."""
+        """Accept no more connections."""
         if self._machine.accept == self.accept:
             self._machine.accept = None
 
@@ -253,7 +255,7 @@ class SimulatedTransport(Transport):
     async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
         """Accept connections from now on."""
         if address != self._machine.address or self._machine.accept is not None:
-            raise OSError(f"cannot listen on {address[0]}:{address[1]}: it is not to be had")
+            raise OSError(f"cannot listen on {address[0]}:{address[1]}: it cannot be used")
         return SimulatedListening(self._network.loop, self._machine, self._process, accept)
 
 
@@ -272,7 +274,7 @@ class SimulatedNetwork:
         self._redraw()
 
     def add(self, address: Address) -> SimulatedMachine:
-        """One more machine, without power so far."""
+        """Add a machine, still without power."""
         machine = SimulatedMachine(1 + len(self._machines), address)
         self._machines[address] = machine
         return machine
@@ -281,7 +283,7 @@ class SimulatedNetwork:
 
     @property
     def delay(self) -> Delay:
-        """How long segments are under way, in microseconds."""
+        """Set how long segments take, in microseconds."""
         return self._delay
 
     @delay.setter
@@ -291,7 +293,7 @@ class SimulatedNetwork:
 
     @property
     def loss(self) -> float:
-        """The part of all segments that is lost."""
+        """The share of segments that is lost."""
         return self._loss
 
     @loss.setter
@@ -303,19 +305,19 @@ class SimulatedNetwork:
         self._chance = Drawn(self._seed, self._delay, self._loss)
 
     def cut(self, one: SimulatedMachine, other: SimulatedMachine) -> None:
-        """Nothing gets from the one to the other any more, not even what is under way."""
+        """Let nothing pass from one to the other any more, not even what is under way."""
         self._channel(one, other).cut = True
 
     def is_cut(self, one: SimulatedMachine, other: SimulatedMachine) -> bool:
-        """Whether nothing gets from the one to the other."""
+        """Whether nothing passes from one to the other."""
         return self._channel(one, other).cut
 
     def mend(self, one: SimulatedMachine, other: SimulatedMachine) -> None:
-        """What the one sends gets to the other again."""
+        """Let pass again what one sends to the other."""
         self._channel(one, other).cut = False
 
     def heal(self) -> None:
-        """Everything passes again."""
+        """Let everything pass again."""
         for channel in self._channels.values():
             channel.cut = False
 
@@ -325,7 +327,7 @@ class SimulatedNetwork:
         machine.lives += 1
 
     def crash(self, machine: SimulatedMachine) -> None:
-        """It has no power. On each connection some first part of what it has sent still arrives."""
+        """It loses power. On each connection some first part of what it has sent still arrives."""
         machine.is_up, machine.accept = False, None
         for stream in list(machine.streams):
             stream.is_gone = True
@@ -348,7 +350,7 @@ class SimulatedNetwork:
         return await answer
 
     def _call(self, call: Call) -> None:
-        """Ask for a connection, again and again as long as somebody waits for it."""
+        """Ask for a connection, again and again while the caller waits for it."""
         is_same_process = call.machine.is_up and call.machine.lives == call.life
         if is_same_process and not call.answer.done():
             asking = self._segment(self._channel(call.machine, call.to), Flag.DATA, b"")
@@ -370,7 +372,7 @@ class SimulatedNetwork:
             self._later(call.to, call.machine, self._answer, ours, call.answer)
 
     def _answer(self, stream: SimulatedStream, answer: "asyncio.Future[Stream]") -> None:
-        """The connection stands, if somebody still waits for it."""
+        """The connection is made, if the caller still waits for it."""
         if stream.is_gone or answer.done():
             stream.machine.streams.pop(stream, None)
             stream.is_gone = True
@@ -385,7 +387,7 @@ class SimulatedNetwork:
         act: Callable[..., None],
         *given: object,
     ) -> None:
-        """Do this when a word of one machine has reached another; it is said until it is heard."""
+        """Do this when a packet of one machine has reached another; it is sent until it arrives."""
         word = self._segment(self._channel(sender, to), Flag.DATA, b"")
 
         def arrive() -> None:
@@ -401,7 +403,7 @@ class SimulatedNetwork:
     # --- segments ---
 
     def post(self, stream: SimulatedStream, flag: Flag, data: bytes = b"") -> None:
-        """Bring something on its way; a reset does not wait for anything before it."""
+        """Send a segment; a reset does not wait for anything before it."""
         now = self.loop.now
         segment = self._segment(stream.channel, flag, data)
         while self._loss and self._chance.loses(segment):
@@ -420,7 +422,7 @@ class SimulatedNetwork:
             self.loop.call_in_world(now + stream.patience_s, self._time_out, stream)
 
     def forget(self, stream: SimulatedStream) -> None:
-        """Nothing of what is under way there arrives any more."""
+        """Nothing that is under way there arrives any more."""
         for segment in stream.queue:
             if not segment.told:
                 self._explain(segment, BROKEN)
@@ -430,7 +432,7 @@ class SimulatedNetwork:
         stream.last_due = 0.0
 
     def travel_s(self) -> float:
-        """How long something is under way between a process and the world outside, in seconds."""
+        """How long something travels between a process and the world outside, in seconds."""
         outside = self._channels.setdefault((0, 0), Channel(0, 0))
         return self._segment(outside, Flag.DATA, b"").due - self.loop.now
 
@@ -441,7 +443,7 @@ class SimulatedNetwork:
         return self._channels[way]
 
     def _renumber(self, segment: Segment) -> None:
-        """What is sent again is another segment, as far as chance goes."""
+        """What is sent again is another segment to the seed."""
         segment.ordinal = segment.channel.posted
         segment.channel.posted += 1
 
@@ -453,7 +455,7 @@ class SimulatedNetwork:
         return segment
 
     def _is_missed(self, segment: Segment, to: SimulatedMachine) -> bool:
-        """Whether an attempt to connect, or an answer to one, does not arrive."""
+        """Whether an attempt to connect, or an answer to one, is lost."""
         is_lost = self._loss and self._chance.loses(segment)
         return bool(is_lost) or segment.channel.cut or not to.answers
 
@@ -510,12 +512,12 @@ class SimulatedNetwork:
             self.loop.call_in_world(patience_ends, self._miss_acknowledgement, stream)
 
     def _reset(self, stream: SimulatedStream) -> None:
-        """The other machine knows nothing of this connection."""
+        """The other machine does not know this connection."""
         if not stream.is_gone:
             stream.fail(_error(errno.ECONNRESET))
 
     def _miss_acknowledgement(self, stream: SimulatedStream) -> None:
-        """What has arrived was not acknowledged for long, unless it was meanwhile."""
+        """Break the connection, unless what has arrived was acknowledged meanwhile."""
         if stream.unacknowledged_since is not None and stream.far_end.channel.cut:
             self._time_out(stream)
         stream.unacknowledged_since = None

@@ -1,4 +1,4 @@
-"""The plug-in of pytest: a simulated cluster as a fixture, many seeds, and what led to a failure.
+"""The plug-in of pytest: a simulated cluster as a fixture, many seeds, and a failure's story.
 
 It is loaded with every run of pytest, so it imports the cluster only where one is asked for.
 """
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of its own of every seed, if there are several."""
+    """Make one test of each seed, if there are several."""
     if "electorate_seed" in metafunc.fixturenames and not _has_its_own_seeds(metafunc.definition):
         seeds = _seeds(metafunc.config, metafunc.definition)
         if len(seeds) > 1:
@@ -101,7 +101,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say of a failed test how to repeat it, and what has happened in it."""
+    """Report with a failed test how to repeat it, and what has happened in it."""
     report = yield
     cluster = getattr(item, "funcargs", {}).get(FIXTURE)
     if cluster is not None and report.failed and call.when == "call":

@@ -1,6 +1,6 @@
-"""Simulated processes and clocks: whatever runs belongs to a process, or to the test itself.
+"""Simulated processes and clocks: all that runs belongs to a process, or to the test itself.
 
-Which one, the context of a callback says; whatever a process starts inherits that.
+The context of a callback says which one; what a process starts inherits that.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class MachineClock:
-    """What a machine's clock shows, given the true time; both in seconds."""
+    """The clock of a machine: what it shows, given the true time; both in seconds."""
 
     def __init__(self) -> None:
         self._shown = self._since = 0.0
@@ -22,18 +22,18 @@ class MachineClock:
         return self._rate == 0
 
     def at(self, now: float) -> float:
-        """What it shows then."""
+        """What it shows at a true time."""
         return self._shown + self._rate * (now - self._since)
 
     def when(self, shown: float) -> float:
-        """The true time at which it will show that."""
+        """The true time at which it will show this."""
         missing = shown - self._shown
         if self._rate == 0:
             return math.inf if missing > 0 else self._since
         return self._since + missing / self._rate
 
     def run(self, now: float, rate: float) -> None:
-        """Run at another speed from now on; 0 is none at all."""
+        """Run at another speed from now on; 0 stops it."""
         self._shown, self._since, self._rate = self.at(now), now, rate
 
     def jump(self, now: float, by: float) -> None:
@@ -42,7 +42,7 @@ class MachineClock:
 
 
 class Process:
-    """Tasks that stand still together, and die together."""
+    """Tasks that stand still together, and end together."""
 
     def __init__(self, name: str, clock: MachineClock) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class Process:
         self.context = contextvars.copy_context()
         self.context.run(CURRENT.set, self)
         self.application = self.context.copy()
-        """The same for what is not its node."""
+        """The same for all that is not its node."""
         self.application.run(APPLICATION.set, True)
         self.paused = False
         self.dead = False
@@ -62,7 +62,7 @@ CURRENT: contextvars.ContextVar[Process | None] = contextvars.ContextVar("proces
 
 
 class Handle(asyncio.Handle):
-    """A callback, and whose it is."""
+    """A callback that knows its process."""
 
     __slots__ = ("is_application", "process")
 
@@ -73,7 +73,7 @@ class Handle(asyncio.Handle):
 
 
 class TimerHandle(asyncio.TimerHandle):
-    """A callback for later, and whose it is."""
+    """A callback for later that knows its process."""
 
     __slots__ = ("is_application", "process")
 

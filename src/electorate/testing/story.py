@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from electorate.core import Message
 from electorate.core.value import text_of
-from electorate.leadership.offices import Offices
+from electorate.leadership.elections import Elections
 from electorate.protocols.invitation.machine import AreYouLeader, AreYouThere, Here
 from electorate.protocols.invitation.ranked_invitation import Said
 from electorate.protocols.mandate.admission import Edition
@@ -19,12 +19,12 @@ LINES_MAX = 100_000
 
 
 class ToldLetter:
-    """Who has said what to whom; read only if somebody wants to know."""
+    """A message from one node to another, decoded only if somebody wants to read it."""
 
     def __init__(
-        self, offices: Offices, sender: str, receiver: str, packed: bytes, fate: str
+        self, elections: Elections, sender: str, receiver: str, packed: bytes, fate: str
     ) -> None:
-        self._offices = offices
+        self._elections = elections
         self._sender = sender
         self._receiver = receiver
         self._packed = packed
@@ -32,7 +32,7 @@ class ToldLetter:
 
     @property
     def is_routine(self) -> bool:
-        """Whether such a thing is said all the time: a reminder, a renewal, a call for company."""
+        """Whether this is said all the time, as reminders and renewals are."""
         return all(self._is_usual(message) for _, message in self._read())
 
     def _is_usual(self, message: Any) -> bool:
@@ -58,20 +58,20 @@ class ToldLetter:
         return f"{name}: {self._text(message)}" if name else text_of(message)
 
     def _text(self, message: Message) -> str:
-        """The message, with names where the numbers of groups have those of nodes."""
+        """The message, with names for the nodes that the numbers of groups stand for."""
         text = text_of(message)
-        directory = self._offices.directory
+        directory = self._elections.directory
         for node in directory.ids:
             text = text.replace(f"({node}, ", f"({directory.name(node)}, ")
         return text
 
     def _read(self) -> list[tuple[str, Any]]:
-        """Which elections the letter is about, and what it says of each."""
+        """The elections that the letter is about, and what it says of each."""
         found = []
         letter = unpack(self._packed[HEADER.size :])
         for said in letter.said if isinstance(letter, Letter) else ():
             kind, _, name = said.to.partition(" ")
-            message = self._offices.decode(kind, bytes(said.body))
+            message = self._elections.decode(kind, bytes(said.body))
             found.append((name, message))
         return found
 
@@ -92,7 +92,7 @@ class StoryLine(NamedTuple):
 
 
 class ClusterStory:
-    """Everything that has happened, the latest last; the beginning of a long story is forgotten."""
+    """All that has happened, the latest last; the beginning of a long story is dropped."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -105,7 +105,7 @@ class ClusterStory:
             self._lines.append(StoryLine(self._now(), text))
 
     def end(self) -> None:
-        """What happens from now on is not worth telling."""
+        """From now on nothing is worth telling."""
         self._ended = True
 
     def __iter__(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ from electorate.trace.word import listed, nodes_text
 
 
 def first_belief(me: NodeId, new: Standing) -> str:
-    """How a node stands that has just booted."""
+    """The words for a node that has just booted."""
     if isinstance(new, Decision):
         return _stage(me, new, single=True)
     decides = "".join(f" and {text}" for text in _decides(None, new))
@@ -19,7 +19,7 @@ def first_belief(me: NodeId, new: Standing) -> str:
 def change_of(
     me: NodeId, old: Standing, new: Standing, named: NodeId | None = None
 ) -> Iterator[str]:
-    """What a node believes now and did not believe before; `named` is who was just spoken of."""
+    """What a node believes now and did not before; `named` is the node just spoken of."""
     if isinstance(new, Decision) and isinstance(old, Decision):
         yield from _progress(me, old, new)
         return
@@ -52,7 +52,7 @@ def _large_change(me: NodeId, old: Standing, new: Standing, named: NodeId | None
 
 
 def _decides(old: Standing | None, new: Standing) -> Iterator[str]:
-    """What a node has decided that had not decided before."""
+    """What a node has just decided."""
     before = [] if old is None else _decided(old)
     for value in _decided(new):
         if value not in before:
@@ -98,7 +98,7 @@ def _stage(me: NodeId | None, view: Decision, *, single: bool) -> str:
 
 
 def _progress(me: NodeId, old: Decision, new: Decision) -> Iterator[str]:
-    """How a node comes on with a transaction, and whom it follows now."""
+    """How a node goes on with a transaction, and which leader it follows now."""
     if new.over and not old.over:
         yield "forgets"
     elif new.state is not old.state:
@@ -121,7 +121,7 @@ def _small_change(me: NodeId, old: Standing, new: Standing) -> Iterator[str]:
 
 
 def _arrival(me: NodeId, old: Standing, new: Standing) -> str:
-    """The new belief of a node that is not in an election any more, or never was."""
+    """The new belief of a node that has left an election, or never was in one."""
     if new.status is Status.NORMAL and new.leader is not None and new.leader == old.leader:
         return "goes to work " + (
             "as the leader" if new.leader == me else f"under node {new.leader}"
@@ -174,7 +174,7 @@ def _opening_of(start: Mapping[NodeId, Decision]) -> str:
 
 
 def opening_of(start: Mapping[NodeId, Standing]) -> str:
-    """How the nodes stand before anything happens."""
+    """The standings of the nodes before anything happens."""
     decisions = {n: view for n, view in sorted(start.items()) if isinstance(view, Decision)}
     if decisions:
         return _opening_of(decisions)

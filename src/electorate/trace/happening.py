@@ -1,9 +1,10 @@
 """What can happen in a run: one class for each kind, and in it all that others read of the kind.
 
-Scripts, texts, sentences, pictures and counts of faults go by what a kind says of itself here: its
-command, its fact and its sentence, the lane it is drawn on and its sign, which nodes and links are
-otherwise from then on, what is lost, and the budget that it spends. Kinds are named only where they
-are made, and where one thing is followed through a run: a message, a timer, a detector's opinion.
+Scripts, texts, sentences, pictures and counts of faults use what a kind says of itself here: its
+command, its fact and its sentence, the lane it is drawn on and its sign, the nodes and links that
+it changes, the messages that it loses, and the budget that it spends. Kinds are named only where
+they are made, and where one thing is followed through a run: a message, a timer, a detector's
+opinion.
 """
 
 import re
@@ -37,7 +38,7 @@ class Misread(Exception):
 
 
 def placed(place: int) -> str:
-    """A place in a row, which is said of all but the first."""
+    """The position in a row; written for all but the first."""
     return f" #{place}" if place else ""
 
 
@@ -69,7 +70,7 @@ WORDS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
         _state,
     ),
 }
-"""Whatever may stand after the verb of a command: how it is read, by fields, and how written."""
+"""What may stand after the verb of a command: how it is read, by fields, and how written."""
 READ: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("node", "sender", "to"), int),
     "place": lambda text: int(text or 0),
@@ -94,7 +95,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
 
 
 class Shape(NamedTuple):
-    """A part of a sign, around the place where it stands: a path, or a disc if it has none."""
+    """A part of a sign, around its position: a path, or a disc if it has none."""
 
     path: str = ""
     x: float = 0
@@ -103,7 +104,7 @@ class Shape(NamedTuple):
     radius: float = 0
     fill: str = "none"
     stroke: str = "none"
-    """A colour by what it is for, as the palette has it."""
+    """The role of a colour in the palette."""
     width: float = 0
 
 
@@ -126,7 +127,7 @@ SIGNS = {
 # --- what every kind says ---
 
 
-class Change(NamedTuple):
+class ClusterChange(NamedTuple):
     """The nodes that are up or down from now on, and the links that are cut or healed."""
 
     up: tuple[NodeId, ...] = ()
@@ -140,14 +141,14 @@ class Happening(Value, tag_field="what", tag=True):
 
     verb: ClassVar[str]
     words: ClassVar[tuple[str, ...]] = ("NODE",)
-    """What stands after the verb, as WORDS has it."""
+    """What stands after the verb, as a key of WORDS."""
     becomes: ClassVar[str]
-    """What is said of the node or link, where nothing else is to be said."""
+    """What is said of the node or link, if there is nothing else to say."""
     tears: ClassVar[bool] = False
     """Whether it leads to a turn, in the middle of which the node may crash."""
 
     budget: ClassVar[tuple[str, str]] = ("", "")
-    """What one fault of this kind is called and what several are, if they are counted."""
+    """The singular and plural of a fault of this kind, if they are counted."""
     fault: ClassVar[bool] = False
     """Whether something goes wrong, or right again."""
     reacts: ClassVar[bool | None] = None
@@ -160,7 +161,7 @@ class Happening(Value, tag_field="what", tag=True):
 
     @property
     def where(self) -> NodeId | None:
-        """The node that it happens to, if it happens to one."""
+        """The node to which it happens, if there is one."""
         return getattr(self, "node", None)
 
     @property
@@ -169,9 +170,9 @@ class Happening(Value, tag_field="what", tag=True):
         return self.where
 
     @property
-    def change(self) -> Change:
-        """Who and what is otherwise from now on."""
-        return Change()
+    def change(self) -> ClusterChange:
+        """The nodes and links that it changes."""
+        return ClusterChange()
 
     @property
     def ways(self) -> tuple[Link, ...]:
@@ -179,7 +180,7 @@ class Happening(Value, tag_field="what", tag=True):
         return ()
 
     def loses(self, setting: Setting) -> Iterable[Link]:
-        """The links on which nothing stays on its way, as on those of connections that die."""
+        """The links on which nothing stays on its way, as when connections break."""
         if setting.connections is not Connections.DIE:
             return ()
         change = self.change
@@ -199,7 +200,7 @@ class Happening(Value, tag_field="what", tag=True):
 
     @classmethod
     def usage(cls) -> str:
-        """What to write."""
+        """The text of the words after the verb."""
         both = f"FROM->TO, or {cls.verb} NODE NODE for both ways"
         words = [both if word == "LINK" else word for word in cls.words]
         return " ".join([cls.verb, *words, *(["[torn …]"] if cls.tears else [])])
@@ -223,12 +224,12 @@ class Happening(Value, tag_field="what", tag=True):
         return f"{self.where} {self.becomes}"
 
     def told(self, there: "Presence") -> tuple[str, str]:
-        """Who or what a sentence is about, and the first that is said of it."""
+        """Subject and first verb of a sentence about it."""
         return f"Node {self.where}", self.becomes
 
 
 class Presence:
-    """Who is down and which links are cut, one happening after the other."""
+    """Which nodes are down and which links are cut, one happening after the other."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -283,7 +284,7 @@ class Passage(Happening):
 
 
 class Heard(Passage):
-    """A message was handed over; `place` counts from the oldest on its channel."""
+    """A message was handed over; `place` is its position on its channel, the oldest first."""
 
     place: int = 0
     tears, sign = True, "turn"
@@ -299,7 +300,7 @@ class Heard(Passage):
 
 
 class Delivered(Heard):
-    """A message was handed over, and nothing of it is left."""
+    """A message was handed over, and no copy of it is left."""
 
     verb = "deliver"
 
@@ -397,7 +398,7 @@ class Saw(Happening):
         return f"Node {self.node}", listed(texts or [sees])
 
 
-class Pressed(Happening):
+class Requested(Happening):
     """The application asked for something."""
 
     node: NodeId
@@ -422,8 +423,8 @@ class Crashed(Happening):
     budget = "crash", "crashes"
 
     @property
-    def change(self) -> Change:
-        return Change(down=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(down=(self.node,))
 
 
 class Recovered(Happening):
@@ -436,8 +437,8 @@ class Recovered(Happening):
     budget = "recovery", "recoveries"
 
     @property
-    def change(self) -> Change:
-        return Change(up=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(up=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         return f"{self.node} {'boots' if self.first else 'recovers'}"
@@ -495,8 +496,8 @@ class Cut(Linked):
     budget = "cut", "cuts"
 
     @property
-    def change(self) -> Change:
-        return Change(cut=self.ways)
+    def change(self) -> ClusterChange:
+        return ClusterChange(cut=self.ways)
 
 
 class Healed(Linked):
@@ -506,8 +507,8 @@ class Healed(Linked):
     budget = "heal", "heals"
 
     @property
-    def change(self) -> Change:
-        return Change(healed=self.ways)
+    def change(self) -> ClusterChange:
+        return ClusterChange(healed=self.ways)
 
 
 class Reset(Linked):
@@ -548,11 +549,12 @@ class Placed(Happening):
     """The state; for a node that is down, what it saved (null if it never lived)."""
     is_up: bool = True
     alive: frozenset[NodeId] = frozenset()
-    """Whom its failure detector trusts."""
+    """The nodes that its failure detector trusts."""
     timers: tuple[tuple[str, int, int], ...] = ()
-    """Each timer that is armed, with the shortest and the longest that it may still take."""
+    """Each timer that is armed, with the shortest and the longest time that it may still take."""
     sent: tuple[tuple[NodeId, int, str], ...] = ()
-    """What it has on its way: to whom, for how long by now, and the message as JSON."""
+    """What it has on its way: the receiver, how long it has been on its way, and the message as
+    JSON."""
     verb, words = "place", ("NODE", STATE)
 
     @property
@@ -560,8 +562,8 @@ class Placed(Happening):
         return None
 
     @property
-    def change(self) -> Change:
-        return Change(up=(self.node,)) if self.is_up else Change(down=(self.node,))
+    def change(self) -> ClusterChange:
+        return ClusterChange(up=(self.node,)) if self.is_up else ClusterChange(down=(self.node,))
 
     def fact(self, at: int, timing: Timing) -> str:
         mail = " and ".join(f"{json} to {to}" for to, _, json in self.sent)
@@ -582,7 +584,7 @@ KINDS: Mapping[str, type[Happening]] = {
         Lost,
         Fired,
         Saw,
-        Pressed,
+        Requested,
         Crashed,
         Recovered,
         Paused,
@@ -602,7 +604,7 @@ KINDS: Mapping[str, type[Happening]] = {
 
 
 class TurnRecord(Value):
-    """One turn: who, from what state to what state, with which orders."""
+    """One turn: its node, from what state to what state, with which effects."""
 
     node: NodeId
     before: State | None
@@ -621,7 +623,7 @@ class TurnRecord(Value):
 
 
 class Step(Value):
-    """One happening, when, and the turns it led to (self-addressed messages included)."""
+    """One happening, its time, and the turns that it led to (self-addressed messages included)."""
 
     at: int
     happening: Happening

@@ -1,11 +1,10 @@
 """Records of single nodes, re-run and merged into one trace of a whole run.
 
-Clocks of different nodes need not agree: a receipt is placed after its sending because it names
-the message, and otherwise events are placed by the time that their own node gave them.
-
-The processes of one machine share a clock. Where a message seems to arrive before it was sent, the
-clocks are of different machines: then each is moved so that what went there and what came back took
-the same time at best.
+Clocks of different nodes need not agree: a receipt is put after its sending because it names the
+message, and otherwise events are ordered by the times that their own nodes gave them. The processes
+of one machine share a clock. Where a message seems to arrive before it was sent, the clocks are of
+different machines: then each is shifted so that the quickest messages took the same time there and
+back.
 """
 
 from collections import Counter, defaultdict
@@ -37,8 +36,8 @@ from electorate.trace.happening import (
     Happening,
     Lost,
     Placed,
-    Pressed,
     Recovered,
+    Requested,
     Saw,
     Step,
     Trace,
@@ -49,7 +48,7 @@ from electorate.trace.record import (
     Ended,
     EventReader,
     Held,
-    Host,
+    HostLife,
     Letterhead,
     Line,
     OfInstance,
@@ -61,11 +60,11 @@ from electorate.trace.record import (
 from electorate.trace.setting import Clock, Connections, Setting, Start
 
 Name = tuple[NodeId, int, NodeId, int]
-"""A message: its sender, the life of the sender's host, its receiver, its number."""
+"""The name of a message: its sender, the life of the sender's host, its receiver, its number."""
 
 
 class Differs(RecordError):
-    """A record that does not come out the same when it is re-run."""
+    """A record that gives something else when it is re-run."""
 
 
 class Occurrence(NamedTuple):
@@ -73,32 +72,32 @@ class Occurrence(NamedTuple):
 
     node: NodeId
     life: int
-    """Of its host."""
+    """The incarnation of its host."""
     at: float
     entry: OfInstance
     event: Any
     before: State | None
     turn: Turn | None
     kept: Stable | None = None
-    """What was saved before; of an ended life nothing is said."""
+    """What was saved before; unknown once the life has ended."""
     clock: int = 0
     gap: bool = False
-    """Whether nothing is known of what happened to this instance right before."""
+    """Whether it is unknown what happened to this instance right before."""
 
 
 class Rerun:
-    """Takes what one instance took at one node once more, line by line."""
+    """Re-runs what one instance took at one node, line by line."""
 
     def __init__(self, turns_of: Callable[[str], Turns]) -> None:
         self._turns_of = turns_of
         self._state: State | None = None
         self._number = 0
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self.clusters: list[str] = []
         """The machines that it ran, one after the other."""
 
     def take(self, line: Line) -> Occurrence | None:
-        """What came of a line; a `Differs` says how it was otherwise when it was recorded."""
+        """The result of a line; Differs says what was recorded instead."""
         self._number += 1
         entry, before = line.entry, self._state
         if isinstance(entry, Ruled):
@@ -165,7 +164,7 @@ class Rerun:
 
 
 def rerun(lines: Iterable[Line], turns_of: Callable[[str], Turns]) -> list[Occurrence]:
-    """Take everything again that one instance took at one node."""
+    """Re-run everything that one instance took at one node."""
     again = Rerun(turns_of)
     return [found for line in lines if (found := again.take(line)) is not None]
 
@@ -180,8 +179,8 @@ class Numbering:
     def sends(self, o: Occurrence) -> list[tuple[Send, Name | None]]:
         """What it sends to others, in order.
 
-        Nothing has a name where the record begins in the middle of a life and does not say how
-        much was sent before.
+        Nothing has a name if the record begins in the middle of a life and does not say how much
+        was sent before.
         """
         if isinstance(o.entry, Held):
             if o.entry.sent is None:
@@ -217,7 +216,7 @@ class Merger:
         self.strays = self._received - set(self._names())
         """Messages that were received, and that no record shows to have been sent."""
         self.surprises: set[NodeId] = set()
-        """Nodes that once booted with something else than what their last life had saved."""
+        """Nodes that once booted with something else than their last life had saved."""
         self._uses_views = any(isinstance(o.event, Viewed) for o in everything)
         self._sent: set[Name] = set()
         self._flying: defaultdict[tuple[NodeId, NodeId], list[Name]] = defaultdict(list)
@@ -227,7 +226,7 @@ class Merger:
         self._up: set[NodeId] = set()
         self._views: dict[NodeId, frozenset[NodeId]] = {}
         self.first_views: dict[int, frozenset[NodeId]] = {}
-        """What a node saw right after it had booted, by the step of the trace in which it did."""
+        """What a node saw right after it had booted, by the step of its boot."""
         self._latest: dict[NodeId, int] = {}
         self._steps: list[Step] = []
 
@@ -250,7 +249,7 @@ class Merger:
                 yield from (name for _, name in numbering.sends(occurrence))
 
     def _begin(self) -> None:
-        """Nodes that had lived before the record began are down, and remember that."""
+        """Nodes that had lived before the record begins are down, and remember that."""
         for node, record in sorted(self._records.items()):
             if record and isinstance(record[0].entry, Booted) and record[0].kept is not None:
                 self._lived.add(node)
@@ -259,7 +258,7 @@ class Merger:
                 self._steps.append(Step(0, Placed(node, kept, is_up=False)))
 
     def _ordered(self) -> Iterator[Occurrence]:
-        """Always the earliest occurrence whose cause has been placed."""
+        """The earliest occurrence whose cause has been placed, again and again."""
         queues = {node: list(reversed(record)) for node, record in self._records.items() if record}
         while queues:
             ready = [(q[-1].at, node) for node, q in queues.items() if self._is_ready(q[-1])]
@@ -309,7 +308,7 @@ class Merger:
             self._views[node] = frozenset(held.alive)
 
     def _end(self, occurrence: Occurrence) -> None:
-        """A life ends: between two steps, or before a step has had all its turns."""
+        """A life ends: between two steps, or before all turns of a step were taken."""
         if not self._tear(occurrence.node):
             self._add(occurrence, Crashed(occurrence.node))
         self._up.discard(occurrence.node)
@@ -329,7 +328,7 @@ class Merger:
         return True
 
     def _sent_in_vain(self, node: NodeId, effect: Send, name: Name | None) -> Lost | None:
-        """Bring a message on its way; one that nobody received is lost at once."""
+        """Send a message; one that nobody received is lost at once."""
         if name is None:
             return None
         to, waiting = effect.to, self._flying[node, effect.to]
@@ -369,7 +368,7 @@ class Merger:
                     return None
                 return Saw(node, alive, before or alive)
             case Asked(request):
-                return Pressed(node, request)
+                return Requested(node, request)
         raise RecordError(f"no such event: {occurrence.event!r}")
 
     def _add(self, occurrence: Occurrence, happening: Happening, *turns: TurnRecord) -> None:
@@ -381,12 +380,12 @@ class Merger:
 def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> list[Occurrence]:
     """A node's record in which every life but the last has an end.
 
-    A crash writes nothing down. It is placed where another node first missed this one, if that
-    was between the last entry of the life and the first of the next, else after that last entry.
-    Events are written down before their turns are saved; turns that the next life does not know
-    of never were, for the crash came in between. An instance that was over, and never began anew,
-    did not crash: nothing happened to it any more. Nor is a crash placed where the record has a
-    gap: how that life ended nobody knows.
+    A crash writes nothing down. It is put where another node first missed this one, if that was
+    between the last entry of the life and the first of the next, else after that last entry. Events
+    are written down before their turns are saved; turns that the next life does not know of never
+    were, for the crash came in between. An instance that was over, and never began anew, did not
+    crash: nothing happened to it any more. Nor is a crash put where the record has a gap: how that
+    life ended is unknown.
     """
     missed = [
         o.at
@@ -414,7 +413,7 @@ def _with_ends(node: NodeId, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
 
 
 def _forget_unsaved(ended: list[Occurrence], kept: Stable | None) -> None:
-    """Take the last turns of a life back, up to the one that left what the next life found."""
+    """Take back the last turns of a life, up to the one that left what the next life found."""
     for back, occurrence in enumerate(reversed(ended)):
         if occurrence.turn is None:
             return
@@ -428,7 +427,7 @@ def _forget_unsaved(ended: list[Occurrence], kept: Stable | None) -> None:
 
 
 def name_of(occurrence: Occurrence) -> Name | None:
-    """The message that was received, if one of another node was."""
+    """The message that was received, if it was another node's."""
     entry = occurrence.entry
     if not isinstance(entry, Took) or entry.sender is None:
         return None
@@ -439,14 +438,14 @@ def name_of(occurrence: Occurrence) -> Name | None:
 
 
 def free(setting: Setting) -> Setting:
-    """The setting of a merged run: nobody was up at first, and messages may take any time."""
+    """The setting of a merged run: no node is up at first, and messages may take any time."""
     return replace(
         setting, clock=Clock.UNBOUNDED, connections=Connections.OUTLIVE, start=Start.DOWN
     )
 
 
 def merged(setting: Setting, records: Mapping[NodeId, Sequence[Occurrence]]) -> Trace:
-    """One trace from the re-run records of all nodes, which leave nothing out."""
+    """One trace from the re-run records of all nodes, if nothing is missing in them."""
     merger = Merger(free(setting), records)
     if merger.strays:
         raise RecordError("a message was received that no record shows to have been sent")
@@ -454,17 +453,17 @@ def merged(setting: Setting, records: Mapping[NodeId, Sequence[Occurrence]]) -> 
 
 
 class Window(NamedTuple):
-    """A part of a run, and where the nodes stood that were up when it begins."""
+    """A part of a run, and the standings of the nodes that are up when it begins."""
 
     trace: Trace
     states: dict[NodeId, State]
 
 
 def window(trace: Trace, begin: float, end: float) -> Window:
-    """What happened from `begin` to `end`, in milliseconds; at the latest from where all is known.
+    """What happened from `begin` to `end`, in milliseconds; never before everything is known.
 
-    A record whose oldest files are gone begins in the middle: what was before the last node's
-    first known state is left out.
+    A record whose oldest files are gone begins in the middle: what was before the last node's first
+    known state is left out.
     """
     held = [n for n, step in enumerate(trace.steps) if is_held(step)]
     first = held[-1] + 1 if held else 0
@@ -493,7 +492,7 @@ ClockId = tuple[NodeId, int]
 """A node, and how often its clock had begun anew."""
 
 SAMPLE = 64
-"""Of the messages on a channel the first ones are looked at, and then every so many."""
+"""The first messages of a channel are looked at, and then one in this many."""
 TOLERANCE_MS = 1.0
 """So much earlier a message may seem to arrive on one machine: times are rounded."""
 
@@ -522,7 +521,7 @@ class Clocks:
                 self._sent[instance, sent] = (clock, o.at)
 
     def settle(self) -> None:
-        """Find the shifts: none where everything fits one clock."""
+        """Find the shifts: none if everything fits one clock."""
         delays: dict[tuple[ClockId, ClockId], float] = {}
         for name, (receiver, got) in self._got.items():
             if name in self._sent:
@@ -567,11 +566,11 @@ class Clocks:
                 self.shifts[node, turn] = max(self.shifts[node, turn], end - here[0])
 
     def shifted(self, record: Iterable[Occurrence]) -> list[Occurrence]:
-        """A record by the common clock."""
+        """A record, by the common clock."""
         return [o._replace(at=o.at + self.shifts.get((o.node, o.clock), 0.0)) for o in record]
 
     def at(self, clock: ClockId, at: float) -> float:
-        """A time of a node by the common clock."""
+        """A time of a node, by the common clock."""
         return at + self.shifts.get(clock, 0.0)
 
 

@@ -1,11 +1,10 @@
-"""Where everybody stands at one moment of a recorded run, as a script that begins there.
+"""The state of all nodes at one moment of a recorded run, as a script that begins there.
 
-Of a node with several instances, those that are the parts of an ensemble may be taken together.
-
-States are what the re-run gives, so nothing of them is rounded. A timer runs from the turn that
-set it, and a message is on its way from the turn that sent it until the record shows that it was
-taken. Of a message that nobody took the record cannot say when it was lost: it counts as on its way
-for as long as one may take, T+P.
+The instances of a node may be taken together if they are the parts of an ensemble. States are what
+the re-run gives, so nothing of them is rounded. A timer runs from the turn that set it, and a
+message is on its way from the turn that sent it until the record shows that it was taken. Of a
+message that nobody took the record cannot say when it was lost: it counts as on its way for as long
+as a message may take, T+P.
 """
 
 from collections import defaultdict
@@ -36,7 +35,7 @@ from electorate.trace.happening import (
     Heard,
     Lost,
     Placed,
-    Pressed,
+    Requested,
     Saw,
     Step,
     Trace,
@@ -46,7 +45,7 @@ from electorate.trace.setting import Setting
 from electorate.trace.text import json_word
 
 
-class Letter(NamedTuple):
+class MessageInFlight(NamedTuple):
     """A message on its way, and when it was sent."""
 
     sender: NodeId
@@ -68,14 +67,14 @@ class Moment:
         self.saved: dict[NodeId, str] = {}
         """What the nodes that are down have saved, as JSON."""
         self.asked: defaultdict[NodeId, dict[type[Request], Request]] = defaultdict(dict)
-        """What each node was asked last in its present life, of each kind."""
+        """The last request of each kind to each node in its present life."""
         self._timers: defaultdict[NodeId, dict[str, tuple[float, float]]] = defaultdict(dict)
         self._views: dict[NodeId, frozenset[NodeId]] = {}
-        self._waiting: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
-        self._untaken: defaultdict[tuple[NodeId, NodeId], list[Letter]] = defaultdict(list)
-        """Those that nobody took; what was sent before one that was taken can come no more."""
+        self._waiting: defaultdict[tuple[NodeId, NodeId], list[MessageInFlight]] = defaultdict(list)
+        self._untaken: defaultdict[tuple[NodeId, NodeId], list[MessageInFlight]] = defaultdict(list)
+        """Messages that nobody took; what was sent before one that was taken can come no more."""
         self.heard_of: set[NodeId] = set()
-        """All that some node had seen, or had sent something to."""
+        """All nodes that some node had seen, or had sent something to."""
         for number, step in enumerate(trace.steps):
             if step.at > until:
                 break
@@ -84,7 +83,7 @@ class Moment:
                 self._see(_node_of(step), first_views[number])
 
     @property
-    def mail(self) -> list[Letter]:
+    def mail(self) -> list[MessageInFlight]:
         """What is on its way."""
         recent = self.until - self._setting.delay_max
         untaken = [each for kept in self._untaken.values() for each in kept if each.at >= recent]
@@ -101,7 +100,7 @@ class Moment:
         for way in what.loses(self._setting):
             self._waiting[way].clear()
         match what:
-            case Pressed(node, request):
+            case Requested(node, request):
                 self.asked[node][type(request)] = request
             case Fired(node, timer):
                 self._timers[node].pop(timer, None)
@@ -139,13 +138,13 @@ class Moment:
         for send, left in turn.mail():
             self.heard_of.add(send.to)
             if left:
-                letter = Letter(node, send.to, send.message, at)
+                letter = MessageInFlight(node, send.to, send.message, at)
                 self._waiting[node, send.to].append(letter)
         if turn.sent is not None:
             self._stop(node, turn.after.stable)
 
     def begin(self, node: NodeId, machine: Machine[Any], alike: "Moment") -> None:
-        """Have a node boot for the first time; it sees whom another of its instances sees."""
+        """Have a node boot for the first time; it sees what another of its instances sees."""
         alive = alike._views.get(node, frozenset({node}))
         state, effects = machine.boot(node, None)
         if machine.uses_views:
@@ -162,8 +161,8 @@ class Moment:
     def places(self, unit: float, members: Collection[NodeId]) -> tuple[Placed, ...]:
         """The moment as commands that place these nodes; a tick is so many milliseconds.
 
-        What remains of a timer is rounded to both sides, the age of a message down: what can
-        happen by the record can happen by the commands.
+        What remains of a timer is rounded to both sides, the age of a message down: what can happen
+        by the record can happen by the commands.
         """
         until = self.until
         sent: defaultdict[NodeId, list[tuple[NodeId, int, str]]] = defaultdict(list)
@@ -189,7 +188,7 @@ class Moment:
 
 
 def joined(ensemble: Ensemble, setting: Setting, moments: Mapping[str, Moment]) -> Moment:
-    """The moments of several instances as one of the ensemble whose parts these are.
+    """The moments of several instances as one of the ensemble whose parts they are.
 
     A part that a node had not run yet begins at that moment.
     """
@@ -248,9 +247,9 @@ def _node_of(step: Step) -> NodeId:
 
 
 def in_ticks(setting: Setting, T: int, P: int | None, rules: Rules) -> Setting:
-    """The setting with T as so many ticks, and every length that its rules name in proportion.
+    """The setting with T as so many ticks, and all lengths in its rules in proportion.
 
-    What is shorter than a tick stays as it is: it says that something comes right before or after
+    A length below one tick stays as it is: it says that something comes right before or after
     something else.
     """
     unit = setting.timing.T / T

@@ -24,7 +24,7 @@ CONTAINS = (
     "events, messages and requests of the machines, and the names of nodes, elections and "
     "transactions; no statements, values or rows of transactions, and no work of elections"
 )
-"""What of an application's data is in a record."""
+"""What a record contains of an application's data."""
 
 SUFFIX = ".jsonl"
 _PART = re.compile(r"(.+)\.(\d{6})\.jsonl")
@@ -34,14 +34,14 @@ class Letterhead(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Which message it was: the life of the sender's host, and a number.
 
     The number counts what this instance of the sender has sent to this node in that life of its
-    host; it goes on when only the instance boots again.
+    host; it goes on if only the instance boots again.
     """
 
     incarnation: int
     number: int
 
 
-class Host(msgspec.Struct, frozen=True, tag="host"):
+class HostLife(msgspec.Struct, frozen=True, tag="host"):
     """A life of the host begins, or (`continued`) the next file of the same life."""
 
     format: int
@@ -50,15 +50,15 @@ class Host(msgspec.Struct, frozen=True, tag="host"):
     node: NodeId
     incarnation: int
     name: str = ""
-    """What people call the node."""
+    """The name of the node."""
     names: dict[NodeId, str] = {}
-    """What they call the others, as far as that is known."""
+    """The names of the others, as far as they are known."""
     cluster: str = ""
     """The cluster's id."""
     electorate: str = ""
     """The version that wrote this."""
     authentication: str | None = None
-    """How the nodes of this cluster prove who they are; None: they do not."""
+    """How the nodes of this cluster prove who they are; None if they do not."""
     contains: str = CONTAINS
     part: int = 1
     """The number of this file in its series."""
@@ -66,7 +66,7 @@ class Host(msgspec.Struct, frozen=True, tag="host"):
 
 
 class Named(msgspec.Struct, frozen=True, tag="named"):
-    """More is known about what people call the nodes."""
+    """More is known about the names of nodes."""
 
     at: float
     names: dict[NodeId, str]
@@ -93,15 +93,15 @@ class Booted(msgspec.Struct, frozen=True, tag="booted"):
 
 
 class Held(msgspec.Struct, frozen=True, tag="held", omit_defaults=True):
-    """Where an instance stood when a new file was begun: it can be re-run from here."""
+    """The state of an instance when a new file was begun: it can be re-run from here."""
 
     i: int
     at: float
     state: msgspec.Raw
     alive: list[NodeId] | None = None
-    """What its failure detector said last."""
+    """The last word of its failure detector."""
     sent: dict[NodeId, int] | None = None
-    """How many messages it had sent to each node in this life of the host; None: not known."""
+    """How many messages it had sent to each node in this life of the host; None if unknown."""
 
 
 class Took(msgspec.Struct, frozen=True, tag="took", omit_defaults=True, gc=False):
@@ -112,11 +112,11 @@ class Took(msgspec.Struct, frozen=True, tag="took", omit_defaults=True, gc=False
     what: str
     body: msgspec.Raw
     digest: int
-    """Of the state that it led to."""
+    """Of the state to which it led."""
     sender: NodeId | None = None
     letterhead: Letterhead | None = None
     source: str | None = None
-    """The instance of the same node whose state brought this request about."""
+    """The instance of the same node whose state led to this request."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended", omit_defaults=True):
@@ -136,7 +136,7 @@ class Stopped(msgspec.Struct, frozen=True, tag="stopped"):
 
 
 OfInstance = Ruled | Booted | Held | Took | Ended
-Entry = Host | Named | Stopped | OfInstance
+Entry = HostLife | Named | Stopped | OfInstance
 
 _entries = msgspec.json.Decoder(Entry)
 _views = msgspec.json.Decoder(frozenset[NodeId])
@@ -152,7 +152,7 @@ class RecordError(ValueError):
 
 
 def digest_of(machine: Machine[Any]) -> Callable[[State], int]:
-    """How the states of a machine are told apart by 32 bits, the same in every process."""
+    """A digest of 32 bits for comparing a machine's states, the same in every process."""
     return _digest if _sorts(machine.state_type) else _slow_digest
 
 
@@ -187,7 +187,7 @@ def _sorts(kind: Any) -> bool:
 
 
 class EventReader:
-    """Reads the values of one machine back, strictly."""
+    """Decodes the values of one machine, strictly."""
 
     def __init__(self, machine: Machine[Any]) -> None:
         self._stable = msgspec.json.Decoder(machine.stable_type | None)
@@ -232,9 +232,9 @@ class Line(NamedTuple):
 
     where: str
     """File and line number."""
-    host: Host
+    host: HostLife
     clock: int
-    """Counts how often the clock of this node has begun anew, as when its machine was rebooted."""
+    """How often the clock of this node has begun anew, as when its machine was rebooted."""
     gap: bool
     """Whether lines may be missing between this one and the last about any instance."""
     instance: str
@@ -250,11 +250,11 @@ class Gap(NamedTuple):
     end: tuple[int, float] | None = None
     """The clock and the time at which the record goes on; None if it does not."""
     missing: tuple[int, int] | None = None
-    """The first and the last life of the host of which there is nothing."""
+    """The first and the last missing life of the host."""
 
 
 def part_file(path: Path, number: int) -> Path:
-    """Where an older part of a series is kept."""
+    """The file of an older part of a series."""
     return path.with_name(f"{path.name.removesuffix(SUFFIX)}.{number:06}{SUFFIX}")
 
 
@@ -278,13 +278,13 @@ class RecordFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.nodes: list[NodeId] = []
-        """Whose record it is: none as long as no whole line was read, and another one after the
-        first if a node has lost its folder and was replaced under its name."""
+        """The node of the record; None before the first whole line. It may change: if a node has
+        lost its folder, and was replaced under its name."""
         self.names: dict[NodeId, str] = {}
-        self.hosts: list[Host] = []
+        self.hosts: list[HostLife] = []
         """Every life of the host."""
         self.gaps: list[Gap] = []
-        self._host: Host | None = None
+        self._host: HostLife | None = None
         self._stopped: Gap | None = None
         self._instances: dict[int, str] = {}
         self._clock = 0
@@ -309,7 +309,7 @@ class RecordFile:
 
     def _read(self, line: bytes, where: str) -> Line | None:
         entry = parse_entry(line, where)
-        if isinstance(entry, Host):
+        if isinstance(entry, HostLife):
             self._begin(entry)
             return None
         if self._host is None:
@@ -330,7 +330,7 @@ class RecordFile:
             del self._instances[entry.i]
         return Line(where, self._host, self._clock, self._gap, name, entry)
 
-    def _begin(self, host: Host) -> None:
+    def _begin(self, host: HostLife) -> None:
         if host.node not in self.nodes:
             self.nodes.append(host.node)
         last, self._host = self._host, host
@@ -352,7 +352,7 @@ class RecordFile:
             self.names[host.node] = host.name
         self._instances.clear()
 
-    def _is_gap(self, last: Host | None, host: Host) -> bool:
+    def _is_gap(self, last: HostLife | None, host: HostLife) -> bool:
         """Whether something is missing between the last line and this life, or this file."""
         if last is None:
             return host.continued
@@ -374,6 +374,6 @@ def parse_entry(line: bytes, where: str) -> Entry:
                 "replay it with the version that wrote it"
             ) from None
         raise RecordError(f"{where}: {error}") from None
-    if isinstance(entry, Host) and entry.format != FORMAT:
+    if isinstance(entry, HostLife) and entry.format != FORMAT:
         raise RecordError(f"{where}: format {entry.format}; this version reads {FORMAT}")
     return entry

@@ -1,7 +1,7 @@
 """A run in plain sentences: what happens, what a node then believes, what it says to whom.
 
-Messages, requests, timers and fields keep the names that the protocol gives them, as in scripts.
-What a node keeps to itself is told where nothing else shows what came of a step: the fields that
+Messages, requests, timers and fields have the names that the protocol gives them, as in scripts.
+What a node keeps to itself is told if nothing else shows what came of a step: the fields that
 changed, and a timer that it cancelled before it would have run out. A timer that it set is told if
 that very setting runs out later in the run.
 """
@@ -47,8 +47,8 @@ def sentences_of(
 ) -> list[Sentence]:
     """The run, a sentence for each step; ticks in a row make one sentence.
 
-    `view` and `uses_views` are the machine's. No sentence goes across a step in `apart`.
-    `down` are the nodes that are not up at first, where the setting does not say it.
+    `view` and `uses_views` are the machine's. No sentence goes across a step in `apart`. `down` are
+    the nodes that are not up at first, if the setting does not say it.
     """
     narrator = _Narrator(trace, view, uses_views)
     if down is not None:
@@ -72,7 +72,7 @@ def sentences_of(
 
 
 class _Narrator:
-    """Tells the steps of one run in their order, and keeps in mind who is down and cut off."""
+    """Tells the steps of one run in their order, and remembers which nodes are down and cut off."""
 
     def __init__(self, trace: Trace, view: View, uses_views: bool) -> None:
         self._setting = trace.setting
@@ -95,7 +95,7 @@ class _Narrator:
         return self._setting.clock is not Clock.UNBOUNDED
 
     def sentence(self, number: int, step: Step) -> str:
-        """What to say of this step, which is any but a tick."""
+        """What to say of this step, which is no tick."""
         subject, opening = step.happening.told(self.there)
         self.there.follow(step.happening, step.torn)
         first, *rest = self._clauses(number, step, opening)
@@ -155,7 +155,7 @@ class _Narrator:
             yield f"cancels its {named('timer', timers)}"
 
     def _set(self, number: int, turns: Iterable[TurnRecord]) -> Iterator[str]:
-        """The settings of this step that run out later, in the order in which they do."""
+        """The settings of this step that run out later, in that order."""
         last = {
             effect.timer: effect
             for turn in turns
@@ -176,7 +176,7 @@ class _Narrator:
 
 
 def _sends(turn: TurnRecord) -> list[tuple[str, list[NodeId]]]:
-    """The messages in the order of sending, each with all who get it in a row."""
+    """The messages in the order of sending, each with all that receive it in a row."""
     found: list[tuple[str, list[NodeId]]] = []
     for effect in turn.effects:
         if isinstance(effect, Send):
@@ -196,7 +196,7 @@ def _receivers(to: list[NodeId], turn: TurnRecord) -> str:
 
 
 def _torn(turn: TurnRecord) -> str:
-    """How far a turn got in whose middle the node crashed."""
+    """How far a turn got before the node crashed in it."""
     done: dict[str, list[NodeId]] = {}
     missed: dict[str, list[NodeId]] = {}
     for send, left in turn.mail():
@@ -217,7 +217,7 @@ def _torn(turn: TurnRecord) -> str:
 
 
 def _notes(turn: TurnRecord, happening: Happening) -> str:
-    """The fields that changed, but for the one that holds what was just said to be seen."""
+    """The fields that changed, except the one that shows what was just said."""
     notes = [
         f"{name}: {text_of(new)}"
         for name, _, new in changes_of(turn)
@@ -227,7 +227,7 @@ def _notes(turn: TurnRecord, happening: Happening) -> str:
 
 
 def _suspect(happening: Happening | None) -> NodeId | None:
-    """The one node that is suspected, if the sentence has just named it."""
+    """The one suspected node, if the sentence has just named it."""
     changed = happening.notices if happening is not None else frozenset()
     return next(iter(changed)) if len(changed) == 1 else None
 

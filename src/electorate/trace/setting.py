@@ -69,7 +69,7 @@ class Setting(Value):
     rules: tuple[str, ...] = ()
     """Changes to the form that the protocol's name means, as `name=value`."""
     strongest: Strongest | None = None
-    """Which end of the ranking is strong; None: the one that the protocol declares."""
+    """Which end of the ranking is strong; None: as the protocol declares."""
     timing: Timing = Timing()
     delay_min: int = 0
     clock: Clock = Clock.BOUNDED
@@ -78,9 +78,9 @@ class Setting(Value):
     connections: Connections = Connections.OUTLIVE
     start: Start = Start.NORMAL
     attributes: tuple[int, ...] = ()
-    """The attribute of each id, which ranks before the id itself; all 0 if there is none here."""
+    """The attribute of each id, which ranks before the id itself; if empty, all are 0."""
     graph: tuple[tuple[NodeId, NodeId], ...] | None = None
-    """The links that there are, each both ways; None if everybody is linked to everybody."""
+    """The links, each both ways; None if all nodes are linked to all others."""
     drift: float = 0.0
     """How far a clock may be off: a timer of k takes k(1-drift) to k(1+drift)."""
     equal: tuple[NodeId, ...] = ()
@@ -88,7 +88,7 @@ class Setting(Value):
     storage: Storage = Storage.KEPT
     is_open: bool = False
     """Whether any node may take part: then there are no ids, and this is the setting of a machine
-    in operation and of no run (`Members.open`)."""
+    in operation, not of a run (`Members.open`)."""
 
     def __post_init__(self) -> None:
         self.members()  # It says what is wrong with the ids.
@@ -146,7 +146,7 @@ class Setting(Value):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everybody is linked to everybody."""
+        """Whether all nodes are linked to all others."""
         return all(self.linked(one, other) for one in self.ids for other in self.ids)
 
     def graph_text(self) -> str:
@@ -271,7 +271,7 @@ class Setting(Value):
 OPEN = "ids=open"
 """In place of ids: any node may take part."""
 NODES_MAX = 64
-"""So many nodes a command can work with."""
+"""The numbers of nodes with which a command can work."""
 SHAPES = ("path", "cycle", "star", "complete")
 """The networks that have a name."""
 Links = tuple[tuple[NodeId, NodeId], ...]
@@ -289,7 +289,7 @@ def graph_of(text: str) -> tuple[int | None, Links | None]:
     """Read `path:4`, or a list of links: `1-2,2-3`; raises ValueError.
 
     Returns how many nodes there are, None if the text does not say; and the links between them,
-    None if everybody is linked to everybody.
+    None if all nodes are linked to all others.
     """
     shape, colon, size = text.partition(":")
     if not colon:

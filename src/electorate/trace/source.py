@@ -8,11 +8,11 @@ from types import ModuleType
 
 
 class SourceError(ValueError):
-    """A file or module that cannot be used: said in one line."""
+    """A file or module that cannot be used: told in one line."""
 
 
 def loaded(source: str, what: str) -> ModuleType:
-    """The module in a file, or of that name; `what` says what is looked for in it."""
+    """The module in a file, or of that name; `what` is what the caller looks for in it."""
     return _file(source, what) if source.endswith(".py") else _module(source)
 
 
@@ -23,8 +23,8 @@ _files: dict[Path, tuple[bytes, ModuleType]] = {}
 def _file(source: str, what: str) -> ModuleType:
     """The module in a file; the same as before if the file is the same.
 
-    A file that was loaded twice would have two types of everything, and states of the one would
-    be strangers to the other.
+    A file that was loaded twice would have two types of everything, and states of the one would be
+    strangers to the other.
     """
     path = Path(source)
     if not path.is_file():
@@ -59,5 +59,5 @@ def _module(source: str) -> ModuleType:
 
 
 def failure(what: str, error: BaseException) -> str:
-    """Somebody else's file went wrong: said in one line."""
+    """An error in somebody else's file, in one line."""
     return f"{what}: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -23,7 +23,7 @@ def command_of(step: Step) -> str:
 
 
 def _torn(number: int, sent: Iterable[tuple[NodeId, int]]) -> str:
-    """Which turn of the step the crash fell into, unless the first, and what had left by then."""
+    """The turn of the step in which it crashed, unless the first, and what had left by then."""
     return f" torn{placed(number)}" + "".join(f" {to}:{count}" for to, count in sent)
 
 
@@ -76,7 +76,7 @@ def _turn_lines(turn: TurnRecord, timing: Timing) -> Iterator[str]:
 
 
 def is_consequence(step: Step) -> bool:
-    """Whether the step needs no command: a message that nobody was there to take."""
+    """Whether the step needs no command: a message was lost because nobody was there."""
     return bool(step.happening.cause)
 
 
@@ -96,7 +96,7 @@ def script_of(trace: Trace, head: Iterable[str] = ()) -> str:
 
 
 def step_object(step: Step, trace: Trace) -> dict[str, Any]:
-    """One step as plain data: when, the command for it, what happened, what it changed."""
+    """One step as plain data: its time, the command for it, what happened, what it changed."""
     return {
         "at": step.at,
         "command": None if is_consequence(step) else command_of(step),

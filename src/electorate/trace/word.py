@@ -33,7 +33,7 @@ def named(noun: str, names: Iterable[str]) -> str:
 
 
 def said(value: Message | Request) -> str:
-    """What is said or asked; of a machine inside another with that one's name before it."""
+    """A message or request in words; one of an inner machine has that machine's name before it."""
     inside = getattr(value, "message", None) or getattr(value, "request", None)
     if isinstance(inside, Message | Request):
         return f"{type(value).__name__.rpartition('.')[0]}.{said(inside)}"
@@ -41,7 +41,7 @@ def said(value: Message | Request) -> str:
 
 
 def kind_of(message: Message) -> str:
-    """What a message is called; one that carries an inner machine's is called like that."""
+    """The name of a message; one that carries an inner machine's is called like that one."""
     return type(_inner(message)).__name__
 
 
@@ -58,11 +58,11 @@ def _inner(message: Message) -> Message:
 
 _NODES = re.compile(r"\b[Nn]odes? \d+(?:(?:, | and )\d+)*\b")
 _MEMBER = re.compile(r"\b\d{6,}\b")
-"""Nobody chose such a number: wherever it stands, it means the node."""
+"""Such a number was not chosen by people: wherever it stands, it means the node."""
 
 
 def with_names(text: str, names: Mapping[NodeId, str]) -> str:
-    """A text in which `node 1` and `nodes 1 and 2` are called by what people call them."""
+    """A text in which `node 1` and `nodes 1 and 2` are called by their names."""
 
     def name(number: re.Match[str]) -> str:
         return names.get(int(number[0]), number[0])

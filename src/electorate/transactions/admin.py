@@ -1,6 +1,6 @@
 """Where people ask a node about its transactions, and decide some by hand: its admin socket.
 
-It is a socket in the node's data folder; who may open that may ask. One line of JSON is the
+It is a socket in the node's data folder: anybody who may open it may ask. One line of JSON is the
 question, one line the answer.
 """
 
@@ -19,9 +19,9 @@ import msgspec
 from electorate.core import Decision, Received, Stage, Wants
 from electorate.errors import ElectorateError
 from electorate.protocols.commit.state import Abort, Commit
-from electorate.transactions.deal import Deal
-from electorate.transactions.letter import Part
-from electorate.transactions.recovery import Members
+from electorate.transactions.instance import TransactionInstance
+from electorate.transactions.letter import Party
+from electorate.transactions.recovery import KnownMembers
 
 log = logging.getLogger("electorate.transactions")
 
@@ -31,7 +31,7 @@ ANSWER_S = 10.0
 WARNINGS = {
     "commit": "the others may have aborted; then this database has what no other has",
     "abort": "the others may have committed; then this database lacks what all others have",
-    "forget": "whoever has not done as was decided will not be told any more",
+    "forget": "a node that has not done what was decided will not be told any more",
 }
 """What a decision by hand may break."""
 
@@ -41,11 +41,11 @@ class NoNode(ElectorateError):
 
 
 class Wrong(ElectorateError):
-    """It cannot be done, and this is why."""
+    """It cannot be done; the text says why."""
 
 
-class Status(msgspec.Struct, frozen=True):
-    """One transaction at one node."""
+class TransactionStatus(msgspec.Struct, frozen=True):
+    """One transaction, as one node reports it."""
 
     tx: str
     state: str
@@ -56,35 +56,35 @@ class Status(msgspec.Struct, frozen=True):
     coordinator: str
     participants: list[str]
     asked: str | None = None
-    """Who is to find out the decision, if it is in doubt."""
+    """The node that finds out the decision, if it is in doubt."""
     damage: str | None = None
     by_hand: str | None = None
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it must neither be committed nor aborted of this node's own accord."""
+        """Whether this node must neither commit nor abort it of its own accord."""
         return self.role == "participant" and Stage(self.state).is_in_doubt
 
 
-class Desk(Protocol):
-    """Whose transactions are asked about."""
+class AdminPort(Protocol):
+    """What the admin socket needs of its node."""
 
-    members: Members
-    deals: dict[str, Deal]
+    members: KnownMembers
+    instances: dict[str, TransactionInstance]
     losses: dict[str, str]
 
     def enter(self, act: Any, *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
-    def abandon(self, deal: Deal) -> None:
+    def abandon(self, instance: TransactionInstance) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
 
 
 class AdminSocket:
-    """Answers in the loop of the node."""
+    """Answers questions, in the loop of the node."""
 
-    def __init__(self, desk: Desk, folder: Path) -> None:
-        self._desk = desk
+    def __init__(self, port: AdminPort, folder: Path) -> None:
+        self._port = port
         self._path = folder / FILE
         self._server: asyncio.Server | None = None
 
@@ -100,7 +100,7 @@ class AdminSocket:
             log.warning("nobody can ask about transactions at %s: %s", self._path, error)
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         if self._server is not None:
             self._server.close()
             with suppress(FileNotFoundError):
@@ -120,22 +120,22 @@ class AdminSocket:
         try:
             match question:
                 case {"do": "list"}:
-                    return {"found": statuses(self._desk), "lost": self._desk.losses}
+                    return {"found": statuses(self._port), "lost": self._port.losses}
                 case {"do": "resolve", "tx": str(tx), "how": str(how)}:
                     return {"found": [self._resolve(tx, how)], "lost": {}}
         except Wrong as error:
             return {"wrong": str(error)}
         return {"wrong": "no such question"}
 
-    def _resolve(self, tx: str, how: str) -> Status:
-        deal = self._desk.deals.get(tx)
-        if deal is None:
+    def _resolve(self, tx: str, how: str) -> TransactionStatus:
+        instance = self._port.instances.get(tx)
+        if instance is None:
             raise Wrong(f"there is no transaction {tx} here")
-        status = status_of(self._desk, deal)
+        status = status_of(self._port, instance)
         if how == "forget":
             if status.in_doubt:
                 raise Wrong("it is in doubt: to forget it would be to abort it; decide it first")
-            self._desk.abandon(deal)
+            self._port.abandon(instance)
             return status
         if not status.in_doubt:
             raise Wrong(f"it is not in doubt: this node is its {status.role}; it is {status.state}")
@@ -143,73 +143,73 @@ class AdminSocket:
             "commit": (Stage.COMMITTED, Commit()),
             "abort": (Stage.ABORTED, Abort()),
         }[how]
-        deal.by_hand = stage
+        instance.by_hand = stage
         # It is as if the coordinator had said so; what that really says is compared with it.
-        coordinator = deal.parts.coordinator.node
-        self._desk.enter(deal.take, Received(coordinator, word))
-        return status_of(self._desk, deal)
+        coordinator = instance.parts.coordinator.node
+        self._port.enter(instance.take, Received(coordinator, word))
+        return status_of(self._port, instance)
 
 
-def statuses(desk: Desk) -> list[Status]:
+def statuses(port: AdminPort) -> list[TransactionStatus]:
     """Every transaction that is not over, the oldest first; and those that were lost."""
-    found = [status_of(desk, deal) for deal in desk.deals.values()]
+    found = [status_of(port, instance) for instance in port.instances.values()]
     return sorted(found, key=lambda status: -status.seconds)
 
 
-def status_of(desk: Desk, deal: Deal) -> Status:
+def status_of(port: AdminPort, instance: TransactionInstance) -> TransactionStatus:
     """How one transaction stands."""
-    view, parts = deal.view, deal.parts
+    view, parts = instance.view, instance.parts
     doubtful = view.state.is_in_doubt and not view.coordinates
     leader = parts.of(view.leader) if doubtful and view.leader else None
-    return Status(
-        deal.tx,
+    return TransactionStatus(
+        instance.tx,
         str(view.state),
         "coordinator" if view.coordinates else "participant",
-        _waits_for(desk, deal, view),
-        round(time.time() - deal.began, 1),
-        _called(desk, parts.coordinator),
-        [_called(desk, part) for part in parts.participants],
-        None if leader is None else _called(desk, leader),
-        deal.damage,
-        deal.by_hand,
+        _waits_for(port, instance, view),
+        round(time.time() - instance.began, 1),
+        _called(port, parts.coordinator),
+        [_called(port, part) for part in parts.participants],
+        None if leader is None else _called(port, leader),
+        instance.damage,
+        instance.by_hand,
     )
 
 
-def _waits_for(desk: Desk, deal: Deal, view: Decision) -> str:
-    coordinator = deal.parts.coordinator
-    silent = [part for part in deal.parts.participants if part.node not in deal.state.heard]
+def _waits_for(port: AdminPort, instance: TransactionInstance, view: Decision) -> str:
+    coordinator = instance.parts.coordinator
+    silent = [part for part in instance.parts.participants if part.node not in instance.state.heard]
     match view:
         case Decision(coordinates=True, state=Stage.UNCERTAIN):
-            return f"the votes of {_names(desk, silent)}"
+            return f"the votes of {_names(port, silent)}"
         case Decision(coordinates=True):
-            return f"{_names(desk, silent)} to have {view.state} it"
+            return f"{_names(port, silent)} to have {view.state} it"
         case Decision(wants=wants) if wants is not Wants.NOTHING:
-            trouble = f", which says: {deal.trouble}" if deal.trouble else ""
+            trouble = f", which says: {instance.trouble}" if instance.trouble else ""
             return f"the database to {wants}{trouble}"
         case Decision(state=Stage.UNCERTAIN):
-            return f"the decision of {_names(desk, [coordinator])}"
-    return f"{_names(desk, [coordinator])} to say that all have {view.state} it"
+            return f"the decision of {_names(port, [coordinator])}"
+    return f"{_names(port, [coordinator])} to say that all have {view.state} it"
 
 
-def _names(desk: Desk, parts: list[Part]) -> str:
-    """Their names, and which of them cannot be reached or are no members any more."""
-    members = desk.members
+def _names(port: AdminPort, parts: list[Party]) -> str:
+    """The members' names, and which of them cannot be reached or are no members any more."""
+    members = port.members
     present = {*members.numbers.values()}
 
-    def told(part: Part) -> str:
+    def told(part: Party) -> str:
         if part.node not in present:
-            return f"{_called(desk, part)} (no member any more)"
-        return _called(desk, part) + ("" if part.node in members.alive else " (unreachable)")
+            return f"{_called(port, part)} (no member any more)"
+        return _called(port, part) + ("" if part.node in members.alive else " (unreachable)")
 
     return ", ".join(map(told, parts)) or "nobody"
 
 
-def _called(desk: Desk, part: Part) -> str:
-    return part.name or desk.members.called(part.node)
+def _called(port: AdminPort, part: Party) -> str:
+    return part.name or port.members.called(part.node)
 
 
 def ask(folder: Path, question: dict[str, Any]) -> dict[str, Any]:
-    """Ask the node whose data folder this is; NoNode if it does not run."""
+    """Ask the node whose data folder this is; NoNode if it is not running."""
     with socket.socket(socket.AF_UNIX) as to_node:
         to_node.settimeout(ANSWER_S)
         try:

@@ -29,20 +29,20 @@ from electorate.transactions.resource import Resource
 from electorate.transactions.sqlite import Sqlite
 
 
-class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One member."""
+class ConfiguredMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A member, as the file has it."""
 
     address: str
     database: str | None = None
-    """`sqlite:FILE`, or what PostgreSQL calls a connection URI; none for one that only asks."""
+    """`sqlite:FILE`, or a connection URI of PostgreSQL; None for a member that only asks."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
-    members: dict[str, Member]
+    members: dict[str, ConfiguredMember]
     election: str = USUAL
-    """Which protocol names who finds out decisions."""
+    """The protocol that elects the node that finds out decisions."""
     data: str = "data"
 
     @classmethod
@@ -57,7 +57,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Arguments(TypedDict):
-    """What `Node` is told."""
+    """The arguments of `Node`."""
 
     me: str
     members: list[str]
@@ -67,7 +67,7 @@ class Arguments(TypedDict):
 
 
 def arguments(path: Path, me: str) -> Arguments:
-    """How the file has one of its members: `Node(**arguments(path, me))`."""
+    """The arguments of one member: `Node(**arguments(path, me))`."""
     config = Config.read(path)
     if me not in config.members:
         raise ValueError(f"{path}: no member is called {me!r}")

@@ -1,4 +1,4 @@
-"""Looks after the database of a node: the work that is asked of it, and what is left of that."""
+"""Looks after the database of a node: the work that others ask of it, and what is left of that."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,74 +9,74 @@ from electorate.core import NodeId, Wants
 from electorate.errors import Refused
 from electorate.pace import Pace
 from electorate.runtime.frame import Hello
-from electorate.transactions.deal import Deal
+from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import Failed, Letter, Work, Worked
-from electorate.transactions.worker import Worker
+from electorate.transactions.worker import ResourceWorker
 
 SWEEPS = 10
-"""In one of so many sweeps the database is searched for what belongs to nobody."""
+"""One sweep in this many searches the database for transactions that belong to nobody."""
 NO_DATABASE = "there is no database at this node"
 STOPPED = "it was stopped before the vote"
 
 
-class Employer(Protocol):
-    """Whose database it is."""
+class GuardPort(Protocol):
+    """What the guard needs of its node."""
 
-    deals: dict[str, Deal]
+    instances: dict[str, TransactionInstance]
     pace: Pace
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
-        """Have something done beside everything else."""
+        """Run this beside everything else."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Report what was just done, if anybody watches."""
 
 
 class ResourceGuard:
-    """There may be no database at all; then everything is refused."""
+    """Guards the database; if there is none, all work is refused."""
 
-    def __init__(self, employer: Employer, worker: Worker | None) -> None:
-        self._employer = employer
+    def __init__(self, port: GuardPort, worker: ResourceWorker | None) -> None:
+        self._port = port
         self._worker = worker
 
     def begin(self) -> None:
-        """Undo what the last life has left without a vote, and keep looking for such things."""
+        """Undo what the last life left without a vote, and keep looking for such transactions."""
         if self._worker is not None:
-            self._employer.start(self._recover(self._worker))
-            self._employer.start(self._sweep(self._worker))
+            self._port.start(self._recover(self._worker))
+            self._port.start(self._sweep(self._worker))
 
     def met(self, sender: NodeId, hello: Hello) -> None:
-        """Another node has connected; what it began in an earlier life is undone."""
+        """Another node has connected: undo what an earlier life of it began."""
         if self._worker is not None:
             for tx in self._worker.orphans(sender, hello.process):
                 self.undo(tx)
 
     def undo(self, tx: str) -> None:
         """Undo work that has not been voted on."""
-        if self._worker is not None and tx not in self._employer.deals:
-            self._employer.start(self._worker.give_up(tx))
+        if self._worker is not None and tx not in self._port.instances:
+            self._port.start(self._worker.give_up(tx))
 
     def forget(self, tx: str) -> None:
         """The transaction is over."""
         if self._worker is not None:
-            self._employer.start(self._worker.forget(tx))
+            self._port.start(self._worker.forget(tx))
 
     def begin_work(self, sender: NodeId, hello: Hello, work: Work) -> None:
-        """Have a piece of work done beside everything else."""
-        self._employer.start(self._work(sender, hello.process, work))
+        """Do a piece of work beside everything else."""
+        self._port.start(self._work(sender, hello.process, work))
 
     async def _work(self, sender: NodeId, process: str, work: Work) -> None:
         try:
             if self._worker is None:
                 raise Refused(NO_DATABASE)
             answer = await self._worker.execute(sender, process, work)
-            self._employer.watch(work.tx, "worked")
-            self._employer.send(sender, Worked(work.tx, work.number, answer))
+            self._port.watch(work.tx, "worked")
+            self._port.send(sender, Worked(work.tx, work.number, answer))
         except Refused as error:
-            self._employer.send(sender, Failed(work.tx, work.number, str(error)))
+            self._port.send(sender, Failed(work.tx, work.number, str(error)))
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Prepare, commit or abort."""
@@ -90,16 +90,16 @@ class ResourceGuard:
         await act(tx)
 
     async def leave(self) -> None:
-        """Undo what nobody has voted on, and tell its coordinators: no vote will ever come."""
+        """Undo what was not voted on, and tell the coordinators: no vote will ever come."""
         if self._worker is not None:
             self._worker.trouble = STOPPED
             left = self._worker.coordinators.items()
             await asyncio.gather(*(self._leave(self._worker, tx, to) for tx, to in left))
 
-    async def _leave(self, worker: Worker, tx: str, coordinator: NodeId) -> None:
-        if tx not in self._employer.deals:
+    async def _leave(self, worker: ResourceWorker, tx: str, coordinator: NodeId) -> None:
+        if tx not in self._port.instances:
             await worker.give_up(tx)
-            self._employer.send(coordinator, Failed(tx, 0, STOPPED))
+            self._port.send(coordinator, Failed(tx, 0, STOPPED))
 
     async def close(self) -> None:
         """Let go of the database."""
@@ -107,25 +107,25 @@ class ResourceGuard:
             await asyncio.to_thread(self._worker.close)
 
     def _in_doubt(self) -> frozenset[str]:
-        deals = self._employer.deals.items()
-        return frozenset(tx for tx, deal in deals if deal.view.state.is_in_doubt)
+        instances = self._port.instances.items()
+        return frozenset(tx for tx, instance in instances if instance.view.state.is_in_doubt)
 
-    async def _recover(self, worker: Worker) -> None:
+    async def _recover(self, worker: ResourceWorker) -> None:
         doubtful = self._in_doubt()
-        known = await worker.recover(self._employer.deals.keys())
+        known = await worker.recover(self._port.instances.keys())
         for tx in (doubtful & self._in_doubt()) - known:
-            self._employer.deals[tx].damage = "its database has lost what was prepared"
+            self._port.instances[tx].damage = "its database has lost what was prepared"
 
-    async def _sweep(self, worker: Worker) -> None:
+    async def _sweep(self, worker: ResourceWorker) -> None:
         for round_ in count(1):
-            await asyncio.sleep(self._employer.pace.sweep_ms / 1000)
+            await asyncio.sleep(self._port.pace.sweep_ms / 1000)
             if worker.trouble is not None:
                 continue
             for tx in worker.orphans():
                 self.undo(tx)
             if round_ % SWEEPS == 0:
                 try:
-                    await worker.sweep(self._employer.deals.keys())
+                    await worker.sweep(self._port.instances.keys())
                 except Exception as error:
                     worker.trouble = str(error) or type(error).__name__
-                    self._employer.start(self._recover(worker))
+                    self._port.start(self._recover(worker))

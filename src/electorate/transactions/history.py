@@ -13,11 +13,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 FIRST = ""
-"""Who wrote what was there before the first transaction."""
+"""The writer of all that was there before the first transaction."""
 
 
-class Row(NamedTuple):
-    """A row of some database."""
+class DatabaseRow(NamedTuple):
+    """A row of a database."""
 
     place: str
     key: object
@@ -27,18 +27,18 @@ class Row(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A transaction saw a row as that writer had left it."""
+    """A transaction saw a row as this writer had left it."""
 
     tx: str
-    row: Row
+    row: DatabaseRow
     writer: str
 
 
 class Write(NamedTuple):
-    """A transaction wrote a row that it had found as that writer had left it."""
+    """A transaction wrote a row that it had found as this writer had left it."""
 
     tx: str
-    row: Row
+    row: DatabaseRow
     replaced: str
 
 

@@ -1,7 +1,7 @@
 """All transactions that a node coordinates or takes part in: a service of its host.
 
-It sleeps until somebody wants something of it: where there is no database, nothing in the log and
-nobody who begins a transaction, it costs nothing.
+Without a database, an open transaction in the log or an application that begins one, it sleeps and
+costs nothing.
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Members as Ranking
-from electorate.core import NodeId, Timing, Turns, Wants
+from electorate.core import Members, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace
@@ -24,16 +23,16 @@ from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
 from electorate.runtime.host import Host, Mail, Service
 from electorate.transactions.admin import AdminSocket
-from electorate.transactions.deal import Deal, end_node_if_failed
 from electorate.transactions.guard import ResourceGuard
+from electorate.transactions.instance import TransactionInstance, end_node_if_failed
 from electorate.transactions.letter import (
     PREFIX,
     Letter,
-    Lost,
-    Part,
-    Parts,
-    Record,
-    Step,
+    LoggedTransaction,
+    Parties,
+    Party,
+    PromiseLost,
+    TransactionEnvelope,
     Word,
     decode,
     encode,
@@ -43,25 +42,25 @@ from electorate.transactions.reader import WIPED, Reader
 from electorate.transactions.recovery import (
     RECOVERY,
     USUAL,
-    Members,
+    KnownMembers,
     RecoveryElection,
     expect_election,
 )
 from electorate.transactions.resource import Resource
 from electorate.transactions.transaction import Draft, Errands
-from electorate.transactions.worker import Worker
+from electorate.transactions.worker import ResourceWorker
 
 TRANSACTION, LETTER = PREFIX.strip(), "transactions"
-"""For whom mail is: one transaction, or this node as a whole."""
+"""The receivers of mail: one transaction, or this node as a whole."""
 
 Watch = Callable[[str, str], None]
-"""Told the name of a transaction, and what was just done for it."""
+"""Called with the name of a transaction, and what was just done for it."""
 
 Commitment = TwoPhase.over(ToldLeader)
 """What decides a transaction. It is told the leader of the recovery election."""
 
 _messages = Codec(Commitment)
-_steps = msgspec.msgpack.Decoder(Step)
+_steps = msgspec.msgpack.Decoder(TransactionEnvelope)
 
 
 class TransactionHost(Service):
@@ -69,14 +68,14 @@ class TransactionHost(Service):
 
     kinds = (TRANSACTION, LETTER, RECOVERY)
     host: Host
-    worker: Worker | None = None
+    worker: ResourceWorker | None = None
     guard: ResourceGuard
     errands: Errands
     recovery: RecoveryElection
 
     def __init__(
         self,
-        members: Members,
+        members: KnownMembers,
         pace: Pace,
         folder: Path,
         database: Resource | None = None,
@@ -85,9 +84,9 @@ class TransactionHost(Service):
     ) -> None:
         self.members = members
         self.pace = pace
-        self.deals: dict[str, Deal] = {}
+        self.instances: dict[str, TransactionInstance] = {}
         self.losses: dict[str, str] = {}
-        """Transactions that others count on and this node knows nothing of, and why."""
+        """Transactions that others count on and this node does not know, and why."""
         if recovery != USUAL:
             expect_election(recovery)
         self._protocol = recovery
@@ -119,7 +118,9 @@ class TransactionHost(Service):
             return
         host, database = self.host, self._database
         self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
-        self.worker = None if database is None else Worker(database, self.pace.idle_ms, host.now_ms)
+        self.worker = (
+            None if database is None else ResourceWorker(database, self.pace.idle_ms, host.now_ms)
+        )
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
         self._reader = Reader(self)
@@ -141,7 +142,7 @@ class TransactionHost(Service):
             await asyncio.wait([self._opening])
 
     def lives(self, alive: frozenset[NodeId]) -> None:
-        """The others are within reach as far as they ever are."""
+        """The others were reached, as far as they can be."""
         self._lives = True
         if self.is_awake:
             self.recovery.begin(self.host)
@@ -162,17 +163,17 @@ class TransactionHost(Service):
         sender = self.members.sender(hello)
         if sender is None or not self.is_awake:
             return
-        for deal in self.deals.values():
-            self._reader.sender_in(deal, sender, hello)
+        for instance in self.instances.values():
+            self._reader.sender_in(instance, sender, hello)
         self.guard.met(sender, hello)
         self.recovery.met(sender)
 
     def refused(self, name: str, hello: Hello) -> None:
-        """Somebody was not let in: a participant that has lost its memory may be that one."""
-        for deal in self.deals.values():
-            for part in deal.parts.all:
+        """A node was refused: it may be a participant that has lost its memory."""
+        for instance in self.instances.values():
+            for part in instance.parts.all:
                 if part.name == name and part.lost_by(hello):
-                    deal.damage = f"{name} {WIPED}"
+                    instance.damage = f"{name} {WIPED}"
 
     def decode(self, kind: str, body: bytes) -> Any:
         """A letter, or the message of a machine with those who take part."""
@@ -194,16 +195,16 @@ class TransactionHost(Service):
             self._reader.step(mail)
 
     async def end(self) -> None:
-        """Stop everything; what is in the log is gone on with in the next life."""
+        """Stop everything; the next life goes on with what is in the log."""
         if self._admin is None:
             return
         self._opening.cancel()
         self._admin.close()
         for task in self._tasks:
             task.cancel()
-        for deal in self.deals.values():
-            deal.close()
-        self.deals.clear()
+        for instance in self.instances.values():
+            instance.close()
+        self.instances.clear()
         self.errands.close()
         for _ in range(3):
             await asyncio.sleep(0)  # Whoever waits for something hears that it will not come.
@@ -219,7 +220,7 @@ class TransactionHost(Service):
         return draft
 
     async def leave(self) -> None:
-        """The node is about to end in an orderly way: let nobody wait for it."""
+        """The node is about to end in an orderly way: nobody is to wait for it."""
         if self.is_awake:
             await self.guard.leave()
             await self.host.network.flushed()
@@ -232,44 +233,44 @@ class TransactionHost(Service):
         """The name of a transaction: no two ever share one."""
         return f"{self.members.called(self.members.me)}-{self._process}-{next(self._numbers)}"
 
-    def me_as_part(self) -> Part:
+    def me_as_part(self) -> Party:
         """This node, with the memory that it has."""
         store, me = self.host.store, self.members.me
-        return Part(me, store.identity, store.incarnation, self.members.called(me))
+        return Party(me, store.identity, store.incarnation, self.members.called(me))
 
-    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
+        """A transaction that begins here, or one that others know and this node does not."""
         turns, me = self.turns(parts), self.members.me
-        deal = self.deals[tx] = Deal(self, tx, parts, turns, me)
+        instance = self.instances[tx] = TransactionInstance(self, tx, parts, turns, me)
         machine: Any = turns.machine
-        deal.boot(None, None if begins else machine.unknown(me))
-        return deal
+        instance.boot(None, None if begins else machine.unknown(me))
+        return instance
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
         body = encode(letter)
         if len(body) > FRAME_MAX - 1000:
             raise Refused(f"{len(body):,} bytes are too many for one message")
         self.enter(self.host.tell, LETTER, to, body)
 
-    def turns(self, parts: Parts) -> Turns:
-        """The machine for these nodes; transactions of the same nodes share it."""
+    def turns(self, parts: Parties) -> Turns:
+        """The machine for these nodes; transactions among the same nodes share it."""
         key = (parts.coordinator.node, *sorted(part.node for part in parts.participants))
         if key not in self._turns:
             node = parts.coordinator.node
             lengths = self.pace.transaction_lengths
             rules = replace(Commitment.form("sound"), coordinator=node, **lengths)
-            self._turns[key] = Turns(Commitment(Ranking.of(parts.ids), Timing(), rules))
+            self._turns[key] = Turns(Commitment(Members.of(parts.ids), Timing(), rules))
         return self._turns[key]
 
-    # --- the desk of its deals ---
+    # --- what its instances need ---
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
         self.host.enter(act, *given)
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Report what was just done, if anybody watches."""
         if self._watch is not None:
             self._watch(tx, what)
 
@@ -277,68 +278,74 @@ class TransactionHost(Service):
         """Have the resource prepare, commit or abort."""
         await self.guard.do(tx, wants)
 
-    def confess(self, deal: Deal, reason: str, *, lost: bool) -> None:
+    def confess(self, instance: TransactionInstance, reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
-        kind = Lost if lost else Word
-        self.send(deal.parts.coordinator.node, kind(deal.tx, reason))
+        kind = PromiseLost if lost else Word
+        self.send(instance.parts.coordinator.node, kind(instance.tx, reason))
 
-    def moved(self, deal: Deal) -> None:
-        """Let go of a transaction of which nothing is left, once nothing is being done for it."""
-        if deal.is_blank:
-            self.host.then(self._forget, deal)
+    def moved(self, instance: TransactionInstance) -> None:
+        """Let go of a transaction that is over, once nothing is being done for it."""
+        if instance.is_blank:
+            self.host.then(self._forget, instance)
 
-    def _forget(self, deal: Deal) -> None:
-        if self.deals.get(deal.tx) is not deal or deal.busy or not deal.is_blank:
+    def _forget(self, instance: TransactionInstance) -> None:
+        if (
+            self.instances.get(instance.tx) is not instance
+            or instance.busy
+            or not instance.is_blank
+        ):
             return
-        del self.deals[deal.tx]
-        is_over = deal.view.over
-        deal.ended.set_result(None)
-        deal.close()
+        del self.instances[instance.tx]
+        is_over = instance.view.over
+        instance.ended.set_result(None)
+        instance.close()
         if is_over:
-            self.watch(deal.tx, "forgot")
-            self.guard.forget(deal.tx)
+            self.watch(instance.tx, "forgot")
+            self.guard.forget(instance.tx)
 
-    def abandon(self, deal: Deal) -> None:
+    def abandon(self, instance: TransactionInstance) -> None:
         """Forget a transaction by hand, whatever the others think of it."""
-        self.enter(self._abandon, deal)
+        self.enter(self._abandon, instance)
 
-    def _abandon(self, deal: Deal) -> None:
-        deal.drop()
-        del self.deals[deal.tx]
-        deal.close()
+    def _abandon(self, instance: TransactionInstance) -> None:
+        instance.drop()
+        del self.instances[instance.tx]
+        instance.close()
 
     # --- one transaction ---
 
-    def _go_on(self, tx: str, record: Record) -> None:
+    def _go_on(self, tx: str, record: LoggedTransaction) -> None:
         turns = self.turns(record.parts)
-        deal = self.deals[tx] = Deal(self, tx, record.parts, turns, self.members.me)
-        deal.boot(record, Codec(turns.machine).stable(record.stable))
+        instance = self.instances[tx] = TransactionInstance(
+            self, tx, record.parts, turns, self.members.me
+        )
+        instance.boot(record, Codec(turns.machine).stable(record.stable))
 
-    def whom(self, deal: Deal) -> NodeId | None:
-        """Who finds out the decision: the elected node, or if it takes no part, the strongest."""
-        if self.recovery.leader in deal.parts.ids:
+    def whom(self, instance: TransactionInstance) -> NodeId | None:
+        """The node that finds out the decision: the elected one, else the strongest participant."""
+        if self.recovery.leader in instance.parts.ids:
             return self.recovery.leader
-        alive = self.members.alive & {part.node for part in deal.parts.participants}
-        return deal.machine.members.strongest_of(alive) if alive else None
+        alive = self.members.alive & {part.node for part in instance.parts.participants}
+        return instance.machine.members.strongest_of(alive) if alive else None
 
     def _name_all(self) -> None:
-        for deal in list(self.deals.values()):
-            deal.name(self.whom(deal))
+        for instance in list(self.instances.values()):
+            instance.name(self.whom(instance))
 
     # --- what is done beside everything else ---
 
     async def _remind(self) -> None:
-        """Say again what may have been lost, and to whom one may turn by now."""
+        """Say again what may have been lost, and tell transactions whom they may ask by now."""
         while True:
             await asyncio.sleep(self.pace.sweep_ms / 1000)
             if self._lives:
                 self.enter(self.recovery.look)
             self.enter(self._name_all)
-            for deal in list(self.deals.values()):
-                self.enter(deal.remind)
+            for instance in list(self.instances.values()):
+                self.enter(instance.remind)
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
-        """Have something done beside everything else."""
+        """Run this beside everything else."""
         task = asyncio.ensure_future(act)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,4 +1,4 @@
-"""What nodes say to one another about transactions, and what each keeps in its log.
+"""What nodes say to each other about transactions, and what each of them has in its log.
 
 The log is forced before anything that follows from it is said. It is in the node's store, one
 record for each transaction that is not over.
@@ -18,31 +18,31 @@ from electorate.runtime.store import FILE
 from electorate.transactions.resource import Answer
 
 PREFIX = "transaction "
-"""With which the names of their instances and records begin."""
+"""How the names of their instances and records begin."""
 
 
-class Part(msgspec.Struct, frozen=True):
-    """Whom a number means in one transaction: a node with the memory that it had when it joined."""
+class Party(msgspec.Struct, frozen=True):
+    """A node with the memory that it had when it joined: what a number means in one transaction."""
 
     node: NodeId
     store: str
     incarnation: int
     name: str = ""
-    """What people call it; it may be no member any more when somebody wants to know."""
+    """Its name; it may be no member any more when somebody wants to know."""
 
     def lost_by(self, hello: Hello) -> bool:
         """Whether the node has come back with another memory, or an older one."""
         return hello.store != self.store or hello.incarnation < self.incarnation
 
 
-class Parts(msgspec.Struct, frozen=True):
-    """Everybody who takes part in one transaction."""
+class Parties(msgspec.Struct, frozen=True):
+    """All that take part in one transaction."""
 
-    coordinator: Part
-    participants: tuple[Part, ...]
+    coordinator: Party
+    participants: tuple[Party, ...]
 
     @property
-    def all(self) -> tuple[Part, ...]:
+    def all(self) -> tuple[Party, ...]:
         """The participants and the coordinator."""
         return (*self.participants, self.coordinator)
 
@@ -51,13 +51,13 @@ class Parts(msgspec.Struct, frozen=True):
         """Their ids."""
         return tuple(part.node for part in self.all)
 
-    def of(self, node: NodeId) -> Part | None:
-        """The part of a node, if it has one."""
+    def of(self, node: NodeId) -> Party | None:
+        """That node, as it takes part; None if it does not."""
         return next((part for part in self.all if part.node == node), None)
 
 
 class Work(msgspec.Struct, frozen=True, tag=True):
-    """Do this; it is the so many-eth thing that this transaction wants of you."""
+    """Do this; the number counts what this transaction wants of you."""
 
     tx: str
     number: int
@@ -66,7 +66,7 @@ class Work(msgspec.Struct, frozen=True, tag=True):
 
 
 class Worked(msgspec.Struct, frozen=True, tag=True):
-    """I have, and this is what came of it."""
+    """I have done it, and this is the answer."""
 
     tx: str
     number: int
@@ -83,7 +83,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Leave(msgspec.Struct, frozen=True, tag=True):
-    """Undo your work: this transaction is not going to be."""
+    """Undo your work: the transaction will not be committed."""
 
     tx: str
 
@@ -95,21 +95,21 @@ class Word(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-class Lost(msgspec.Struct, frozen=True, tag=True):
-    """I cannot do as was decided: what I had promised is not there any more."""
+class PromiseLost(msgspec.Struct, frozen=True, tag="Lost"):
+    """I cannot do what was decided: what I had promised is lost."""
 
     tx: str
     reason: str
 
 
-class Step(msgspec.Struct, frozen=True):
-    """A message of the machine that decides a transaction, and among whom it does."""
+class TransactionEnvelope(msgspec.Struct, frozen=True):
+    """A message of the machine that decides a transaction, and all that take part."""
 
-    parts: Parts
+    parts: Parties
     body: msgspec.Raw
 
 
-Letter = Work | Worked | Failed | Leave | Word | Lost
+Letter = Work | Worked | Failed | Leave | Word | PromiseLost
 
 PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 
@@ -117,7 +117,7 @@ _decoder = msgspec.msgpack.Decoder(Letter)
 
 
 def encode(letter: Letter) -> bytes:
-    """The letter as bytes. What databases return and the wire does not know travels as text."""
+    """The letter as bytes. A database value that the wire does not know is sent as text."""
     return msgspec.msgpack.encode(letter, enc_hook=_as_text)
 
 
@@ -129,7 +129,7 @@ def _as_text(value: Any) -> Any:
 
 
 def expect_sendable(statement: Any, values: tuple[Any, ...]) -> None:
-    """TypeError if work is asked for with a value whose text would be all that arrives."""
+    """TypeError if a value of this work would arrive only as its text."""
     try:
         msgspec.msgpack.encode((statement, values), enc_hook=_expect_plain)
     except OverflowError:
@@ -151,40 +151,40 @@ def decode(body: bytes) -> Letter:
     return letter
 
 
-class Record(msgspec.Struct, frozen=True):
-    """What is known of a transaction."""
+class LoggedTransaction(msgspec.Struct, frozen=True):
+    """What the log knows of a transaction."""
 
-    parts: Parts
+    parts: Parties
     stable: bytes
     """The stable part of its machine."""
     began: float
     """When it was first written down, in seconds since 1970; for people to read."""
     by_hand: str | None = None
-    """What somebody has decided by hand, if so."""
+    """What a person has decided by hand, if so."""
 
 
-_records = msgspec.msgpack.Decoder(Record)
+_records = msgspec.msgpack.Decoder(LoggedTransaction)
 
 
 class Kept(Protocol):
-    """The store, as far as it is needed here."""
+    """What is needed of the store."""
 
     def names(self) -> list[str]:
-        """Everything under which something is saved."""
+        """All names under which something is saved."""
 
     def load(self, instance: str) -> bytes | None:
         """What was saved last under this name."""
 
 
-def records(store: Kept) -> dict[str, Record]:
+def records(store: Kept) -> dict[str, LoggedTransaction]:
     """Every transaction that is not over."""
     names = [name for name in store.names() if name.startswith(PREFIX)]
     return {name.removeprefix(PREFIX): _read(store, name) for name in sorted(names)}
 
 
-def _read(store: Kept, name: str) -> Record:
+def _read(store: Kept, name: str) -> LoggedTransaction:
     try:
-        record: Record = _records.decode(store.load(name) or b"")
+        record: LoggedTransaction = _records.decode(store.load(name) or b"")
     except msgspec.DecodeError as error:
         raise StoreError(f"the record of {name} cannot be read: {error}") from None
     return record
@@ -193,15 +193,13 @@ def _read(store: Kept, name: str) -> Record:
 # --- folders of an earlier version ---
 
 ELECTION, MEMBERS = "election", "directory"
-"""Nodes that had transactions alone kept what their one election saved, and nothing of members.
-
-Those were numbered as they were listed. The folder does not say how that list read, so what
-is open there can only be finished by the version that has begun it.
-"""
+"""Older nodes that only had transactions saved their one election, and nothing of members. Their
+members were numbered in the order of a list that the folder does not hold. So what is open there
+can only be finished by the version that has begun it."""
 
 
 def explained(error: str, folder: Path) -> str:
-    """Why a folder cannot be used, and what to do if it is one of those."""
+    """Why a folder cannot be used, and what to do, if it is one of those; otherwise empty."""
     kept = _kept(folder / FILE)
     left = sorted(name.removeprefix(PREFIX) for name in kept if name.startswith(PREFIX))
     if ELECTION not in kept or MEMBERS in kept:
@@ -218,7 +216,7 @@ def explained(error: str, folder: Path) -> str:
 
 
 def _kept(file: Path) -> frozenset[str]:
-    """Everything under which something is saved there; nothing if that cannot be read."""
+    """All names under which something is saved there; none if that cannot be read."""
     try:
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=0)) as db:
             return frozenset(name for (name,) in db.execute("select instance from stable"))

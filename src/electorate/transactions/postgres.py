@@ -1,14 +1,13 @@
 """A PostgreSQL database as a resource: PREPARE TRANSACTION, then COMMIT or ROLLBACK PREPARED.
 
 It needs `pip install 'electorate[postgres]'`, and a server with max_prepared_transactions above 0.
-
 Each transaction leaves a note of itself in a table of its own, as part of its work: so the note is
 there exactly if the work was committed, and doing it twice is the same as doing it once.
 
 A transaction is SERIALIZABLE in each database. Across databases that is not enough: a reader may
-find one database after a transaction, and another before it. Whoever locks what it reads (FOR
-SHARE, FOR UPDATE) is serializable across databases too; tests/transactions/test_isolation.py shows
-both.
+find one database after a transaction, and another before it. A transaction that locks what it reads
+(FOR SHARE, FOR UPDATE) is serializable across databases too; tests/transactions/test_isolation.py
+shows both.
 """
 
 import re
@@ -59,7 +58,7 @@ class Postgres:
         self._set_up = False
 
     def open(self) -> None:
-        """Connections are opened when they are needed: the server may be away just now."""
+        """Connections are opened when they are needed: the server may be down just now."""
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
         word = re.match(r"(?:\s|--[^\n]*|/\*.*?\*/)*(\w*)", statement, re.DOTALL)
@@ -174,7 +173,7 @@ class Postgres:
             connection.execute("create table electorate_committed (tx text primary key)")
 
     def _leave(self, connection: "psycopg.Connection[Any]") -> None:
-        """Keep a connection for later, unless it is broken or in the middle of something."""
+        """Keep a connection for later, unless it is broken or has a transaction open."""
         with self._lock:
             idle = self._psycopg.pq.TransactionStatus.IDLE
             if not connection.closed and connection.info.transaction_status == idle:

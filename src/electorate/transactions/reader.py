@@ -1,7 +1,7 @@
 """What the letters of other nodes mean, and whether they can be believed.
 
-A node that has lost its memory, a vote that is in no log, a decision that somebody else has made
-by hand: they are noticed here, and reported as damage. Nobody guesses.
+Here it is noticed if a node has lost its memory, if a vote is in no log, or if somebody has decided
+otherwise by hand; it is reported as damage. Nobody guesses.
 """
 
 from typing import Protocol
@@ -10,20 +10,20 @@ from electorate.core import Message, NodeId, Received, Stage
 from electorate.protocols.commit.state import Abort, Commit, Settled
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Mail
-from electorate.transactions.deal import Deal
 from electorate.transactions.guard import ResourceGuard
+from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import (
     Failed,
     Leave,
     Letter,
-    Lost,
-    Part,
-    Parts,
+    Parties,
+    Party,
+    PromiseLost,
     Word,
     Work,
     Worked,
 )
-from electorate.transactions.recovery import Members
+from electorate.transactions.recovery import KnownMembers
 from electorate.transactions.transaction import Errands
 
 WIPED = "came back without the memory that it had when it joined"
@@ -31,109 +31,112 @@ WIPED = "came back without the memory that it had when it joined"
 WORDS: dict[type[Message], Stage] = {Commit: Stage.COMMITTED, Abort: Stage.ABORTED}
 
 
-class Desk(Protocol):
-    """Whose letters are read."""
+class ReaderPort(Protocol):
+    """What a reader needs of its node."""
 
-    deals: dict[str, Deal]
+    instances: dict[str, TransactionInstance]
     losses: dict[str, str]
-    members: Members
+    members: KnownMembers
     guard: ResourceGuard
     errands: Errands
 
-    def me_as_part(self) -> Part:
+    def me_as_part(self) -> Party:
         """This node, with the memory that it has."""
 
-    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
+        """A transaction that begins here, or one that others know and this node does not."""
 
-    def whom(self, deal: Deal) -> NodeId | None:
-        """Who finds out the decision."""
+    def whom(self, instance: TransactionInstance) -> NodeId | None:
+        """The node that finds out the decision."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
 
 class Reader:
     """Reads the letters of one node."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, port: ReaderPort) -> None:
+        self._port = port
 
     def read(self, sender: NodeId, hello: Hello, letter: Letter) -> None:
         """A letter has come."""
-        deal = self._desk.deals.get(letter.tx)
+        instance = self._port.instances.get(letter.tx)
         match letter:
             case Work():
-                self._desk.guard.begin_work(sender, hello, letter)
+                self._port.guard.begin_work(sender, hello, letter)
             case Worked() | Failed():
-                self._desk.errands.answered(sender, hello, letter)
+                self._port.errands.answered(sender, hello, letter)
             case Leave(tx):
-                self._desk.guard.undo(tx)
-            case Word(_, reason) if deal is not None:
-                deal.reasons.append(f"{self._called(sender)}: {reason}")
-            case Lost(_, reason) if deal is not None:
-                deal.damage = f"{self._called(sender)} {reason}"
+                self._port.guard.undo(tx)
+            case Word(_, reason) if instance is not None:
+                instance.reasons.append(f"{self._called(sender)}: {reason}")
+            case PromiseLost(_, reason) if instance is not None:
+                instance.damage = f"{self._called(sender)} {reason}"
 
     def step(self, mail: Mail) -> None:
-        """A message of the machine of one transaction has come: what it means, the machine says."""
+        """A message of one transaction's machine has come; what it means, the machine says."""
         parts, message = mail.message
-        deal = self._desk.deals.get(mail.name) or self._met_unknown(mail, parts)
-        if deal is None or (sender := self.sender_in(deal, mail.sender, mail.hello)) is None:
+        instance = self._port.instances.get(mail.name) or self._met_unknown(mail, parts)
+        if (
+            instance is None
+            or (sender := self.sender_in(instance, mail.sender, mail.hello)) is None
+        ):
             return
         if isinstance(message, Commit | Abort | Settled):
-            self._compare(sender, deal, message)
-        deal.take(Received(sender, message), mail.head)
+            self._compare(sender, instance, message)
+        instance.take(Received(sender, message), mail.head)
 
-    def _met_unknown(self, mail: Mail, parts: Parts) -> Deal | None:
-        """A transaction of which there is nothing here, if it is this node that takes part."""
-        now, then = self._desk.me_as_part(), parts.of(self._desk.members.me)
+    def _met_unknown(self, mail: Mail, parts: Parties) -> TransactionInstance | None:
+        """A transaction that is unknown here, if it is this node that takes part."""
+        now, then = self._port.me_as_part(), parts.of(self._port.members.me)
         if then is None:
             return None
         if now.store != then.store or now.incarnation < then.incarnation:
             self._lose(mail.sender, mail.name, WIPED)
             return None
-        deal = self._desk.open(mail.name, parts, begins=False)
-        deal.name(self._desk.whom(deal))
-        return deal
+        instance = self._port.open(mail.name, parts, begins=False)
+        instance.name(self._port.whom(instance))
+        return instance
 
-    def sender_in(self, deal: Deal, node: NodeId, hello: Hello) -> NodeId | None:
-        """As which of its members a transaction knows a node; None if it is none of them.
+    def sender_in(self, instance: TransactionInstance, node: NodeId, hello: Hello) -> NodeId | None:
+        """The member that a node is to a transaction; None if it does not take part.
 
-        A member is a memory. Who comes back with another one is a stranger to the machine.
+        A member is a memory. A node that comes back with another one is a stranger to the machine.
         """
-        part = deal.parts.of(node)
+        part = instance.parts.of(node)
         if part is not None and part.lost_by(hello):
-            deal.damage = f"{self._called(node)} {WIPED}"
+            instance.damage = f"{self._called(node)} {WIPED}"
             return None
         return None if part is None else node
 
     # --- what people are told of ---
 
-    def _compare(self, sender: NodeId, deal: Deal, message: Message) -> None:
-        """See whether another has decided otherwise, or counts on what is not here.
+    def _compare(self, sender: NodeId, instance: TransactionInstance, message: Message) -> None:
+        """See whether another node has decided otherwise, or counts on what is not here.
 
-        The machine leaves such a message alone; this is for people. They may have decided by hand,
-        or have brought back a log from a backup.
+        The machine ignores such a message; this is for people. They may have decided by hand, or
+        have brought back a log from a backup.
         """
-        state = deal.view.state
-        is_coordinator = sender == deal.parts.coordinator.node
+        state = instance.view.state
+        is_coordinator = sender == instance.parts.coordinator.node
         match message:
             case Commit() | Abort() if state.is_final:
                 word = WORDS[type(message)]
-                how = f"{state} by hand" if deal.by_hand else str(state)
+                how = f"{state} by hand" if instance.by_hand else str(state)
                 if word is not state:
-                    deal.damage = f"was {how} here, but {word} at {self._called(sender)}"
+                    instance.damage = f"was {how} here, but {word} at {self._called(sender)}"
                 else:
-                    deal.confirmed |= is_coordinator
+                    instance.confirmed |= is_coordinator
             case Commit() if state is Stage.WORKING and is_coordinator:
                 # A coordinator forgets before it lets others forget: this one was promised.
-                self._lose(sender, deal.tx, "has no vote in its log")
+                self._lose(sender, instance.tx, "has no vote in its log")
             case Settled(stage) if state.is_final and stage is not state:
-                deal.damage = f"was {state}, but {stage} at {self._called(sender)}"
+                instance.damage = f"was {state}, but {stage} at {self._called(sender)}"
 
     def _lose(self, sender: NodeId, tx: str, reason: str) -> None:
-        self._desk.losses[tx] = reason
-        self._desk.send(sender, Lost(tx, reason))
+        self._port.losses[tx] = reason
+        self._port.send(sender, PromiseLost(tx, reason))
 
     def _called(self, node: NodeId) -> str:
-        return self._desk.members.called(node)
+        return self._port.members.called(node)

@@ -1,8 +1,8 @@
 """The one election that names who finds out decisions: for all transactions of a node at once.
 
-It is any protocol of the registry. Every list of members has an election of its own: when these
-change, the instance of the old list is over and one of the new list is hosted. What it says is a
-hint: no promise about transactions depends on it, and where it names nobody the strongest live
+It is any protocol of the registry. Every list of members has an election of its own: if the members
+change, the instance of the old list ends and one of the new list is hosted. What it says is a hint:
+no promise about transactions depends on it, and where it names nobody the strongest live
 participant is asked.
 """
 
@@ -21,13 +21,13 @@ from electorate.runtime.instance import Instance, Owner
 from electorate.trace import Connections, Setting
 
 RECOVERY = "recovery"
-"""With which the names of its instances begin, at every node."""
+"""How the names of its instances begin, at every node."""
 USUAL = "bully"
 SOUND = "sound"
 
 
-class Members(Protocol):
-    """Who the members are, as a node knows them at the moment."""
+class KnownMembers(Protocol):
+    """The members, as a node knows them at the moment."""
 
     @property
     def me(self) -> NodeId:
@@ -35,36 +35,36 @@ class Members(Protocol):
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
+        """The nodes that are not suspect."""
 
     @property
     def numbers(self) -> dict[str, NodeId]:
         """The number of every member, by its name."""
 
     def called(self, node: NodeId) -> str:
-        """What people call a node."""
+        """The name of a node."""
 
     def sender(self, hello: Hello) -> NodeId | None:
-        """The member that speaks; None if it is not to be heard any more."""
+        """The member that speaks; None if it must not be heard any more."""
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
-    """A message of the machine, and among whom it was sent."""
+class RecoveryEnvelope(msgspec.Struct, frozen=True, array_like=True):
+    """A message of the machine, and the members among which it was sent."""
 
     edition: int
     body: msgspec.Raw
 
 
-_said = msgspec.msgpack.Decoder(Said)
+_said = msgspec.msgpack.Decoder(RecoveryEnvelope)
 
 
 class RecoveryElection(Owner):
-    """Hosts the election, and tells when another node is named."""
+    """Hosts the election, and reports when it names another node."""
 
     looks_inside = True
 
     def __init__(
-        self, protocol: str, timing: Timing, members: Members, changed: Callable[[], None]
+        self, protocol: str, timing: Timing, members: KnownMembers, changed: Callable[[], None]
     ) -> None:
         self.leader: NodeId | None = None
         self._kind, self._form = _kind(protocol)
@@ -84,7 +84,7 @@ class RecoveryElection(Owner):
         self._forget_others()
 
     def look(self) -> None:
-        """Go by the members and suspects of now."""
+        """Use the present members and suspects."""
         ids = tuple(sorted(self._members.numbers.values()))
         if self._members.me not in ids or len(ids) == 1:
             self.halt()
@@ -94,7 +94,7 @@ class RecoveryElection(Owner):
             self._see(self._instance)
 
     def met(self, node: NodeId) -> None:
-        """A node has connected: who relies on every message starts over, for some may be lost."""
+        """A node has connected: a machine that relies on every message starts over."""
         if self._is_running and node in self._ids:
             assert self._instance is not None
             if Assumption.NO_LOSS in self._instance.assumptions:
@@ -108,7 +108,7 @@ class RecoveryElection(Owner):
             self._name(None)
 
     def decode(self, body: bytes) -> Any:
-        """A message; None if it comes from an election among others, or by another protocol."""
+        """A message; None if it is from an election with other members or another protocol."""
         said = _said.decode(body)
         if not self._is_running or said.edition != self._edition:
             return None
@@ -133,7 +133,7 @@ class RecoveryElection(Owner):
         self._see(self._instance)
 
     def _see(self, instance: Instance) -> None:
-        """Show it which members are suspect, if that has changed."""
+        """Show the machine which members are suspect, if that has changed."""
         alive = self._members.alive & {*self._ids}
         if self._alive != alive:
             self._alive = alive
@@ -141,7 +141,7 @@ class RecoveryElection(Owner):
                 instance.take(Viewed(alive))
 
     def _hosted(self, ids: tuple[NodeId, ...]) -> Instance:
-        """The instance of the election among these, in place of the one among others."""
+        """The instance of the election among these members; it takes the place of any other."""
         assert self._host is not None
         if self._instance is not None:
             self._host.remove(self._instance)
@@ -161,7 +161,7 @@ class RecoveryElection(Owner):
         return None if data is None else self._codec.stable(data)
 
     def _forget_others(self) -> None:
-        """What a life among other members has saved is of no use any more."""
+        """Delete what a life among other members has saved."""
         assert self._host is not None
         mine = "" if self._instance is None else self._instance.name
         for name in self._host.store.names():
@@ -181,8 +181,8 @@ class RecoveryElection(Owner):
         self._name(None if standing is None else standing.leader)
 
     def wrapped(self, body: bytes) -> bytes:
-        """A message goes with the members among whom it was sent."""
-        return msgspec.msgpack.encode(Said(self._edition, msgspec.Raw(body)))
+        """A message goes with the members among which it was sent."""
+        return msgspec.msgpack.encode(RecoveryEnvelope(self._edition, msgspec.Raw(body)))
 
     def described(self, machine: Machine[Any]) -> str:
         """Its machine as the first line of a script."""

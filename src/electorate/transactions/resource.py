@@ -1,8 +1,8 @@
 """What takes part in a transaction: a database, or anything else that can prepare and wait.
 
-A resource is called from threads. Calls for one transaction never overlap; calls for different
-ones may. Whatever it promised by `prepare` it keeps over a crash of its process: either of
-`commit` and `abort` may come, at any time, more than once.
+A resource is called from threads. Calls for one transaction never overlap; calls for different ones
+may. What it promised by `prepare` it keeps over a crash of its process: either of `commit` and
+`abort` may come, at any time, more than once.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ import msgspec
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a statement gave."""
+    """The result of a statement."""
 
     rows: list[tuple[Any, ...]] = []
     count: int = 0
     """How many rows it found or changed."""
 
     def value(self) -> Any:
-        """The one value of the one row."""
+        """The only value of the only row."""
         ((found,),) = self.rows
         return found
 
@@ -31,9 +31,9 @@ class Resource(Protocol):
     """How transactions are kept apart, in words."""
 
     def open(self) -> None:
-        """Make ready; nothing is opened before. What cannot be used at all raises Damaged.
+        """Make ready; nothing is opened before. Damaged if the resource can never be used.
 
-        One that cannot be reached at the moment is no error: it is asked again.
+        If it only cannot be reached at the moment, that is no error: it is asked again.
         """
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any]) -> Answer:
@@ -55,11 +55,11 @@ class Resource(Protocol):
         """Nobody will ask for this transaction again: drop the note."""
 
     def close(self) -> None:
-        """Let go of everything; work that is not prepared is undone."""
+        """Close everything; work that is not prepared is undone."""
 
 
 def expect_resource(database: object) -> None:
-    """TypeError if this is no database that a node can use, and what it lacks."""
+    """TypeError if this is no resource that a node can use; it says what is missing."""
     acts = ("open", "execute", "prepare", "commit", "abort", "known", "forget", "close")
     lacks = [act for act in acts if not callable(getattr(database, act, None))]
     if lacks or isinstance(database, type):

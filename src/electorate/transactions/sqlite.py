@@ -2,11 +2,11 @@
 
 SQLite cannot prepare. So `prepare` undoes the work and writes its statements down, durably;
 `commit` plays them again, in one SQLite transaction with the note that they were played. Between
-the two nobody else gets at the database, so they do what they did before: what came out the first
-time is compared, and what could come out differently (chance, the time) is not let in.
+the two nothing else uses the database, so the statements do what they did before: their results are
+compared, and statements whose result could differ (chance, the time) are refused.
 
-The file belongs to its one process: it is locked while that runs. Whoever writes to it meanwhile
-by other means breaks the promise, which is noticed if the statements come out differently.
+The file belongs to one process, and is locked while that runs. Writing to it meanwhile by other
+means breaks the promise, which is noticed if a result differs.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ ENDS = {
     sqlite3.SQLITE_DETACH,
     sqlite3.SQLITE_PRAGMA,
 }
-"""What a statement may not do: it would end the transaction, or leave it."""
+"""Statements that are refused: they would end the transaction, or leave it."""
 CHANCES = {"random", "randomblob", "changes", "total_changes", "sqlite_version"} | {
     f"{prefix}{name}"
     for prefix in ("", "current_")
@@ -49,8 +49,8 @@ CHANCES = {"random", "randomblob", "changes", "total_changes", "sqlite_version"}
 """Functions that may give something else when they are played again."""
 
 
-class Step(msgspec.Struct, frozen=True):
-    """A statement, and a checksum of what it gave."""
+class LoggedStatement(msgspec.Struct, frozen=True):
+    """A statement, and a checksum of its result."""
 
     statement: str
     values: list[Any]
@@ -58,14 +58,14 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Sqlite:
-    """A database in one file. It is opened when its node is entered, or by its first use."""
+    """A database in one file. It is opened when its node is entered, or at its first use."""
 
     isolation = "serializable, also across databases: one transaction at a time"
 
     def __init__(self, path: Path | str, wait_s: float = 2.0) -> None:
         self._path = Path(path)
         self._wait_s = wait_s
-        self._steps: list[Step] = []
+        self._steps: list[LoggedStatement] = []
         self._forgotten: set[str] = set()
         self._lock = threading.RLock()
         self._free = threading.Condition(self._lock)
@@ -104,7 +104,7 @@ class Sqlite:
         return db
 
     def _set_up(self, db: sqlite3.Connection) -> list[str]:
-        """Have the file for itself; which transactions are prepared in it?"""
+        """Lock the file; returns the transactions that are prepared in it."""
         for pragma in PRAGMAS:
             list(db.execute(f"pragma {pragma}"))
         db.set_authorizer(self._may)
@@ -128,7 +128,7 @@ class Sqlite:
                 answer = self._play(statement, values)
             except (sqlite3.Error, sqlite3.Warning, TypeError) as error:
                 raise Refused(str(error)) from error
-            self._steps.append(Step(statement, list(values), _checksum(answer)))
+            self._steps.append(LoggedStatement(statement, list(values), _checksum(answer)))
             return answer
 
     def prepare(self, tx: str) -> None:
@@ -150,7 +150,7 @@ class Sqlite:
         with self._lock:
             for work in self._column("select work from electorate_prepared where tx = ?", tx):
                 with self._written():
-                    for step in msgspec.msgpack.decode(work, type=list[Step]):
+                    for step in msgspec.msgpack.decode(work, type=list[LoggedStatement]):
                         if _checksum(self._play(step.statement, step.values)) != step.gave:
                             raise Damaged(f"{step.statement!r} came out differently")
                     self._db.execute("delete from electorate_prepared where tx = ?", (tx,))

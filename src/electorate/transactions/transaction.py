@@ -20,18 +20,18 @@ from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
 from electorate.pace import Pace
 from electorate.protocols.commit.state import Begin
 from electorate.runtime.frame import Hello
-from electorate.transactions.deal import Deal
+from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import (
     Failed,
     Leave,
     Letter,
-    Part,
-    Parts,
+    Parties,
+    Party,
     Work,
     Worked,
     expect_sendable,
 )
-from electorate.transactions.recovery import Members
+from electorate.transactions.recovery import KnownMembers
 from electorate.transactions.resource import Answer
 
 R = TypeVar("R")
@@ -40,18 +40,18 @@ OVER = "a transaction is over with its block: begin another one"
 UNHEARD = "an answer was not waited for"
 
 
-class Caller(Protocol):
-    """Who has something awaited in the loop of the node."""
+class NodeLoop(Protocol):
+    """Something that awaits in the loop of the node."""
 
     async def call(self, act: Coroutine[Any, Any, R]) -> R:
-        """What comes of it; NodeStopped if the node ends before."""
+        """The result; NodeStopped if the node ends before."""
 
 
-class Desk(Protocol):
+class DraftPort(Protocol):
     """What the work of a transaction needs of its node."""
 
     pace: Pace
-    members: Members
+    members: KnownMembers
     errands: "Errands"
 
     def now_ms(self) -> float:
@@ -60,21 +60,21 @@ class Desk(Protocol):
     def new_name(self) -> str:
         """The name of a transaction: no two ever share one."""
 
-    def me_as_part(self) -> Part:
+    def me_as_part(self) -> Party:
         """This node, with the memory that it has."""
 
-    def open(self, tx: str, parts: Parts, *, begins: bool) -> Deal:
-        """A transaction that begins here, or that others speak of and nothing here knows of."""
+    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
+        """A transaction that begins here, or one that others know and this node does not."""
 
     def enter(self, act: Any, *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
     def send(self, to: NodeId, letter: Letter) -> None:
-        """Bring a letter on its way, or drop it."""
+        """Send a letter, or drop it."""
 
 
-class Host(Protocol):
-    """Where transactions begin."""
+class DraftSource(Protocol):
+    """Something that begins transactions."""
 
     async def draft(self) -> "Draft":
         """A new transaction, without any work yet."""
@@ -83,7 +83,7 @@ class Host(Protocol):
 class Place:
     """A member where work is to be done."""
 
-    def __init__(self, caller: Caller, draft: "Draft", name: str) -> None:
+    def __init__(self, caller: NodeLoop, draft: "Draft", name: str) -> None:
         self._caller = caller
         self._draft = draft
         self._name = name
@@ -96,7 +96,7 @@ class Place:
 class Transaction:
     """All of its work is committed, or none of it."""
 
-    def __init__(self, caller: Caller, host: Host) -> None:
+    def __init__(self, caller: NodeLoop, host: DraftSource) -> None:
         self._caller = caller
         self._host = host
         self._draft: Draft | None = None
@@ -138,17 +138,17 @@ class Transaction:
 
 
 class Draft:
-    """A transaction while its work is being done.
+    """A transaction while its work is being done. Nothing of it is in any log yet.
 
-    Nothing of it is in any log yet. Once everything is done it is opened as a deal, and the machine
-    decides it; whatever fails before that ends it without a trace.
+    Once everything is done an instance is opened, and its machine decides; if anything fails before
+    that, the transaction ends without a trace.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self.tx = desk.new_name()
-        self._desk = desk
+    def __init__(self, port: DraftPort) -> None:
+        self.tx = port.new_name()
+        self._port = port
         self._counts: dict[NodeId, int] = {}
-        self._parts: dict[NodeId, Part] = {}
+        self._parts: dict[NodeId, Party] = {}
         self._failure: str | None = None
         self._asking: list[str] = []
         """Members that have not answered yet."""
@@ -166,7 +166,7 @@ class Draft:
         self._asking.append(name)
         try:
             work = Work(self.tx, number, statement, values)
-            answer, part = await self._desk.errands.ask(node, work)
+            answer, part = await self._port.errands.ask(node, work)
         except Refused as error:
             self._failure = self._failure or f"{name}: {error}"
             raise Aborted(self.tx, self._failure) from None
@@ -179,12 +179,12 @@ class Draft:
         return answer
 
     def undone_at(self, node: NodeId, reason: str) -> None:
-        """A member has undone its work: this cannot be committed any more."""
-        name = self._desk.members.called(node)
+        """A member has undone its work: the transaction cannot be committed any more."""
+        name = self._port.members.called(node)
         self._failure = self._failure or f"{name}: {reason}"
 
     async def commit(self) -> None:
-        """Have it decided; Aborted if that is how it is decided."""
+        """Have it decided; Aborted if that is the decision."""
         self._is_over = True
         if self._asking:
             # Its end came while a task was still at work: without that, it would be half of it.
@@ -195,27 +195,27 @@ class Draft:
         if not self._parts:
             return
         participants = tuple(self._parts[node] for node in sorted(self._parts))
-        parts = Parts(self._desk.me_as_part(), participants)
-        deal = self._desk.open(self.tx, parts, begins=True)
-        self._desk.enter(deal.ask, Begin())
-        await asyncio.wait([deal.decided])
-        if deal.decided.cancelled():
+        parts = Parties(self._port.me_as_part(), participants)
+        instance = self._port.open(self.tx, parts, begins=True)
+        self._port.enter(instance.ask, Begin())
+        await asyncio.wait([instance.decided])
+        if instance.decided.cancelled():
             raise OutcomeUnknown(self.tx)
-        if deal.decided.result() is Stage.ABORTED:
-            why = "; ".join(deal.reasons) or "not everybody voted yes in time"
+        if instance.decided.result() is Stage.ABORTED:
+            why = "; ".join(instance.reasons) or "not everybody voted yes in time"
             raise Aborted(self.tx, why)
-        await asyncio.wait([deal.ended], timeout=self._desk.pace.settle_ms / 1000)
+        await asyncio.wait([instance.ended], timeout=self._port.pace.settle_ms / 1000)
 
     async def abort(self) -> None:
-        """Tell everybody who has done work to undo it; who does not hear it does so in time."""
+        """Tell all that have done work to undo it; a node that does not hear it does so in time."""
         self._failure = self._failure or "it was given up"
-        self._desk.errands.give_up(self.tx)
+        self._port.errands.give_up(self.tx)
         for node in self._counts:
-            self._desk.send(node, Leave(self.tx))
+            self._port.send(node, Leave(self.tx))
         self._counts.clear()
 
     def _node(self, name: str) -> NodeId:
-        members = self._desk.members
+        members = self._port.members
         if name not in members.numbers:
             told = ", ".join(members.numbers)
             raise ValueError(f"{name!r} is no member; the members are {told}")
@@ -227,30 +227,30 @@ class Draft:
 class Errands:
     """Work that other nodes were asked to do and have not answered yet."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, port: DraftPort) -> None:
+        self._port = port
         self.drafts: WeakValueDictionary[str, Draft] = WeakValueDictionary()
         """Transactions whose work is being done."""
-        self._asked: dict[tuple[str, NodeId, int], asyncio.Future[tuple[Answer, Part]]] = {}
+        self._asked: dict[tuple[str, NodeId, int], asyncio.Future[tuple[Answer, Party]]] = {}
 
-    async def ask(self, to: NodeId, work: Work) -> tuple[Answer, Part]:
+    async def ask(self, to: NodeId, work: Work) -> tuple[Answer, Party]:
         """Have another node do a piece of work; Refused if it could not, or cannot be reached."""
-        key, pace = (work.tx, to, work.number), self._desk.pace
-        answer: asyncio.Future[tuple[Answer, Part]] = asyncio.get_running_loop().create_future()
+        key, pace = (work.tx, to, work.number), self._port.pace
+        answer: asyncio.Future[tuple[Answer, Party]] = asyncio.get_running_loop().create_future()
         self._asked[key] = answer
-        deadline = self._desk.now_ms() + pace.work_ms
+        deadline = self._port.now_ms() + pace.work_ms
         suspect = False
         try:
             while not answer.done():
                 # Twice in a row: it may have come back just now.
-                was_suspect, suspect = suspect, to not in self._desk.members.alive
+                was_suspect, suspect = suspect, to not in self._port.members.alive
                 if suspect and was_suspect:
                     raise Refused("it cannot be reached")
-                left_ms = deadline - self._desk.now_ms()
+                left_ms = deadline - self._port.now_ms()
                 if left_ms <= 0:
                     raise Refused(f"no answer within {pace.work_timeout:g} s")
-                # The work or its answer may get lost; who has done it already only says so.
-                self._desk.send(to, work)
+                # The work or its answer may get lost; a node that has done it already only says so.
+                self._port.send(to, work)
                 await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)
             if answer.cancelled():
                 raise Refused("the node has ended")
@@ -259,7 +259,7 @@ class Errands:
             del self._asked[key]
 
     def answered(self, sender: NodeId, hello: Hello, letter: Worked | Failed) -> None:
-        """An answer has come; what nobody waits for any more is not heard."""
+        """An answer has come; one that nobody waits for any more is dropped."""
         draft = self.drafts.get(letter.tx)
         if isinstance(letter, Failed) and not letter.number and draft is not None:
             draft.undone_at(sender, letter.reason)
@@ -267,18 +267,18 @@ class Errands:
         if asked is None or asked.done():
             return
         if isinstance(letter, Worked):
-            name = self._desk.members.called(sender)
-            asked.set_result((letter.answer, Part(sender, hello.store, hello.incarnation, name)))
+            name = self._port.members.called(sender)
+            asked.set_result((letter.answer, Party(sender, hello.store, hello.incarnation, name)))
         else:
             asked.set_exception(Refused(letter.reason))
 
     def give_up(self, tx: str) -> None:
-        """Ask no more for the work of a transaction that is over."""
+        """Stop asking for the work of a transaction that is over."""
         for (asked_for, _, _), asked in self._asked.items():
             if asked_for == tx and not asked.done():
                 asked.set_exception(Refused("the transaction is over"))
 
     def close(self) -> None:
-        """Nobody will answer any more."""
+        """No answer will come any more."""
         for asked in self._asked.values():
             asked.cancel()

@@ -1,8 +1,8 @@
 """The work of transactions at one node's resource: done in threads, one thing at a time for each.
 
-Work that was not prepared is undone when its coordinator starts anew, or says nothing for long:
-whoever has not voted may abort alone. Which pieces of work have come is counted, so that a
-transaction that lost some on the way, or over a restart, is never prepared.
+Work that was not prepared is undone when its coordinator starts anew, or is silent for long: a
+participant that has not voted may abort alone. Pieces of work are counted, so that a transaction
+that lost some on the way, or over a restart, is never prepared.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ class Session:
         self.turn = asyncio.Lock()
         self.over = False
         self.answer: Answer | Refused = Answer()
-        """What came of the last piece of work."""
+        """The result of the last piece of work."""
 
 
-class Worker:
-    """Has the resource do what transactions want, and knows which are at work."""
+class ResourceWorker:
+    """Has the resource do what transactions want, and knows which of them are at work."""
 
     def __init__(self, resource: Resource, idle_ms: float, now_ms: Callable[[], float]) -> None:
         self.resource = resource
@@ -66,7 +66,7 @@ class Worker:
                 return known
 
     async def sweep(self, kept: Collection[str]) -> frozenset[str]:
-        """Undo what is prepared here and belongs to nobody; returns all that was there."""
+        """Undo what is prepared here and belongs to nobody; returns all that was prepared."""
         known = await self._thread(self._ending, self.resource.known)
         for tx in sorted(known - set(kept) - self._sessions.keys()):
             await self._thread(self._ending, self.resource.abort, tx)
@@ -74,7 +74,7 @@ class Worker:
         return known
 
     async def execute(self, coordinator: NodeId, process: str, work: Work) -> Answer:
-        """Do a piece of work; Refused if it cannot be done, or something before it is missing."""
+        """Do a piece of work; Refused if it cannot be done, or an earlier piece is missing."""
         if self.trouble is not None:
             raise Refused(self.trouble)
         session = self._sessions.get(work.tx)
@@ -93,7 +93,7 @@ class Worker:
             return session.answer
 
     async def _done(self, work: Work) -> Answer | Refused:
-        """What comes of a piece of work."""
+        """The result of a piece of work."""
         given = work.tx, work.statement, work.values
         try:
             return await self._thread(self._working, self.resource.execute, *given)
@@ -103,7 +103,7 @@ class Worker:
             return Refused(f"{type(error).__name__}: {error}")
 
     async def prepare(self, tx: str) -> None:
-        """Make the work safe, or Refused."""
+        """Make the work safe; Refused if that is not possible."""
         session = self._sessions.get(tx)
         if session is None:
             raise Refused("the work of this transaction is gone")
@@ -142,11 +142,11 @@ class Worker:
 
     @property
     def coordinators(self) -> dict[str, NodeId]:
-        """Whose transactions are at work here."""
+        """The coordinators of the transactions at work here."""
         return {tx: session.coordinator for tx, session in self._sessions.items()}
 
     def orphans(self, coordinator: NodeId = 0, process: str = "") -> Sequence[str]:
-        """Transactions at work whose coordinator is silent for too long, or now that process."""
+        """Transactions at work whose coordinator is silent for too long, or in another life now."""
         now = self._now_ms()
         return [
             tx
@@ -156,7 +156,7 @@ class Worker:
         ]
 
     def close(self) -> None:
-        """Let go of the resource; work that is not prepared is undone."""
+        """Close the resource; work that is not prepared is undone."""
         self._working.shutdown(wait=False, cancel_futures=True)
         self._ending.shutdown(wait=True, cancel_futures=True)
         self._working.shutdown(wait=True)

@@ -78,10 +78,10 @@ class Again(Request):
 class Wait(StrEnum):
     """The timers."""
 
-    VOTES = "votes"  # everybody who is up would have voted by now
+    VOTES = "votes"  # all that are up would have voted by now
     PATIENCE = "patience"  # the coordinator would have said something by now
     RETRY = "retry"  # nobody could find out the decision: it is time to try again
-    RESEND = "resend"  # everybody who is up would have acknowledged the decision by now
+    RESEND = "resend"  # all that are up would have acknowledged the decision by now
 
 
 class TransactionRules(OverRules):
@@ -136,7 +136,8 @@ class TransactionState(State, Generic[Inner, Kept]):
     finding: bool = False
     """Whether I was elected, and am finding out the decision."""
     heard: frozenset[NodeId] = frozenset()
-    """Of whom I have heard what I am waiting for: votes, answers or acknowledgements."""
+    """The nodes from which I have heard what I am waiting for: votes, answers or
+    acknowledgements."""
 
     @property
     def stage(self) -> Stage:

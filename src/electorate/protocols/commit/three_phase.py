@@ -70,16 +70,17 @@ class ThreePhaseRules(TransactionRules):
     """When an elected node tries to abort: if a majority is uncertain or ready to abort; only if
     besides nobody is ready to commit; or only if a majority is uncertain, and nobody is ready."""
     own_state: Literal["judging", "polling"] = "judging"
-    """Whether an elected node goes by how far it has come when it judges, or when it polled."""
+    """Whether an elected node judges by how far it has come now, or by how far it had come when it
+    polled."""
 
 
 class ThreePhaseState(TransactionState[Inner, Kept], Generic[Inner, Kept]):
     """One node's part in the transaction."""
 
     reports: frozenset[tuple[NodeId, Stage]] = frozenset()
-    """How far those have come whom I polled."""
+    """How far the nodes have come that I polled."""
     attempt: Stage | None = None
-    """What I am getting everybody ready for."""
+    """The decision for which I am getting all others ready."""
 
 
 class ThreePhase(Transaction):
@@ -157,7 +158,7 @@ class ThreePhase(Transaction):
         return after, effects or [*words, self.set_timer(Wait.RETRY)]
 
     def _may_turn(self, s: Any, stage: Stage) -> bool:
-        """Whoever is ready for one decision must not get ready for the other."""
+        """A node that is ready for one decision must not get ready for the other."""
         mine = next((known for j, known in s.reports if j == s.me), s.stage)
         return mine in (Stage.UNCERTAIN, stage) or self.rules.switching == "obey"
 
@@ -198,7 +199,7 @@ class ThreePhase(Transaction):
         return replace(s, attempt=None, reports=frozenset(mine)), polls
 
     def _report(self, s: Any, j: NodeId) -> Result[Any]:
-        """Say how far I have come. Who has not voted yet must not do so any more."""
+        """Say how far I have come. A node that has not voted yet must not vote any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
         return s, [Send(j, Report(s.stage)), *self.heed(s)]
@@ -212,7 +213,7 @@ class ThreePhase(Transaction):
         return self._judge(noted) if heard.issuperset(self.participants) else (noted, [])
 
     def _judge(self, s: Any) -> Result[Any]:
-        """Try what a majority allows; otherwise wait until more of them can be reached."""
+        """Do what a majority allows; otherwise wait until more of them can be reached."""
         known = dict(s.reports)
         if s.me != self.coordinator:
             known.setdefault(s.me, s.stage)

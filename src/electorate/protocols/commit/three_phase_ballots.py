@@ -81,14 +81,15 @@ class BallotRules(TransactionRules):
     """What may be varied. The defaults are the sound form."""
 
     promises: Literal["logged", "forgotten", "twice", "ignored"] = "logged"
-    """What a node remembers of its vote in a ballot: all; nothing after a crash; not for whom it
-    was; or nothing at all when it is told to get ready."""
+    """What a node remembers of its vote in a ballot: all; nothing after a crash; not for which node
+    it was; or nothing at all when it is told to get ready."""
     opinions: Literal["latest", "committable"] = "latest"
     """Which of different opinions counts: that of the latest attempt, or the wish to commit."""
     attempts: Literal["majority", "any"] = "majority"
     """How many must have answered before an elected node tries to decide."""
     own_state: Literal["judging", "polling"] = "judging"
-    """Whether an elected node goes by how far it has come when it judges, or when it polled."""
+    """Whether an elected node judges by how far it has come now, or by how far it had come when it
+    polled."""
 
 
 class BallotStable(TransactionStable[Kept], Generic[Kept]):
@@ -97,7 +98,7 @@ class BallotStable(TransactionStable[Kept], Generic[Kept]):
     elected: int = FIRST
     """The last ballot that I have voted in."""
     chosen: NodeId = 0
-    """For whom I voted in it; 0 means the coordinator."""
+    """The node for which I voted in it; 0 means the coordinator."""
     attempt: int = 0
     """The ballot in which I got ready; 0 means never."""
 
@@ -109,15 +110,15 @@ class BallotState(TransactionState[Inner, Kept], Generic[Inner, Kept]):
     ballot: int = 0
     """The ballot that I hold; 0 means none."""
     reports: frozenset[tuple[NodeId, Stage, int]] = frozenset()
-    """How far those have come who voted in it, and when they got ready."""
+    """How far those have come that voted in it, and when they got ready."""
     attempt: Stage | None = None
-    """What I am getting everybody ready for."""
+    """The decision for which I am getting all others ready."""
     unlogged_vote: tuple[int, NodeId] | None = None
-    """The last ballot that I have voted in, and for whom, where that is not in my log."""
+    """The last ballot that I have voted in, and for which node, if that is not in my log."""
 
     @property
     def vote(self) -> tuple[int, NodeId]:
-        """The last ballot that I have voted in, and for whom."""
+        """The last ballot that I have voted in, and for which node."""
         return self.unlogged_vote or (self.stable.elected, self.stable.chosen)
 
     @property
@@ -232,7 +233,7 @@ class ThreePhaseBallots(Transaction):
         return replace(ready, stable=replace(ready.stable, attempt=ballot))
 
     def _report(self, s: Any, j: NodeId, ballot: int) -> Result[Any]:
-        """Leave all earlier ballots. Who has not voted yet must not do so any more."""
+        """Leave all earlier ballots. A node that has not voted yet must not vote any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
         if s.stage.is_final:
@@ -243,9 +244,9 @@ class ThreePhaseBallots(Transaction):
         return voted, [Send(j, Report(ballot, s.stage, s.stable.attempt)), *self.heed(s)]
 
     def _give_up(self, s: Any, j: NodeId, ballot: int) -> Any:
-        """The next ballot goes beyond that one; at once, two who lead would never stop.
+        """The next ballot goes beyond that one; if it began at once, two leaders would never stop.
 
-        In a ballot that it has voted in before, a node must not vote for anybody else.
+        In a ballot that it has voted in before, a node must not vote for any other.
         """
         left = self._voted(s, ballot, j) if ballot > s.elected else s
         unused = left.attempt is None

@@ -1,16 +1,16 @@
 """What all commit protocols share: votes, the decision, acknowledgements, and the call for help.
 
-One machine is one transaction. The coordinator is a node of its own, which takes no part itself:
-it asks the participants for their votes and tells them the decision. What it does once all have
-voted yes (`agree`), and what a node does that is elected because it is gone (`find_out`), is what
-tells one commit protocol from another.
+One machine is one transaction. The coordinator is a node of its own, which takes no part itself: it
+asks the participants for their votes and tells them the decision. What it does once all have voted
+yes (`agree`), and what the elected node does if the coordinator is gone (`find_out`), is what tells
+one commit protocol from another.
 
-A node that is in doubt and hears nothing for too long waits for the election. Whom that names
-finds out the decision, once it has waited long enough itself, or is called by somebody who has.
+A node that is in doubt and hears nothing for too long waits for the election. The elected node
+finds out the decision, once it has waited long enough itself, or is called by a node that has.
 
-Once all have applied the decision, everybody forgets the transaction, the coordinator first. A
-coordinator that has forgotten presumes nothing: it lets those forget that say they have applied the
-decision, and leaves everything else unanswered, for nobody can be in doubt any more.
+Once all have applied the decision, all forget the transaction, the coordinator first. A coordinator
+that has forgotten presumes nothing: it lets those forget that say they have applied the decision,
+and leaves everything else unanswered, for no node can be in doubt any more.
 """
 
 from abc import abstractmethod
@@ -49,9 +49,9 @@ class Transaction(Over[Any]):
     rules_type = TransactionRules
     extra_nodes = 1
     new: Any = TransactionState
-    """What makes a state, from id, log and inner state."""
+    """Makes a state of id, log and inner state."""
     log: Any = TransactionStable
-    """What makes an empty log, from the inner stable part."""
+    """Makes an empty log of the inner stable part."""
     requests = (Begin, Vote, Applied, Again)
     begins_by = (Begin,)
     tells = frozenset({Topic.DECISIONS})
@@ -186,7 +186,7 @@ class Transaction(Over[Any]):
         return after, [*effects, *more]
 
     def unknown(self, me: NodeId) -> Any:
-        """By which log a node boots that hears of a transaction of which its log has nothing."""
+        """The log of a node that boots to hear of a transaction which its log does not have."""
         if me != self.coordinator:
             return None
         state, _ = self.boot(me, None)
@@ -197,7 +197,7 @@ class Transaction(Over[Any]):
         return self.new(s.me, replace(self.log(s.stable.inner), forgotten=True), s.inner)
 
     def resume(self, s: Any) -> Result[Any]:
-        """Go on from what is in the log: whoever is in doubt has waited long enough."""
+        """Go on from what is in the log: a node in doubt has waited long enough."""
         if s.stage.is_final and s.me == self.coordinator:
             return s, self.tell(s)
         if s.stage.is_in_doubt:
@@ -214,12 +214,12 @@ class Transaction(Over[Any]):
         return after, [CancelTimer(Wait.VOTES), *effects]
 
     def decide(self, s: Any, stage: Stage) -> Result[Any]:
-        """The point of no return: from here on the coordinator tells everybody until they know."""
+        """The point of no return: from here on the coordinator tells all until they know."""
         decided, effects = self.learn(s, stage)
         return decided, [*effects, *self.tell(decided)]
 
     def tell(self, s: Any) -> list[Effect]:
-        """Tell the decision to everybody who has not acknowledged it."""
+        """Tell the decision to all that have not acknowledged it."""
         told = [Send(j, word_of(s.stage)) for j in self.participants if j not in s.heard]
         again = [] if self.rules.acknowledge == "never" else [self.set_timer(Wait.RESEND)]
         return [*told, *again]
@@ -241,7 +241,7 @@ class Transaction(Over[Any]):
     # --- the participants ---
 
     def _prepare(self, s: Any) -> Result[Any]:
-        """Let the application vote, or repeat what it has voted."""
+        """Let the application vote, or repeat its vote."""
         match s.stage:
             case Stage.WORKING:
                 return replace(s, asked=True), []
@@ -261,11 +261,11 @@ class Transaction(Over[Any]):
         return voted, [Send(self.coordinator, Yes()), self.set_timer(Wait.PATIENCE)]
 
     def refused(self, s: Any) -> Any:
-        """Who has not voted when the decision is being found out must not do so any more."""
+        """A node that has not voted when the decision is being found out must not vote any more."""
         return at(s, Stage.ABORTED, self.rules.unforced != "refusal", asked=False)
 
     def _hear(self, s: Any, j: NodeId, stage: Stage) -> Result[Any]:
-        """Do as was decided, and acknowledge it to the coordinator."""
+        """Do what was decided, and acknowledge it to the coordinator."""
         effects: list[Effect] = []
         if not s.stage.is_final:
             if s.me == self.coordinator:
@@ -279,14 +279,14 @@ class Transaction(Over[Any]):
         return replace(s, told=True), [*effects, *(Send(j, Done()) for _ in range(now))]
 
     def learn(self, s: Any, stage: Stage) -> Result[Any]:
-        """Decide like that."""
+        """Decide."""
         forced = self.rules.unforced != "decision"
         learnt = at(s, stage, forced, asked=False, waiting=False, finding=False, heard=frozenset())
         waits = Wait.VOTES if s.me == self.coordinator else Wait.PATIENCE
         return learnt, [CancelTimer(waits), CancelTimer(Wait.RETRY)]
 
     def _apply(self, s: Any) -> Result[Any]:
-        """The application has done as was decided."""
+        """The application has done what was decided."""
         now = s.told and self.rules.acknowledge == "applied"
         done: list[Effect] = [Send(self.coordinator, Done()) for _ in range(now)]
         if self.rules.forget == "applied":
@@ -296,7 +296,7 @@ class Transaction(Over[Any]):
     # --- recovery ---
 
     def _despair(self, s: Any) -> Result[Any]:
-        """Nothing was heard for too long: the elected node is to find out."""
+        """Nothing was heard for too long: the elected node has to find out."""
         if self.rules.impatient != "wait":
             rash = self.rules.impatient == "commit"
             return self.learn(s, Stage.COMMITTED if rash else Stage.ABORTED)
@@ -329,7 +329,7 @@ class Transaction(Over[Any]):
         return learnt, [*effects, *self.spread(learnt)]
 
     def heed(self, s: Any) -> list[Effect]:
-        """Somebody is finding out the decision: be patient for once more."""
+        """Another node is finding out the decision: be patient once more."""
         if s.finding or not s.stage.is_in_doubt:
             return []
         return [CancelTimer(Wait.PATIENCE), self.set_timer(Wait.RETRY, self.rules.patience)]
@@ -343,7 +343,7 @@ class Transaction(Over[Any]):
         return self._lead(s)
 
     def _elect(self, s: Any, event: Event) -> Result[Any]:
-        """All else is for the election. Who is elected after long waiting finds out at once."""
+        """All else is for the election. A node elected after long waiting finds out at once."""
         after, effects = self.lift.step(s, event)
         led, leads = self.lift.view(s).leader == s.me, self.lift.view(after).leader == s.me
         if led and not leads:

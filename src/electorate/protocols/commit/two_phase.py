@@ -2,7 +2,7 @@
 
 Source: Carnegie Mellon University, lecture notes "Coordinator Election", section "Two Phase Commit
 (2PC)"; that an elected node goes on is from its section "Recovery in 3PC".
-Needs: a disk that keeps its word. Whoever has voted yes waits for as long as nobody whom the
+Needs: a disk that keeps its word. A node that has voted yes waits for as long as none that the
 elected node can reach knows the decision: run two_phase/coordinator_crashes.
 
 What the coordinator and the participants have in common with other commit protocols, and what
@@ -80,7 +80,7 @@ class TwoPhase(Transaction):
         return s, polls
 
     def _report(self, s: Any, j: NodeId) -> Result[Any]:
-        """Say how far I have come. Who has not voted yet must not do so any more."""
+        """Say how far I have come. A node that has not voted yet must not vote any more."""
         if s.stage is Stage.WORKING and self.rules.polled_early == "refuse":
             s = self.refused(s)
         return s, [Send(j, Report(s.stage)), *self.heed(s)]

@@ -91,11 +91,11 @@ class Wait(StrEnum):
     """The timers."""
 
     CHECK = "check"  # it is time to look for other leaders, or after my own
-    ANSWERS = "answers"  # whoever I asked would have answered by now
+    ANSWERS = "answers"  # those that I asked would have answered by now
     DELAY = "delay"  # a stronger leader would have invited me by now
-    ACCEPTS = "accepts"  # whoever accepts would have told me by now
-    READY = "ready"  # whoever invited me would have completed its group by now
-    ACKS = "acks"  # whoever is at work in my group would have told me by now
+    ACCEPTS = "accepts"  # those that accept would have told me by now
+    READY = "ready"  # the node that invited me would have completed its group by now
+    ACKS = "acks"  # all that are at work in my group would have told me by now
 
 
 class Phase(StrEnum):
@@ -105,7 +105,7 @@ class Phase(StrEnum):
     PROBING = "probing"  # follows, and has asked whether its leader is there
     ASKING = "asking"  # leads, and has asked everybody else whether they lead too
     WAITING = "waiting"  # leads, has found other leaders, and lets the stronger ones go first
-    INVITING = "inviting"  # forms a new group and counts those who accept
+    INVITING = "inviting"  # forms a new group and counts those that accept
     ACCEPTED = "accepted"  # has accepted an invitation; the group is not complete yet
 
 
@@ -134,11 +134,11 @@ class InvitationRules(Rules):
     participants: Literal["silent", "no"] = "silent"
     """What a node that does not lead says when it is asked whether it does."""
     asks: Literal["all", "outsiders"] = "all"
-    """Whom a leader asks whether they lead: also those that it takes for its followers?"""
+    """Which nodes a leader asks whether they lead: also those that it takes for its followers?"""
     pace: Literal["steady", "afresh"] = "steady"
     """Whether checks go on at their own pace, or begin afresh with every new group."""
     ack: Literal["none", "awaited"] = "none"
-    """Whether followers confirm that they are at work; who does not is struck off."""
+    """Whether followers confirm that they are at work; one that does not is struck off."""
     resumes: Literal["joined", "leader", "own"] = "joined"
     """What a new group goes on with: all its nodes' tasks, its leader's, or each with its own."""
     misjudges: Literal["none", Heard, Ignored] = "none"

@@ -108,15 +108,15 @@ class RankedState(InvitationState):
     """One node's part."""
 
     alive: frozenset[NodeId] = frozenset()
-    """The nodes that I see. I ask these, and invite these, and nobody else."""
+    """The nodes that I see. I ask these, and invite these, and no others."""
     priority: int = 0
-    """With which I stand; 0: I follow, and never lead."""
+    """The priority with which I stand; 0: I follow, and never lead."""
     priorities: frozenset[tuple[NodeId, int]] = frozenset()
-    """With which my leader stands, or the leaders that I have found: others do not matter."""
+    """The priority of my leader, or of the leaders that I have found: others do not matter."""
     looking: bool = False
     """Whether I am alone, and do not lead myself yet."""
     asked: bool = False
-    """Whether I have asked everybody since, and have waited for the answers."""
+    """Whether I have asked all others since, and have waited for the answers."""
     owed: frozenset[tuple[NodeId, NodeId]] = frozenset()
     """The nodes of my group that came from another and were not dealt with, and its leader."""
     former: Group | None = None
@@ -168,7 +168,7 @@ class RankedInvitation(Invitation[RankedState]):
         return replace(after, priorities=matter), [_said(after, was, each) for each in effects]
 
     def _taken(self, s: RankedState, event: Event) -> Result[RankedState]:
-        """What an event comes to."""
+        """The result of an event."""
         match event:
             case Viewed(alive):
                 seen = replace(s, alive=alive)
@@ -286,13 +286,13 @@ class RankedInvitation(Invitation[RankedState]):
         return alone, [*effects, *more]
 
     def _stand_alone(self, s: RankedState) -> Result[RankedState]:
-        """My leader is lost, or is to be: a group of my own, once I have looked for others."""
+        """My leader is lost, or soon will be: a group of my own, once I have looked for others."""
         alone, effects = super()._stand_alone(s)
         alone, more = self._alone(alone)
         return alone, [*effects, *self._found(s), *more]
 
     def _alone(self, s: RankedState) -> Result[RankedState]:
-        """Look for others, if I am to lead at all."""
+        """Look for others, if I may lead at all."""
         if not s.priority:
             return s, []
         return replace(s, looking=True, asked=False), self._look()
@@ -301,7 +301,7 @@ class RankedInvitation(Invitation[RankedState]):
         return [self.set_timer(ALONE)]
 
     def _looked(self, s: RankedState) -> Result[RankedState]:
-        """The time to look for others is over; but after a pause it is so all of a sudden."""
+        """The time to look for others is over; but after a pause it is over all of a sudden."""
         if not s.asked:
             return s, self._look()
         if s.phase is Phase.ASKING:

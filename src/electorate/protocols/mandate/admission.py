@@ -27,12 +27,12 @@ from electorate.protocols.mandate.state import Ids, Roster
 
 Numbers = Literal["plain", "digests"]
 NUMBERS_MAX = 10_000
-"""Numbers that are remembered; anybody may ask for more."""
+"""This many numbers are remembered; anybody may ask for more."""
 
 
 @lru_cache(NUMBERS_MAX)
 def digest(text: str) -> NodeId:
-    """The same number everywhere, from 1 to 2^31-1."""
+    """A number from 1 to 2^31-1, the same at every node."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1 or 1
 
 
@@ -53,7 +53,7 @@ class Acquaintance(Value):
     """A member that this node knows."""
 
     place: str
-    """`name@address`; what an address is like, others know."""
+    """`name@address`; other modules know what an address is."""
     store: str = ""
     """Its memory; empty until it was met."""
     since: int = 0
@@ -61,7 +61,7 @@ class Acquaintance(Value):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the member."""
         return name_at(self.place)
 
 
@@ -73,21 +73,21 @@ Names = tuple[tuple[str, str], ...]
 
 
 class Known(Message):
-    """The members that I know: where they are, by which memory, and the latest list I heard of."""
+    """The members that I know: their addresses, their memories, and the latest list I heard of."""
 
     cluster: str
     nodes: Acquaintances
     roll: Roster
     former: Memories = ()
-    """By which memory founders were known that are known no more: their numbers do not show it."""
+    """The memories of founders that are known no more: their numbers do not show them."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether it can be gone by: it may come from anybody who answers where a member was."""
+        """Whether it can be trusted: it may come from anybody that answers where a member was."""
         return all(node > 0 and known.since >= 0 for node, known in self.nodes)
 
     def without_memories(self) -> "Known":
-        """The same for one that is not let in: who knows a memory could speak for it."""
+        """The same for a node that is refused: it could speak for a memory that it only knows."""
         nodes = tuple((node, replace(known, store="")) for node, known in self.nodes)
         return replace(self, nodes=nodes, former=())
 
@@ -95,7 +95,7 @@ class Known(Message):
 def spoken(
     known: Mapping[NodeId, Acquaintance], roll: Roster, by: Literal["list", "token"] = "list"
 ) -> dict[str, NodeId]:
-    """Which member is spoken to by each name: one name is one address, so it is one at a time.
+    """The member that is spoken to by each name: one name is one address, so one at a time.
 
     Of several that have a name, it is the one on the latest list; of several on it, or none, the
     one that was proposed last.
@@ -111,13 +111,13 @@ REMIND, PART = "remind", "part"
 
 
 class Edition(Message):
-    """What the list of members reads as here, and by which memories I know them: and for you?"""
+    """This is my list of members, and these are the memories by which I know them: and you?"""
 
     edition: int
 
 
 class Knock(Message):
-    """Let me in: I am this member, am found there, and take you for that one, 0: I do not know."""
+    """Let me in: I am this member, at this address, and take you for that one; 0: I do not know."""
 
     cluster: str
     member: NodeId
@@ -133,7 +133,7 @@ class Refusal(Message):
 
 
 class Caller(Value):
-    """What is said by a node that wants to be let in, and what is known of where it is."""
+    """What a node says that wants to be let in, and what is known of its address."""
 
     cluster: str
     name: str
@@ -141,18 +141,18 @@ class Caller(Value):
     store: str
     meant: NodeId = 0
     is_found: bool = False
-    """Whether it is what answers where a newcomer of that name should be."""
+    """Whether it is what answers at the address of a newcomer of that name."""
 
 
 class Start(Request):
-    """Your node was started: there, with this memory, and these others were named."""
+    """Your node was started: at this address, with this memory, and these others were named."""
 
     place: str
     store: str
     listed: Names
     founders: Ids
     cluster: str = ""
-    """The cluster of these founders; empty if it is for the others to say."""
+    """The cluster of these founders; empty if the others have to say."""
     joins: bool = False
 
 
@@ -163,13 +163,13 @@ class Met(Request):
 
 
 class Refused(Request):
-    """A node has not let in this one, and has told whom it knows. It may be anybody."""
+    """A node has refused this one, and has told which members it knows. It may be anybody."""
 
     known: Known
 
 
 class Await(Request):
-    """A newcomer should be found there, or a member that has moved: let in what answers."""
+    """A newcomer should be at this address, or a member that has moved: let in what answers."""
 
     place: str
 
@@ -181,14 +181,14 @@ class AwaitNoMore(Request):
 
 
 class Propose(Request):
-    """All are to know this newcomer, and where it is: it is about to be put on the list."""
+    """All others have to know this newcomer, and its address: it is about to be put on the list."""
 
     node: NodeId
     token: int
 
 
 class Settle(Request):
-    """Something is about to be kept that others rely on: from now on this is our cluster."""
+    """Something that others rely on is about to be saved: from now on this is our cluster."""
 
 
 class GoBy(Request):
@@ -198,7 +198,7 @@ class GoBy(Request):
 
 
 class Objection(StrEnum):
-    """Why a node is not let in."""
+    """Why a node is refused."""
 
     MISTAKEN = "mistaken"  # it takes me for one with another memory
     CLASH = "clash"  # it has the number of a member of another name
@@ -212,30 +212,30 @@ class AdmissionRules(Rules):
     remind: Span = 8 * T
     """How often a node has the others compare their list with its own."""
     patience: Span = 12 * T
-    """How long a node is still spoken to, at least, that is no member any more."""
+    """How long a node is still spoken to, at least, after it has left."""
     knocks: Literal["said", "carried"] = "said"
     """Whether a node says itself who it is, or every connection does that for it."""
     numbers: Numbers = "plain"
-    """What the number of a member is: the text of its memory, a founder's that of its name, or a
+    """What the number of a member is made of: the text of its memory, a founder's of its name, or a
     digest of it."""
     base: int = 0
     """How many of the first ids are founders; 0: all."""
     named: int = 0
-    """What the other ids are called, one digit each: the name of a founder; 0: each by its id."""
+    """The names of the other ids, one digit each: the name of a founder; 0: each by its id."""
     given: Literal["joins", "takes"] = "joins"
-    """Whether a node that was given the name of a founder was told to join, or takes itself for
-    the founder, as one does that has lost its folder."""
+    """Whether a node that was given the name of a founder was told to join, or takes itself for the
+    founder, as one does that has lost its folder."""
     admits: Literal["memory", "name"] = "memory"
-    """By what a node is let in."""
+    """What a node shows to be let in."""
     speaks: Literal["list", "token"] = "list"
-    """Of several with one name, to which a node speaks: to the one on the list, or to the one that
-    was proposed last."""
+    """Of several with one name, the one to which a node speaks: the one on the list, or the one
+    that was proposed last."""
     former: Literal["kept", "forgotten"] = "kept"
     """What becomes of a founder's memory once the founder is known no more."""
     since: Literal["heeded", "ignored"] = "heeded"
     """Whether what is told of a member replaces what was known before it was proposed again."""
     editions: Literal["compared", "ignored"] = "compared"
-    """Whether a node shows whom it knows to one that has another list."""
+    """Whether a node tells which members it knows to one that has another list."""
 
 
 class AdmissionStable(Stable):
@@ -245,10 +245,10 @@ class AdmissionStable(Stable):
     founders: Ids = ()
     known: Acquaintances = ()
     roll: Roster = Roster()
-    """The newest list that anybody has told of."""
+    """The newest list that any node has told of."""
     former: Memories = ()
     listed: Names = ()
-    """Where the others were said to be when this node was started last."""
+    """The addresses that the others were said to have when this node was started last."""
     settled: bool = False
     """Whether this node has a part in its cluster: before that it may join another one."""
 
@@ -258,15 +258,15 @@ class AdmissionState(State):
 
     stable: AdmissionStable
     number: NodeId = 0
-    """As which member it knows itself."""
+    """The member that it takes itself for."""
     awaited: Names = ()
-    """Where newcomers should be."""
+    """The addresses at which newcomers are expected."""
     newcomers: tuple[tuple[str, NodeId], ...] = ()
-    """Which members have answered there."""
+    """The members that have answered there."""
     own: Roster = Roster()
     """The list that this node itself has saved."""
     enrolled: Roster = Roster()
-    """The last list that was decided, as far as this node has taken note of it."""
+    """The last list that was decided, as far as this node has noticed."""
     belongs: bool = False
     """Whether it has been a member in this life: one that is to join may know of earlier ones."""
     over: bool = False
@@ -279,7 +279,7 @@ class AdmissionState(State):
     refusing: frozenset[NodeId] = frozenset()
     """Nodes that have refused this one."""
     speakers: tuple[tuple[str, NodeId], ...] = ()
-    """Which member this node speaks to by each name, its own included."""
+    """The member that this node speaks to by each name, its own included."""
 
     @property
     def known(self) -> dict[NodeId, Acquaintance]:
@@ -304,7 +304,7 @@ class AdmissionState(State):
 
 
 class Admission(Machine[AdmissionState]):
-    """Names, memories and who is let in."""
+    """Names, memories and admission."""
 
     state_type = AdmissionState
     stable_type = AdmissionStable
@@ -380,7 +380,7 @@ class Admission(Machine[AdmissionState]):
         return s, []
 
     def view(self, s: AdmissionState) -> Standing:
-        """In its group are the members that a node has met, itself among them."""
+        """The members that a node has met are its group, itself among them."""
         met = tuple(sorted(j for _, j in s.speakers if s.known.get(j, UNKNOWN).store))
         return Standing(Status.ELECTION if s.over else Status.NORMAL, group=met)
 
@@ -407,12 +407,12 @@ class Admission(Machine[AdmissionState]):
         return number_of(name, store, self.rules.numbers)
 
     def introduction(self, s: AdmissionState, name: str) -> tuple[NodeId, NodeId]:
-        """Which member this node is, and for which one it takes another; 0 if it has not met."""
+        """The member that this node is, and the one for which it takes another; 0 if not met."""
         other = dict(s.speakers).get(name)
         return s.number, other if other is not None and s.known.get(other, UNKNOWN).store else 0
 
     def objection(self, s: AdmissionState, caller: Caller) -> Objection | None:
-        """Why a node is not to be let in; None if it is."""
+        """Why a node is refused; None if it is let in."""
         name, member, speaker = caller.name, caller.member, dict(s.speakers).get(caller.name)
         if caller.meant not in (0, s.number):
             return Objection.MISTAKEN
@@ -438,7 +438,7 @@ class Admission(Machine[AdmissionState]):
         return Known(s.stable.cluster, nodes, s.stable.roll, s.stable.former)
 
     def edition(self, s: AdmissionState) -> int:
-        """What the list of members reads as here: the list, and by which memory each is known."""
+        """This node's list of members, and the memory by which each is known."""
         known = s.known
         members = [(m, s.memory(m), known.get(m, UNKNOWN).since) for m in s.own.new]
         return zlib.crc32(msgspec.msgpack.encode((s.own, members)))
@@ -451,7 +451,7 @@ class Admission(Machine[AdmissionState]):
         return None if s.memory(caller.member) in ("", caller.store) else Objection.LOST
 
     def _is_sure_of(self, s: AdmissionState, speaker: NodeId | None) -> bool:
-        """Whether nobody else can be the one that speaks by that name.
+        """Whether no other node can be the one that speaks by that name.
 
         Of those that were only listed no more than the name is known, and one that is no member
         itself may have missed that others were replaced. Nobody gets a vote by that.
@@ -471,16 +471,16 @@ class Admission(Machine[AdmissionState]):
         return replace(start, joins=named and self.rules.given == "joins")
 
     def _place(self, node: NodeId) -> str:
-        """Where a node is in a search."""
+        """The address of a node in a search."""
         founders, names = self.members.ids[: self.rules.base or None], str(self.rules.named)
         later = [j for j in self.members.ids if j not in founders]
         is_named = node in later and self.rules.named
         return f"{names[later.index(node)] if is_named else node}@{node}"
 
     def _started(self, s: AdmissionState, start: Start) -> AdmissionState:
-        """Go by what was written down; how it was started counts only the first time.
+        """Go by what was saved; how the node was started counts only the first time.
 
-        But a node that is said to be elsewhere than at the last start has moved.
+        But a node that is said to be at another address than at the last start has moved.
         """
         kept, me = s.stable, name_at(start.place)
         if self.rules.given == "takes":
@@ -511,7 +511,7 @@ class Admission(Machine[AdmissionState]):
     # --- who is let in ---
 
     def _answer(self, s: AdmissionState, j: NodeId, knock: Knock) -> Result[AdmissionState]:
-        """Let a node in that knocks, or tell it what it may have missed."""
+        """Let in a node that knocks, or tell it what it may have missed."""
         name = name_at(knock.place)
         is_found = dict(s.awaited).get(name) == knock.place
         caller = Caller(knock.cluster, name, knock.member, knock.store, knock.meant, is_found)
@@ -544,7 +544,7 @@ class Admission(Machine[AdmissionState]):
         return _with(s, s.known | {member: met})
 
     def _awaited_no_more(self, s: AdmissionState, name: str) -> AdmissionState:
-        """It has become a member, or not: then nothing is left of it."""
+        """It has become a member, or not: it is expected no more."""
         node = dict(s.newcomers).get(name)
         s = replace(
             s,
@@ -556,7 +556,7 @@ class Admission(Machine[AdmissionState]):
         return _with(s, {j: known for j, known in s.known.items() if j != node})
 
     def _forgotten(self, s: AdmissionState, nodes: Iterable[NodeId]) -> AdmissionState:
-        """But not by which memory a founder was known: under its number no other may come back."""
+        """But not the memory of a founder: under its number no other memory may come back."""
         known, former = s.known, dict(s.stable.former)
         for node in {*nodes} & known.keys() - {s.number}:
             gone = known.pop(node)
@@ -567,11 +567,11 @@ class Admission(Machine[AdmissionState]):
     # --- what others know ---
 
     def _is_ours(self, s: AdmissionState, told: Known) -> bool:
-        """Whether this may be said by a member of the cluster that this node belongs to."""
+        """Whether a member of this node's cluster may say this."""
         return told.cluster == s.stable.cluster and told.is_sound
 
     def _turned_away(self, s: AdmissionState, told: Known) -> AdmissionState:
-        """Another node has not let in this one: something may have been missed.
+        """Another node has refused this one: something may have been missed.
 
         It may be anybody: by which memories to know the others is not for it to say. If both know
         that this node was removed in an earlier life, and it was not told to join again, that is
@@ -585,7 +585,7 @@ class Admission(Machine[AdmissionState]):
         return s
 
     def _learnt(self, s: AdmissionState, told: Known) -> AdmissionState:
-        """Another node tells whom it knows."""
+        """Another node tells which members it knows."""
         if not self._is_ours(s, told):
             return s
         roll = told.roll if told.roll.replaces(s.stable.roll) else s.stable.roll
@@ -611,7 +611,7 @@ class Admission(Machine[AdmissionState]):
         return _with(s, known)
 
     def _compared(self, s: AdmissionState, j: NodeId, edition: int) -> Result[AdmissionState]:
-        """Tell another node whom I know if it has another list: news may have been lost."""
+        """Tell a node that has another list which members I know: news may have been lost."""
         if edition != self.edition(s):
             return s, [Send(j, self.told(s))] if self.rules.editions == "compared" else []
         return replace(s, belongs=s.belongs or s.number in s.own.new), []
@@ -635,7 +635,7 @@ class Admission(Machine[AdmissionState]):
         return self._enrolled(replace(s, own=roster, stable=stable))
 
     def _enrolled(self, s: AdmissionState) -> AdmissionState:
-        """See whether the members are others than before, and whether they go on without me."""
+        """See whether the members have changed, and whether they go on without me."""
         was_member, roster, roll = s.number in {*s.own.new, *s.enrolled.new}, s.own, s.stable.roll
         if roll.is_newer(roster) and not roll.is_pending and s.number not in roll.new:
             roster = roll  # It was decided while this node was away, so it is let in nowhere.
@@ -654,7 +654,7 @@ class Admission(Machine[AdmissionState]):
         return frozenset((j, each.since) for j, each in s.stable.known if j not in staying)
 
     def _parted(self, s: AdmissionState) -> AdmissionState:
-        """Have nothing to do any more with those that have left.
+        """Forget those that have left.
 
         Before that one may still want to say that its work has ended.
         """
@@ -664,7 +664,7 @@ class Admission(Machine[AdmissionState]):
     # --- what follows ---
 
     def _spoken(self, s: AdmissionState) -> tuple[tuple[str, NodeId], ...]:
-        """Which member is spoken to by each name: the one that is listed, or a newcomer."""
+        """The member that is spoken to by each name: the one that is listed, or a newcomer."""
         known, newcomers = s.known, dict(s.newcomers)
         found = spoken(known, s.stable.roll, self.rules.speaks) | newcomers
         if s.number in known:
@@ -675,7 +675,7 @@ class Admission(Machine[AdmissionState]):
     def _followed(
         self, before: AdmissionState, s: AdmissionState, effects: list[Effect]
     ) -> Result[AdmissionState]:
-        """Whatever has happened: see to whom to speak, and who has left."""
+        """After every event: see which members to speak to, and which have left."""
         s = replace(s, speakers=self._spoken(s))
         leaving = self._leavers(s)
         if leaving and not s.leaving:
@@ -695,7 +695,7 @@ class Admission(Machine[AdmissionState]):
         return s, [*effects, *knocks]
 
     def _knock(self, s: AdmissionState, j: NodeId) -> list[Effect]:
-        """Ask a node to let me in, if I look for somebody where it is."""
+        """Ask a node to let me in, if I look for a member at its address."""
         places = s.places.values() if self.rules.knocks == "said" else ()
         return [each for place in places for each in self._knock_at(s, place) if each.to == j]
 
@@ -731,7 +731,7 @@ class ToldListState(State):
 
 
 class ToldListRules(Rules):
-    """Who belongs to the list."""
+    """The members of the list."""
 
     base: int = 0
     """How many of the first ids are members to begin with; 0: all."""
@@ -740,8 +740,8 @@ class ToldListRules(Rules):
 class ToldList(Machine[ToldListState]):
     """A list of members that one node changes when it is asked to, and shows to all others.
 
-    It stands for any register: to others at a node it matters only that all see one list after
-    the other, each at its own time.
+    It stands for any register: to others at a node it matters only that all see one list after the
+    other, each at its own time.
     """
 
     state_type = ToldListState
@@ -777,7 +777,7 @@ class ToldList(Machine[ToldListState]):
 
 
 TO_DIRECTORY = Wire("members", "roster", "directory", GoBy)
-"""What admission goes by: the list of members."""
+"""What admission relies on: the list of members."""
 
 
 class Replacement(Ensemble):
@@ -790,7 +790,7 @@ class Replacement(Ensemble):
     assumptions = Admission.assumptions
 
     def offers(self, state: Any, view: Standing) -> tuple[Request, ...]:
-        """Applications put nobody on the list that they have not proposed, and no name twice."""
+        """Applications put no node on the list that they have not proposed, and no name twice."""
         known, roster = state.directory.known, state.members.stable.roster
         token, names = roster.version[0] + 1, {known[j].name for j in roster.new if j in known}
         may_join = {
@@ -800,7 +800,7 @@ class Replacement(Ensemble):
 
 
 def _joining(request: Any) -> frozenset[NodeId]:
-    """Which node is to be a member by this request, if any."""
+    """The node that becomes a member by this request, if any does."""
     change = getattr(request, "request", None)
     if isinstance(change, Change) and change.belongs:
         return frozenset({change.node})

@@ -60,7 +60,7 @@ def change_members(terms: Terms, s: AnyState, changed: AnyState) -> Result[AnySt
 
 
 def heed(terms: Terms, s: AnyState, roster: Roster) -> Result[AnyState]:
-    """Go by a newer list from now on: nothing that was asked for under mine counts any more."""
+    """Use a newer list from now on: nothing that was asked for under mine counts any more."""
     effects: list[Effect] = []
     if s.phase is Phase.CLAIMING:
         s, effects = withdraw(terms, s, None)
@@ -75,7 +75,7 @@ def heed(terms: Terms, s: AnyState, roster: Roster) -> Result[AnyState]:
 
 
 def compare(terms: Terms, s: AnyState, j: NodeId, roster: Roster) -> Result[AnyState]:
-    """Somebody has shown me a list that I do not go by: is mine newer, or is there work to do?"""
+    """Another node has shown me a list that I do not use: is mine newer, or is there work to do?"""
     if s.stable.roster.is_newer(roster):
         return s, [Send(j, Listed(s.stable.roster))]
     return change_members(terms, s, change.take_up(terms, s, roster))

@@ -1,9 +1,8 @@
 """Changes of the list of members: only a holder makes them, one at a time.
 
-Where the list is that of another office, nobody here makes any: see `Adopt`.
-
-A change is proposed with a round of renewals, and is decided when majorities of the old list *and*
-of the new one have answered that round. Until then every claim and every renewal needs both.
+If the list is that of another office, nobody here makes any: see `Adopt`. A change is proposed with
+a round of renewals, and is decided when majorities of the old list *and* of the new one have
+answered that round. Until then every claim and every renewal needs both.
 """
 
 from collections.abc import Iterable
@@ -32,7 +31,7 @@ def welcome(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
 
 
 def remove(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
-    """Propose to go on without a member; whoever holds the office hands it over first."""
+    """Propose to go on without a member; a holder that leaves hands its office over first."""
     roster = s.stable.roster
     if j == s.me or j not in roster.new or _is_asking(terms, s) or not _may_change(terms, s):
         return s
@@ -47,7 +46,7 @@ def take_over(s: AnyState) -> AnyState:
 
 
 def take_up(terms: Terms, s: AnyState, roster: Roster) -> AnyState:
-    """Propose as my own what a holder before me has begun, and told only some who refuse me now.
+    """Propose as my own what a holder before me has begun, and told only some that refuse me now.
 
     I have come into office without a vote of theirs: nobody will ever decide it under that token.
     """
@@ -60,7 +59,7 @@ def take_up(terms: Terms, s: AnyState, roster: Roster) -> AnyState:
 
 
 def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
-    """Majorities of both lists have answered a round under the new one; who has left is told."""
+    """Majorities of both lists have answered a round under the new one: tell those that left."""
     roster = s.stable.roster.decided()
     gone = sorted({*s.stable.roster.old} - {*roster.new, s.me})
     effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in terms.members]
@@ -68,12 +67,12 @@ def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
 
 
 def adopt(s: AnyState, roster: Roster) -> AnyState:
-    """Go by a list that is newer than mine."""
+    """Use a list that is newer than mine."""
     return _with(s, roster) if roster.replaces(s.stable.roster) else s
 
 
 def is_heeded(terms: Terms, s: AnyState, roster: Roster) -> bool:
-    """Whether I go by a list that somebody shows me: it is newer, and my office has no own one."""
+    """Whether I adopt a list that I am shown: it is newer, and my office has none of its own."""
     in_office = s.phase in OWN and s.phase is not Phase.CLAIMING
     mine = s.stable.roster
     if terms.rules.changes == "told":

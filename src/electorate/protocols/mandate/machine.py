@@ -1,4 +1,4 @@
-"""Mandate: whom an election names leads once a majority has granted it a term, and only so long.
+"""Mandate: the node that an election names leads once a majority grants it a term, no longer.
 
 Source: this project's own design, told in docs/protocols/mandate.md. A term is a lease; its number
 is a token that fences off all terms before it.
@@ -169,7 +169,7 @@ class Mandate(Over[Any]):
         return (StepDown(), *map(Transfer, others), *changes, *asked)
 
     def _stand(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
-        """Whatever has happened: who is named and free stands for office."""
+        """After every event: a node that is named and free stands for office."""
         more: list[Effect] = []
         if s.bound == s.me:
             stopped = {Phase.POLLING: Wait.ANSWER, Phase.WAITING: Wait.RETRY}.get(s.phase)
@@ -306,7 +306,7 @@ class Mandate(Over[Any]):
         return self.rules.orders == "late" or (self.rules.orders == "members" and means_this)
 
     def _give_up(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
-        """Step down; an heir is asked first whether it will have the office."""
+        """Step down; an heir is asked first whether it accepts the office."""
         if heir is None:
             return candidate.step_down(self.terms, s, None)
         if heir not in self.terms.voters(s) or heir == s.me:
@@ -327,7 +327,7 @@ class Mandate(Over[Any]):
         return s, [*effects, *told]
 
     def _is_told(self, s: AnyState, roster: Roster) -> bool:
-        """Whether it is a list that I have to go by."""
+        """Whether it is a list that I have to use."""
         is_mine = self.rules.base and self.rules.changes == "told"
         return bool(is_mine) and change.is_heeded(self.terms, s, roster)
 
@@ -362,7 +362,7 @@ class Mandate(Over[Any]):
         return s.silent or self.terms.is_witness(s, s.me) or s.me not in self.terms.voters(s)
 
     def _awaited(self, s: AnyState) -> NodeId | None:
-        """Whom I leave the office to, and have not heard of in it.
+        """The node to which I leave the office, if I have not heard of it in office.
 
         It may not have my list, or may not stand any more.
         """
@@ -389,7 +389,7 @@ class Mandate(Over[Any]):
         return s, [*effects, *more]
 
     def _follow(self, before: AnyState, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
-        """If members or candidates have changed: who has come takes part, who has gone does not."""
+        """If members or candidates have changed: newcomers take part, those that left do not."""
         if before.stable.roster != s.stable.roster:
             s = ranks.kept(self.terms, s)
         elif before.ranks == s.ranks:
@@ -406,7 +406,7 @@ class Mandate(Over[Any]):
     def _wait_for_another(
         self, before: AnyState | None, s: AnyState, effects: list[Effect]
     ) -> Result[AnyState]:
-        """Count how long I have left the office to another. Who boots has not done so before."""
+        """Count how long I have left the office to another. A node that boots has not done so."""
         did = before is not None and self._awaited(before) is not None
         does = self._awaited(s) is not None
         if did == does:
@@ -427,8 +427,8 @@ class Mandate(Over[Any]):
         """Show my list to the node I wait for, and ask whether it stands, again and again.
 
         Otherwise nobody might ever come into office: it may not know yet that it was added, or I
-        may not know that it was removed, or that it stands no more. One with a newer list sends me
-        that.
+        may not know that it was removed, or that it stands no more. If it has a newer list, it
+        sends me that.
         """
         awaited = self._awaited(s)
         if awaited is None:
@@ -444,7 +444,7 @@ class Mandate(Over[Any]):
         return self._show(replace(s, hushed=s.hushed | {j} if silent else s.hushed - {j}))
 
     def _show(self, s: AnyState) -> Result[AnyState]:
-        """Show the election inside who has a part in it."""
+        """Show the election inside which members take part in it."""
         members = frozenset(j for j in self.terms.voters(s) if not self.terms.is_witness(s, j))
         shown = (s.alive - s.hushed) & members | {s.me}
         if self.terms.tells:
@@ -462,4 +462,4 @@ class Mandate(Over[Any]):
 
 WAITS = frozenset(Wait)
 PRIORITIES = (0, 1, 2)
-"""What an application is thought to ask for where everything is tried."""
+"""What applications ask for in a search."""

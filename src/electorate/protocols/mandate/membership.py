@@ -1,11 +1,12 @@
 """Membership: who has a vote in all elections of a node, changed by one node at a time.
 
-The list is that of a mandate of its own, the register. Whoever is asked for a change stands for it,
-makes the one change that a term allows, lets everybody know, and leaves. An undecided change costs
+The list is that of a mandate of its own, the register. A node that is asked for a change stands for
+it, makes the one change that a term allows, tells all others, and leaves. An undecided change costs
 every election a majority of two lists, so one that its maker seems to have left is taken up by the
 others in turn.
 
 Source: this project's own design, told in docs/protocols/leadership.md.
+
 Needs: what the mandate needs.
 """
 
@@ -32,7 +33,7 @@ class Hold(Request):
 
 
 class Settle(Request):
-    """Have a change decided that somebody else has begun."""
+    """Have a change decided that another node has begun."""
 
 
 class Withdraw(Request):
@@ -54,7 +55,8 @@ class MembershipRules(OverRules):
     """Whether a change is proposed only if more than half of those that would then be members seem
     to be alive: without them it would stop every election."""
     told: Literal["all", "voters"] = "all"
-    """Who hears of it once a change is decided: everybody, or who has voted in that round."""
+    """Which nodes are told once a change is decided: all, or those that have voted in that
+    round."""
     left: Literal["taken-up", "left"] = "taken-up"
     """What becomes of a change whose maker is gone."""
 
@@ -71,9 +73,9 @@ class MembershipState(State, Generic[Inner, Kept]):
     stable: MembershipStable[Kept]
     inner: Inner
     wish: Change | Hold | None = None
-    """What this node was asked for, and has not brought about yet."""
+    """What this node was asked for, and has not done yet."""
     cares: bool = False
-    """Whether it stands only to have a change decided that somebody else has begun."""
+    """Whether it stands only to have a change decided that another node has begun."""
 
 
 class Membership(Over[Any]):
@@ -138,7 +140,7 @@ class Membership(Over[Any]):
     def _pursued(
         self, before: Any, s: Any, effects: list[Effect], *, again: bool = False
     ) -> Result[Any]:
-        """Whatever has happened: do what is to be done next for the change."""
+        """After every event: do the next thing for the change."""
         s, more = self._next(s, again=again)
         return s, [*effects, *more, *self._cared(before, s)]
 
@@ -161,7 +163,7 @@ class Membership(Over[Any]):
         return self._propose(s, again=again)
 
     def _is_done(self, s: Any) -> bool:
-        """Whether what was asked for has come about."""
+        """Whether what was asked for has happened."""
         roster: Roster = s.inner.stable.roster
         match s.wish:
             case Change(node, belongs):
@@ -186,12 +188,12 @@ class Membership(Over[Any]):
         return s, []
 
     def _is_carried(self, inner: AnyState, node: NodeId, *, belongs: bool) -> bool:
-        """Whether those that would be members then can go on by themselves."""
+        """Whether those that would then be members can go on by themselves."""
         new = {*inner.stable.roster.new} - {node} | ({node} if belongs else set())
         return self.rules.reach == "any" or 2 * len(new & inner.alive) > len(new)
 
     def _finished(self, s: Any) -> Result[Any]:
-        """It has come about: who has only voted does not know yet that enough others have."""
+        """It is decided: a node that only voted does not know yet that enough others have."""
         others = [j for j in s.inner.stable.roster.everybody if j != s.me]
         is_mine = s.inner.wish and self.rules.told == "all"
         told = [each for j in others if is_mine for each in self._shown(s, j)]
@@ -219,7 +221,7 @@ class Membership(Over[Any]):
     # --- what others have begun ---
 
     def _cared(self, before: Any, s: Any) -> list[Effect]:
-        """Count how long a change has been undecided that somebody else has begun."""
+        """Count how long a change has been undecided that another node has begun."""
         did, does = self._awaited(before), self._awaited(s)
         if did == does:
             return []
@@ -230,7 +232,7 @@ class Membership(Over[Any]):
         return [SetTimer(CARE, turn * self.rules.care.of(self.timing))]
 
     def _awaited(self, s: Any) -> Roster | None:
-        """The undecided list that others are to see to."""
+        """The undecided list that others have to finish."""
         if s is None or s.cares or s.wish is not None or self.rules.left == "left":
             return None
         roster: Roster = s.inner.stable.roster

@@ -14,10 +14,10 @@ from electorate.protocols.mandate.state import NOBODY, AnyState, Wait
 
 
 def stand(terms: Terms, s: AnyState, priority: int) -> Result[AnyState]:
-    """The application wants this node to stand so. A new candidate first hears who else does.
+    """The application wants this node to stand with this priority.
 
-    Two that claim at once would hold each other up. To be asked for the same again is to ask the
-    others again.
+    A new candidate first hears which others do. Two that claim at once would hold each other up. To
+    be asked for the same again is to ask the others again.
     """
     is_new, is_same = bool(priority and not s.wish), priority == s.wish
     told: list[Effect] = [*terms.to_others(s, Stands(priority, asks=is_new or is_same))]
@@ -51,13 +51,13 @@ def noted(s: AnyState, node: NodeId, priority: int) -> AnyState:
 
 
 def kept(terms: Terms, s: AnyState) -> AnyState:
-    """What is known of nodes that are members no more counts no more."""
+    """Forget what is known of nodes that are members no more."""
     voters = {*terms.voters(s), s.me}
     return replace(s, ranks=tuple(each for each in s.ranks if each[0] in voters))
 
 
 def compared(terms: Terms, before: AnyState, s: AnyState) -> list[Effect]:
-    """Whether I should lead in place of the holder may have changed, and with it how I wait."""
+    """Whether I should lead instead of the holder may have changed, and with it how I wait."""
     holder = s.bound
     if holder is None or holder != before.bound or before.ranks == s.ranks:
         return []

@@ -31,11 +31,11 @@ class MandateRules(OverRules):
     preempt_delay: Span = 20 * T
     """How long a node follows a holder of a lower priority before it asks for the office."""
     candidates: Literal["fixed", "told"] = "fixed"
-    """Who stands with which priority: each node by its attribute for ever, or as its application
-    asks by `Stand` and nodes tell each other. Then the attribute is what it asks for at each boot.
-    """
+    """Which priority nodes stand with: each its attribute for ever, or what its application asks
+    for by `Stand`, which nodes tell each other. Then the attribute is what it asks for at each
+    boot."""
     first: int = 0
-    """With which priority every node stands when it boots, if none has an attribute."""
+    """The priority with which every node stands when it boots, if none has an attribute."""
     hear: Span = 2 * T + 2 * P
     """How long a new candidate waits for the others to tell whether they stand."""
     awaited: Literal["asked", "believed"] = "asked"
@@ -62,12 +62,10 @@ class MandateRules(OverRules):
     boot: Literal["bound", "free"] = "bound"
     """Whether a node that boots with a promise to another holds itself bound."""
     yields: Literal["held", "blindly", "never", "any"] = "held"
-    """To whom a free node grants an epoch though it has promised that one, or a higher one, to
-    another: to whoever is in office with it; the same, even to change the members and by a claim
-    from before its present term; to nobody; that one to anybody.
-
-    With `held`, whoever has claimed in vain, and its voters, come to know the one in office.
-    """
+    """The nodes to which a free node grants an epoch that it has promised to another, or a higher
+    one: to the one in office with it; the same, even to change the members and by a claim from
+    before its present term; to nobody; that one to anybody. With `held`, a node that has claimed in
+    vain, and its voters, come to know the one in office."""
     grants: Literal["free", "always"] = "free"
     """Whether a node that is bound refuses others."""
     release: Literal["ended", "asked"] = "ended"
@@ -75,18 +73,16 @@ class MandateRules(OverRules):
     count: Literal["request", "reply"] = "request"
     """From when a lease counts: from the asking, or from the answer."""
     poll: Literal["ask", "skip"] = "ask"
-    """Whether a node asks who is free before it claims."""
+    """Whether a node asks which nodes are free before it claims."""
     silence: Literal["told", "untold", "never"] = "told"
     """Whether a node without a majority leaves the election inside, and says so."""
     base: int = 0
-    """How many of the first ids are members to begin with; 0: all are, and nothing changes that.
-
-    Whoever boots with a list goes by that one, however many there are in it.
-    """
+    """How many of the first ids are members to begin with; 0: all are, and nothing changes that. A
+    node that boots with a list uses that one, however many are in it."""
     next_change: Literal["decided", "any"] = "decided"
     """When the next change of members may be proposed: once the last one is decided, or before."""
     pending: Literal["both", "new"] = "both"
-    """Of which lists majorities are needed while a change is undecided."""
+    """Which lists must give a majority while a change is undecided."""
     changes: Literal["own", "told"] = "own"
     """Who changes the list: the holder of this office, or somebody else, who tells by `Adopt`."""
     per_term: int = 0
@@ -94,7 +90,7 @@ class MandateRules(OverRules):
     settle: Span = 0 * T
     """How long a holder has been in office before it proposes a change; 0: it need not wait."""
     era: int = 0
-    """Claims are above the token of whoever proposed the list, times this."""
+    """Claims are above the token of the node that proposed the list, times this."""
 
 
 BRIEF = MandateRules(
@@ -108,15 +104,14 @@ BRIEF = MandateRules(
     constants="any",
     poll="skip",
 )
-"""As short as terms can be, and whoever is named claims at once: all that is safe is so with these.
-
-Where messages may take any time nothing else depends on T. An office is not to be expected of them.
-"""
+"""As short as terms can be, and a node that is named claims at once: all that is safe is so with
+these. Where messages may take any time nothing else depends on T. An office is not to be expected
+of them."""
 
 APPLICATION = MandateRules(candidates="told", orders="members", base=64, changes="told", era=10**9)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
-priority is named, and whoever holds the office keeps it. The members are those of another office,
-the register of the node."""
+priority is named, and a holder of the office keeps it. The members are those of another office, the
+register of the node."""
 
 REGISTER = replace(
     APPLICATION, orders="none", changes="own", per_term=1, settle=APPLICATION.granted, era=0
@@ -142,7 +137,7 @@ LENGTHS = {
 
 
 class Terms(NamedTuple):
-    """The terms on which offices are granted here."""
+    """The parameters of the offices that are granted here."""
 
     members: Members
     timing: Timing
@@ -152,7 +147,7 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, members: Members, timing: Timing, rules: MandateRules) -> "Terms":
-        """The terms that follow from rules."""
+        """The parameters that follow from rules."""
         spans: dict[Wait, Span] = {wait: getattr(rules, name) for wait, name in LENGTHS.items()}
         settings = {wait: SetTimer(wait, span.of(timing)) for wait, span in spans.items()}
         return cls(members, timing, rules, settings)
@@ -196,7 +191,7 @@ class Terms(NamedTuple):
     def settle(self, s: AnyState) -> SetTimer:
         """Wait until no lease of the list before is left, also of those granted for longer.
 
-        Nodes that have begun to go by shorter leases may know nothing of one that another node has
+        Nodes that have begun to use shorter leases may know nothing of one that another node has
         under the old ones. But more than half of the members of then have restarted since it was
         granted, and one of those is among the voters of this office.
         """
@@ -204,7 +199,7 @@ class Terms(NamedTuple):
         return SetTimer(Wait.SETTLE, max(self.rules.settle.of(self.timing), longer))
 
     def outlasted(self, s: AnyState) -> AnyState:
-        """What was granted before this node went by its present leases has run out."""
+        """What was granted before this node used its present leases has run out."""
         if s.stable.granted == self.binds:
             return s
         return replace(s, stable=replace(s.stable, granted=self.binds))
@@ -218,7 +213,7 @@ class Terms(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether nodes tell each other who stands."""
+        """Whether nodes tell each other that they stand."""
         return self.rules.candidates == "told"
 
     def priority(self, s: AnyState, node: NodeId) -> int:

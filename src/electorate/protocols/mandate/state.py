@@ -1,4 +1,4 @@
-"""What a node knows about mandates: its own office, and whom it is bound to."""
+"""What a node knows about mandates: its own office, and the holder to which it is bound."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -14,7 +14,7 @@ Ids = tuple[NodeId, ...]
 class Wait(StrEnum):
     """The timers."""
 
-    ANSWER = "answer"  # whoever was asked would have answered by now
+    ANSWER = "answer"  # those that I asked would have answered by now
     RETRY = "retry"  # ask again
     RENEW = "renew"  # ask for more time
     EVEN = "even"  # one of the two leases: while one is in force, the other is asked for
@@ -23,8 +23,8 @@ class Wait(StrEnum):
     GRACE = "grace"  # the work has had time enough to end
     PREEMPT = "preempt"  # I have been fit for long enough to ask for the office
     SETTLE = "settle"  # I have been in office for long enough to change the members
-    SHOW = "show"  # whom I leave the office to should have had it by now
-    HEAR = "hear"  # whoever else stands has told me by now
+    SHOW = "show"  # the node to which I leave the office should have it by now
+    HEAR = "hear"  # all others that stand have told me by now
 
 
 class Phase(StrEnum):
@@ -53,7 +53,7 @@ class Roster(Value):
     """The proposer's token, and a counter per proposer."""
     old: Ids = ()
     new: Ids = ()
-    """Both empty: everybody is a member for ever."""
+    """Both empty: all nodes are members for ever."""
 
     @property
     def is_fixed(self) -> bool:
@@ -67,7 +67,7 @@ class Roster(Value):
 
     @property
     def everybody(self) -> Ids:
-        """Who has a vote under the old list or the new one."""
+        """The voters under the old list or the new one."""
         return tuple(sorted({*self.old, *self.new}))
 
     def is_newer(self, other: "Roster") -> bool:
@@ -76,7 +76,7 @@ class Roster(Value):
         return mine > its
 
     def replaces(self, other: "Roster") -> bool:
-        """Whether a node that goes by the other goes by this one instead."""
+        """Whether a node that uses the other list uses this one instead."""
         return self.is_newer(other) or (other.is_fixed and not self.is_fixed)
 
     def agreed(self, votes: Iterable[NodeId], needs: Literal["both", "new"]) -> bool:
@@ -94,7 +94,7 @@ class Roster(Value):
 
 
 class Promise(Value):
-    """The last epoch that a node granted, and to whom. Its own claims are grants to itself."""
+    """The last epoch that a node granted, and its claimant. Its own claims are grants to itself."""
 
     epoch: int = 0
     holder: NodeId | None = None
@@ -103,7 +103,7 @@ class Promise(Value):
 
     @property
     def highest(self) -> int:
-        """Whoever claims has to exceed this."""
+        """The epoch that a claim has to exceed."""
         return max(self.epoch, self.above)
 
     def is_of(self, epoch: int, holder: NodeId) -> bool:
@@ -126,7 +126,7 @@ class MandateStable(Stable, Generic[Kept]):
     inner: Kept
     roster: Roster = Roster()
     granted: int = 0
-    """How long what was granted binds: the next life may go by shorter leases. 0: no longer than
+    """How long what was granted binds: the next life may use shorter leases. 0: no longer than
     those."""
 
 
@@ -136,13 +136,15 @@ class MandateState(State, Generic[Inner, Kept]):
     stable: MandateStable[Kept]
     inner: Inner
     bound: NodeId | None = None
-    """Whose lease I granted and hold for running; myself if I have just been made an heir."""
+    """The node whose lease I granted and take to be running; myself if I have just been made an
+    heir."""
     phase: Phase = Phase.IDLE
     round: int = 0
     votes: frozenset[NodeId] = NOBODY
-    """Who is free for me, or has granted the present round; nobody while none is open."""
+    """The nodes that are free for me, or have granted the present round; empty while none is
+    open."""
     reached: frozenset[NodeId] = NOBODY
-    """Who has answered my poll, free or not."""
+    """The nodes that have answered my poll, free or not."""
     heard: int = 0
     """The highest epoch in the answers to my poll."""
     office: Wait | None = None
@@ -155,14 +157,15 @@ class MandateState(State, Generic[Inner, Kept]):
     silent: bool = False
     """Whether I reach no majority, and have left the election inside."""
     hushed: frozenset[NodeId] = NOBODY
-    """Who has told me that of itself."""
+    """The nodes that have told me that of themselves."""
     alive: frozenset[NodeId] = NOBODY
     wish: int = 0
     """The priority with which the application of this node wants to stand; 0: it only votes."""
     unheard: frozenset[NodeId] = NOBODY
-    """Who has not told me yet whether it stands; nobody unless I am about to stand."""
+    """The nodes that have not told me yet whether they stand; empty unless I am about to stand."""
     ranks: tuple[tuple[NodeId, int], ...] = ()
-    """Who stands with which priority, as far as I know; I do once I have heard the others."""
+    """Which nodes stand with which priority, as far as I know; I do once I have heard the
+    others."""
 
 
 AnyState = MandateState[Any, Any]

@@ -30,7 +30,7 @@ def answer_poll(s: AnyState, j: NodeId) -> Send:
 def answer_claim(
     terms: Terms, s: AnyState, j: NodeId, claim: Claim | Decree, roster: Roster
 ) -> Result[AnyState]:
-    """Grant, for the first time or once more; who is refused hears nothing, or of a newer list."""
+    """Grant, for the first time or again; one that is refused hears nothing, or a newer list."""
     if s.stable.roster.is_newer(roster):
         return s, [Send(j, Listed(s.stable.roster))]
     promise = s.stable.promise
@@ -106,7 +106,7 @@ def wish(terms: Terms, s: AnyState) -> Result[AnyState]:
 
 
 def wish_for(terms: Terms, s: AnyState, holder: NodeId, epoch: int) -> Send:
-    """Ask for an office. The holder may not know with which priority I stand."""
+    """Ask for an office. The holder may not know my priority."""
     return Send(holder, Wish(epoch, terms.priority(s, s.me)))
 
 
@@ -115,9 +115,10 @@ def _yields(
 ) -> bool:
     """Whether I grant it though I have promised this epoch to another, or a higher one.
 
-    Who holds an epoch has the promise of a majority, so nobody else ever will; to stay in office
-    it needs no more than that voters are bound to nobody else. But a list is not decided by those
-    who have promised a higher epoch, and an old claim does not loosen what its sender has now.
+    The node that holds an epoch has the promise of a majority, so no other ever will; to stay in
+    office it needs no more than that voters are bound to no other. But a list is not decided by
+    those that have promised a higher epoch, and an old claim does not loosen what its sender has
+    now.
     """
     decides = roster.is_pending and terms.rules.changes == "own"
     is_stale = promise.holder == j and claim.epoch < promise.epoch
@@ -147,4 +148,4 @@ AT_REST = {
     "joining": None,
     "settled": False,
 }
-"""What a node that does not stand for office has in the fields of one that does."""
+"""The candidate's fields of a node that does not stand for office."""

@@ -1,7 +1,7 @@
 """A run as what a space-time diagram shows: flights of messages, lives of nodes, a time axis.
 
-`layout_of` puts all of it on a sheet, as data: every text, line and sign with its place. Nothing
-here knows how it is drawn. Places in a run are numbers of steps; BEFORE stands for whatever was
+`layout_of` puts all of it on a sheet, as data: every text, line and sign with its position. Nothing
+here knows how it is drawn. Positions in a run are numbers of steps; BEFORE stands for all that was
 there when the record began, and the number of all steps for what never ended.
 """
 
@@ -11,7 +11,7 @@ from electorate.core import NodeId, Standing
 from electorate.trace.diagram.arrow import lay_arrows, put_arrows, put_labels
 from electorate.trace.diagram.frame import put_frame, put_legend, put_marks
 from electorate.trace.diagram.lane import put_beliefs, put_lanes, put_turns
-from electorate.trace.diagram.layout import Layout
+from electorate.trace.diagram.layout import DiagramLayout
 from electorate.trace.diagram.life import View
 from electorate.trace.diagram.sheet import MARGIN, Mark, Sheet
 from electorate.trace.happening import Trace
@@ -26,13 +26,13 @@ def layout_of(
     names: Mapping[NodeId, str] | None = None,
     *,
     recorded: bool = False,
-) -> Layout:
-    """Where everything goes in the picture of a run.
+) -> DiagramLayout:
+    """The layout of a run's picture.
 
     `view` is the machine's. Each of `marks` is a step's number and a text, such as the claim that
-    is broken after that step. `start` says how nodes stood before the first step; without it that
-    is known only of nodes whose first turn the trace has. `names` is what people call the nodes.
-    A `recorded` run has times in milliseconds.
+    is broken after that step. `start` has the standings before the first step; without it they are
+    known only of nodes whose first turn is in the trace. `names` are those that people use for the
+    nodes. A `recorded` run has times in milliseconds.
     """
     sheet = Sheet(trace, view, title, marks, start, names or {}, recorded=recorded)
     arrows = lay_arrows(sheet)
@@ -45,4 +45,4 @@ def layout_of(
     sheet.parts += sheet.timer_names
     put_labels(sheet, arrows)
     height = put_legend(sheet, sheet.legend_y) + MARGIN / 2
-    return Layout(title or trace.setting.text(), sheet.width, height, tuple(sheet.parts))
+    return DiagramLayout(title or trace.setting.text(), sheet.width, height, tuple(sheet.parts))

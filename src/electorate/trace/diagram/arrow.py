@@ -7,7 +7,7 @@ from math import cos, radians, sin
 
 from electorate.core import NodeId, text_of
 from electorate.trace.diagram.flight import BEFORE, Fate, Flight
-from electorate.trace.diagram.ink import MIDDLE, Place, width_of
+from electorate.trace.diagram.ink import MIDDLE, TextPosition, width_of
 from electorate.trace.diagram.layout import Arrow
 from electorate.trace.diagram.sheet import BAND, Sheet
 from electorate.trace.word import kind_of, short_text
@@ -19,7 +19,7 @@ CLEAR = 11.0
 STEEP = 55.0
 """Beyond this angle a label stands beside its arrow instead of along it."""
 CROSSED_MAX = 9
-"""How much other ink a label may cover; where there is more, the colour has to do."""
+"""How much other ink a label may cover; if there is more, the colour has to do."""
 PARTS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)
 """Where along an arrow its label may be."""
 
@@ -65,12 +65,12 @@ def _arrow(sheet: Sheet, flight: Flight, rank: int) -> Arrow:
 
 
 def _part_of_the_way(arrow: Arrow, part: float) -> Arrow:
-    """An arrow that never reaches the lane that it is meant for."""
+    """An arrow that never reaches the lane that it points to."""
     return arrow._replace(y2=arrow.y1 + part * (arrow.y2 - arrow.y1))
 
 
 def _unhidden(sheet: Sheet, arrow: Arrow) -> Arrow:
-    """The arrow, bent if it would run through a turn of a node that it only passes by."""
+    """The arrow, bent if it would run through a turn of a node in between."""
     top, bottom = sorted((arrow.y1, arrow.y2))
     passed = [node for node in sheet.lives if top + BAND < sheet.y(node) < bottom - BAND]
     bent = (arrow._replace(bend=bend) for bend in BENDS)
@@ -97,7 +97,7 @@ def put_arrows(sheet: Sheet, arrows: list[Arrow]) -> None:
 
 
 def put_labels(sheet: Sheet, arrows: list[Arrow]) -> None:
-    """The kind of each message, beside its arrow where there is room."""
+    """The kind of each message, beside its arrow if there is room."""
     for owner, (flight, arrow) in enumerate(zip(sheet.flights, arrows, strict=True)):
         if flight.fate is Fate.REMEMBERED:
             continue
@@ -130,20 +130,22 @@ def _told(sheet: Sheet, flight: Flight) -> str:
     return f"{what}, {sent}\n{sheet.told(flight.ended)}"
 
 
-def _beside(arrow: Arrow, text: str) -> Iterator[Place]:
-    """Places for the label of a message that never left, best first."""
-    yield Place(arrow.x2, arrow.y2 + (12 if arrow.y2 > arrow.y1 else -12))
-    yield Place(arrow.x2 + width_of(text) / 2 + 8, arrow.y2)
+def _beside(arrow: Arrow, text: str) -> Iterator[TextPosition]:
+    """Positions for the label of a message that never left, best first."""
+    yield TextPosition(arrow.x2, arrow.y2 + (12 if arrow.y2 > arrow.y1 else -12))
+    yield TextPosition(arrow.x2 + width_of(text) / 2 + 8, arrow.y2)
 
 
-def _along(arrow: Arrow, text: str) -> Iterator[Place]:
-    """Places for any other label, best first."""
+def _along(arrow: Arrow, text: str) -> Iterator[TextPosition]:
+    """Positions for any other label, best first."""
     half = width_of(text) / 2
     for part in PARTS:
         (x, y), angle = arrow.at(part), arrow.angle(part)
         if abs(angle) > STEEP:
-            yield Place(x + half + 5, y)
-            yield Place(x - half - 5, y)
+            yield TextPosition(x + half + 5, y)
+            yield TextPosition(x - half - 5, y)
         elif half < arrow.length * min(part, 1 - part) - 4:
             for side in (-8, 8):
-                yield Place(x - sin(radians(angle)) * side, y + cos(radians(angle)) * side, angle)
+                yield TextPosition(
+                    x - sin(radians(angle)) * side, y + cos(radians(angle)) * side, angle
+                )

@@ -1,10 +1,10 @@
 """The time axis: where each step stands, to scale between instants and fanned out within one.
 
-Many steps may fall on one instant: all those of a checker's tick do. Within it they are moved
-apart from left to right, but only as far as they depend on each other: steps at one node keep
-their order, a message arrives after it was sent, a suspicion follows its crash. What happened at
-different nodes for different reasons stays side by side. In the same way steps that are too close
-together to be told apart are moved apart; all that comes later moves along, and the grid with it.
+Many steps may fall on one instant, as in a checker's tick. Within it they are moved apart from left
+to right, but only as far as they depend on each other: steps at one node keep their order, a
+message arrives after it was sent, a suspicion follows its crash. Independent steps at different
+nodes stay side by side. In the same way steps that are too close together to be told apart are
+moved apart; all that comes later moves along, and the grid with it.
 """
 
 from bisect import bisect_right
@@ -40,7 +40,7 @@ SMALL = {"", "turn"}
 
 
 class Instant(NamedTuple):
-    """A moment at which something happened, and the space its steps take."""
+    """A moment at which something happened, and the space that its steps take."""
 
     at: int
     left: float
@@ -48,7 +48,7 @@ class Instant(NamedTuple):
 
 
 class Axis:
-    """Places of steps and times, from 0 at the beginning of time to the right."""
+    """Positions of steps and times, from 0 at the beginning of time to the right."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Axis:
         """Where each step stands."""
         self.instants: list[Instant] = []
         self._last: dict[NodeId, tuple[Step, float]] = {}
-        """What happened last at each node, and where that stands."""
+        """The last step at each node, and where it stands."""
         self._fault: dict[NodeId, float] = {}
         """Where something was last done to each node that others may notice."""
         self._floor = 0.0
@@ -99,18 +99,18 @@ class Axis:
         return self.instants[-1].right if self.instants else 0.0
 
     def text(self, at: int) -> str:
-        """What to call a time on the grid."""
+        """The text for a time on the grid."""
         if not self.recorded:
             return self.timing.text(at)
         digits = max(0, 4 - len(str(self._line)))
         return f"{at / 1000:.{digits}f} s"
 
     def length(self, duration: int) -> str:
-        """What to call a duration."""
+        """The text for a duration."""
         return f"{duration} ms" if self.recorded else self.timing.text(duration)
 
     def of_time(self, at: int) -> float:
-        """Where a time is; of an instant, its left side."""
+        """The position of a time; of an instant, its left side."""
         place = bisect_right(self.instants, at, key=lambda instant: instant.at)
         before = self.instants[place - 1] if place else Instant(self.origin, 0.0, 0.0)
         if before.at == at:
@@ -122,9 +122,9 @@ class Axis:
         return before.right + part * (after.left - before.right)
 
     def grid(self, right: float) -> Iterator[Instant]:
-        """Every whole T up to a place, with the space that its steps take.
+        """Every whole T up to a position, with the space that its steps take.
 
-        Of a recorded run, round numbers of milliseconds.
+        For a recorded run, round numbers of milliseconds instead.
         """
         known = {instant.at: instant for instant in self.instants}
         at = self.origin

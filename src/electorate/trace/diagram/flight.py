@@ -2,8 +2,8 @@
 
 A trace records sends with their turns and receipts with their steps. Here they are joined: each
 channel is a queue from which a receipt takes the message at its `place`. Messages that were on
-their way when the record began are not in it; a channel is taken to have begun with as few of
-them as explain its receipts.
+their way when the record began are not in it; a channel is taken to have begun with as few of them
+as explain its receipts.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ from electorate.trace.happening import (
 from electorate.trace.setting import Connections
 
 BEFORE = -1
-"""The place of whatever happened before the first step."""
+"""Stands for all that happened before the first step."""
 
 
 class Fate(StrEnum):
@@ -51,28 +51,28 @@ class Flight(NamedTuple):
     """The step that ended its flight; the number of all steps if nothing did."""
     fate: Fate
     why: str = ""
-    """Why it was lost, where the trace says more than that it was."""
+    """Why it was lost, if the trace says more than that it was."""
     unsent: bool = False
     """Whether it never got out into the network."""
 
 
 _What = Message | Heard | Lost | None
 _Entry = tuple[int, _What]
-"""A step that puts a message on a channel, that takes one away, or at which all on it dies."""
+"""A step that puts a message on a channel, takes one away, or ends all that is on it."""
 _Sent = tuple[int, Message]
 
 
 def flights_of(trace: Trace) -> tuple[Flight, ...]:
-    """All flights, in the order in which they end and then that in which they began."""
-    clerk = _Clerk(trace)
-    found = clerk.read()
-    for channel, log in clerk.logs.items():
+    """All flights, in the order in which they end, then in that in which they began."""
+    channels = _ChannelLogs(trace)
+    found = channels.read()
+    for channel, log in channels.logs.items():
         found += _joined(channel, log, len(trace.steps))
     return tuple(sorted(found, key=lambda f: (f.ended, f.sent, f.sender, f.to)))
 
 
-class _Clerk:
-    """Keeps a log of each channel, knowing who is down and which links are cut."""
+class _ChannelLogs:
+    """Keeps a log of each channel, knowing which nodes are down and which links are cut."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -83,7 +83,7 @@ class _Clerk:
         self._found: list[Flight] = []
 
     def read(self) -> list[Flight]:
-        """Fill the logs; the flights that never were on a channel."""
+        """Fill the logs; returns the flights that never were on a channel."""
         for number, step in enumerate(self.trace.steps):
             self._take(number, step)
             for turn in step.turns:
@@ -154,7 +154,7 @@ class _Queue:
         self.flights: list[Flight] = []
 
     def accepts(self, entry: _Entry, *, strictly: bool = True) -> bool:
-        """Whether this can come next; if so, it has."""
+        """Whether this entry can come next; if so, it has."""
         step, what = entry
         if what is None:
             self._end(self._known(), step, Fate.LOST, "its connection died")
@@ -183,7 +183,7 @@ class _Queue:
         return [sent for sent in self.waiting if sent is not None]
 
     def _resembling(self, message: Message) -> int:
-        """The place of the oldest message that says the same, or of an unknown one."""
+        """The position of the oldest message that says the same, or of an unknown one."""
         for place, sent in enumerate(self.waiting):
             if sent is not None and sent[1] == message:
                 return place

@@ -6,15 +6,15 @@ from typing import Any
 from electorate.core import Decision, Stage, Standing, Status
 from electorate.trace.diagram.axis import Instant
 from electorate.trace.diagram.flight import Fate
-from electorate.trace.diagram.ink import SOLID, Place, width_of
+from electorate.trace.diagram.ink import SOLID, TextPosition, width_of
 from electorate.trace.diagram.lane import band
-from electorate.trace.diagram.layout import Part
+from electorate.trace.diagram.layout import DiagramPart
 from electorate.trace.diagram.life import Ending
 from electorate.trace.diagram.sheet import BAND, MARGIN, NOTE, STRIP, Sheet, label_left
 from electorate.trace.happening import SIGNS
 
 TICKS_MAX = 10
-"""Up to this T, time is made of ticks and each of them that matters is named."""
+"""If a T has at most this many ticks, each tick that matters is named."""
 LABEL_GAP = 8.0
 
 
@@ -51,7 +51,7 @@ def _setting_text(sheet: Sheet) -> str:
 
 
 def _put_line(sheet: Sheet, instant: Instant, taken: float) -> float:
-    """A whole T, with its name unless that would touch the one before; where that ends."""
+    """A whole T, named unless the name would touch the one before; returns where the name ends."""
     x = sheet.zero + instant.left
     if instant.right == instant.left:
         sheet.put("grid line", x, sheet.grid_top, x, sheet.bottom)
@@ -61,7 +61,7 @@ def _put_line(sheet: Sheet, instant: Instant, taken: float) -> float:
     if middle - half < taken:
         return taken
     sheet.put("time", middle, sheet.axis_y, text=text)
-    sheet.ink.settle(text, Place(middle, sheet.axis_y))
+    sheet.ink.settle(text, TextPosition(middle, sheet.axis_y))
     return middle + half + LABEL_GAP
 
 
@@ -129,7 +129,7 @@ LINE, SHORT = (0, 0, SIGN, 0), (0, 0, SIGN - 4, 0, 0)
 
 
 def put_legend(sheet: Sheet, top: float) -> float:
-    """Put it below `top`; where it ends."""
+    """Put it below `top`; returns where it ends."""
     y = top + ROW
     groups = [_messages(sheet), _beliefs(sheet), _signs(sheet), _timers(sheet), _axis(sheet)]
     with sheet.group("legend"):
@@ -149,13 +149,13 @@ def put_legend(sheet: Sheet, top: float) -> float:
 
 def _messages(sheet: Sheet) -> Iterator[Item]:
     for kind, colour in sheet.message_colours.items():
-        yield kind, Part(Fate.ARRIVED, SHORT, colour=colour)
+        yield kind, DiagramPart(Fate.ARRIVED, SHORT, colour=colour)
     fates = {flight.fate for flight in sheet.flights}
     for fate, text in FATES.items():
         if fate in fates:
-            yield text, Part(fate, SHORT, colour="soft")
+            yield text, DiagramPart(fate, SHORT, colour="soft")
     if Fate.REMEMBERED in fates:
-        yield "to itself", Part(Fate.REMEMBERED, (15, 6, 16, -8, 0), colour="soft")
+        yield "to itself", DiagramPart(Fate.REMEMBERED, (15, 6, 16, -8, 0), colour="soft")
 
 
 def _beliefs(sheet: Sheet) -> Iterator[Item]:
@@ -163,14 +163,14 @@ def _beliefs(sheet: Sheet) -> Iterator[Item]:
     standings = [belief.standing for belief in beliefs if belief.standing is not None]
     known = _known(sheet, standings, any(belief.expires is not None for belief in beliefs))
     for text, standing in known:
-        edge = [Part("edge", WHOLE)] if standing.leader is None else []
+        edge = [DiagramPart("edge", WHOLE)] if standing.leader is None else []
         yield text, *band(sheet, standing, 0, 0, SIGN), *edge
     if len(standings) < len(beliefs):
         yield "belief not recorded", *band(sheet, None, 0, 0, SIGN)
     if any(life.downs for life in sheet.lives.values()):
-        yield "down", Part("down", LINE)
+        yield "down", DiagramPart("down", LINE)
     if any(life.pauses for life in sheet.lives.values()):
-        yield "paused", Part("pause", WHOLE)
+        yield "paused", DiagramPart("pause", WHOLE)
 
 
 def _known(sheet: Sheet, standings: list[Standing], expire: bool) -> Iterator[tuple[str, Standing]]:
@@ -194,18 +194,18 @@ def _signs(sheet: Sheet) -> Iterator[Item]:
     shown = {sign for step in sheet.trace.steps for sign in step.signs}
     for sign in SIGNS:
         if sign in shown:
-            yield sign, Part("sign", (SIGN / 2, 0), sign)
+            yield sign, DiagramPart("sign", (SIGN / 2, 0), sign)
     for done in sorted({severance.done for severance in sheet.severances}):
-        yield f"links are {done}", Part("cut line", LINE)
+        yield f"links are {done}", DiagramPart("cut line", LINE)
 
 
 def _timers(sheet: Sheet) -> Iterator[Item]:
     endings = {row.wait.ending for rows in sheet.bars.values() for row in rows}
     for ending, text in ENDINGS.items():
         if ending in endings:
-            yield text, Part(ending, (0, SIGN - 4, 0))
+            yield text, DiagramPart(ending, (0, SIGN - 4, 0))
 
 
 def _axis(sheet: Sheet) -> Iterator[Item]:
     if sheet.axis.measured and any(instant.right > instant.left for instant in sheet.axis.instants):
-        yield FANNED, Part("fan", WHOLE)
+        yield FANNED, DiagramPart("fan", WHOLE)

@@ -1,4 +1,4 @@
-"""Where there is ink already, so that texts find places where they can be read."""
+"""Where there is ink already, so that texts are put where they can be read."""
 
 from collections.abc import Iterable, Iterator
 from math import cos, hypot, radians, sin
@@ -8,7 +8,7 @@ CELL = 4.0
 SOLID = -1
 """The owner of ink that no text may cover."""
 CROSSING = 4
-"""How much worse a place gets with each cell of other ink."""
+"""How much worse a position gets with each cell of other ink."""
 HEIGHT = 11.0
 """How high a line of text is."""
 MIDDLE = 3.8
@@ -22,15 +22,15 @@ Point = tuple[float, float]
 
 
 def width_of(text: str, size: float = FONT_SIZE) -> float:
-    """About how wide a text is; rather too much than too little."""
+    """About how wide a text is; too much rather than too little."""
     widths = (
         0.3 if c in NARROW else 0.9 if c in WIDE else 0.7 if c.isupper() else 0.57 for c in text
     )
     return size * sum(widths)
 
 
-class Place(NamedTuple):
-    """A place for a text: the middle of it, and how far it is turned."""
+class TextPosition(NamedTuple):
+    """A position for a text: its middle, and how far it is turned."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 class Ink:
-    """A coarse picture of the drawing: who has drawn in which cell. Texts stay inside its edges."""
+    """A coarse picture of what was drawn in which cell. Texts stay inside its edges."""
 
     def __init__(self, left: float, right: float) -> None:
         self.left = left
@@ -62,13 +62,13 @@ class Ink:
         self.mark(points, SOLID)
 
     def best(
-        self, text: str, places: Iterable[Place], owner: int = SOLID, crossed_max: int = 1000
-    ) -> Place | None:
-        """The place where the text crosses least; earlier ones are better, None if all are taken.
+        self, text: str, places: Iterable[TextPosition], owner: int = SOLID, crossed_max: int = 1000
+    ) -> TextPosition | None:
+        """The position where the text crosses least; earlier ones are better, None if none is free.
 
         Ink of the owner does not count: a label may touch its own line.
         """
-        found: tuple[int, Place] | None = None
+        found: tuple[int, TextPosition] | None = None
         for bias, place in enumerate(places):
             cost = self._cost(_points(text, place), owner)
             if cost is None or cost > crossed_max * CROSSING:
@@ -77,8 +77,8 @@ class Ink:
                 found = (cost + bias, place)
         return None if found is None else found[1]
 
-    def settle(self, text: str, place: Place) -> None:
-        """A text is written there: no other may cover it."""
+    def settle(self, text: str, place: TextPosition) -> None:
+        """Write a text there: no other may cover it."""
         self.mark(_points(text, place), SOLID)
 
     def mark(self, points: Iterable[Point], owner: int) -> None:
@@ -96,7 +96,7 @@ class Ink:
         return crossed
 
 
-def _points(text: str, place: Place) -> Iterator[Point]:
+def _points(text: str, place: TextPosition) -> Iterator[Point]:
     """Points all over a text."""
     half = width_of(text) / 2 + 1
     along = (cos(radians(place.angle)), sin(radians(place.angle)))

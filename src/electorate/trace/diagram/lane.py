@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from electorate.core import Choice, Decision, NodeId, Standing, Status, text_of
-from electorate.trace.diagram.ink import HEIGHT, MIDDLE, Place, width_of
-from electorate.trace.diagram.layout import Part
+from electorate.trace.diagram.ink import HEIGHT, MIDDLE, TextPosition, width_of
+from electorate.trace.diagram.layout import DiagramPart
 from electorate.trace.diagram.life import Belief, Life
-from electorate.trace.diagram.sheet import BAND, TIMER, Row, Sheet, label_left
+from electorate.trace.diagram.sheet import BAND, TIMER, Sheet, WaitRow, label_left
 from electorate.trace.happening import Phased, Step
 from electorate.trace.text import lines_of
 
@@ -72,16 +72,16 @@ def _put_standing(
 
 def band(
     sheet: Sheet, standing: Standing | None, left: float, y: float, width: float
-) -> Iterator[Part]:
+) -> Iterator[DiagramPart]:
     """The colours of a standing."""
     box = (left, y - BAND / 2, width, BAND)
-    yield Part("band", box, colour=_colour(sheet, standing))
+    yield DiagramPart("band", box, colour=_colour(sheet, standing))
     if standing is not None and standing.status is Status.REORGANIZATION:
-        yield Part("band", box, colour="reorganization")
+        yield DiagramPart("band", box, colour="reorganization")
 
 
 def put_beliefs(sheet: Sheet) -> None:
-    """What each band means, where there is room between the turns."""
+    """What each band means, if there is room between the turns."""
     for node, life in sheet.lives.items():
         stops = sheet.stops[node]
         for belief in life.beliefs:
@@ -137,21 +137,21 @@ def _texts(sheet: Sheet, node: NodeId, standing: Standing | None) -> list[str]:
 # --- timers ---
 
 
-def _put_timer(sheet: Sheet, node: NodeId, row: Row) -> None:
+def _put_timer(sheet: Sheet, node: NodeId, row: WaitRow) -> None:
     y = sheet.y(node) + BAND / 2 + TIMER * (row.row + 0.5) + 3
     wide, ending = width_of(row.label), row.wait.ending
     left = label_left(row.left, row.right, row.label)
     if left < row.right:
         # Anywhere on the bar will do, best where no message passes.
         count = 1 + int((row.right - left - wide - 8) // 10)
-        places = [Place(left + wide / 2 + 10 * n, y) for n in range(count)]
+        places = [TextPosition(left + wide / 2 + 10 * n, y) for n in range(count)]
         place = sheet.ink.best(row.label, places) or places[0]
         left = place.x - wide / 2
     with sheet.group("timer", f"{node} {row.label}: {ending}", (row.left, row.right, y)):
         sheet.put(ending, row.left, row.right, y, left - 3, left + wide + 3)
-    sheet.ink.settle(row.label, Place(left + wide / 2, y))
+    sheet.ink.settle(row.label, TextPosition(left + wide / 2, y))
     sheet.ink.line(row.left, y, row.right, y, TIMERS)
-    sheet.timer_names.append(Part("timer name", (left, y + MIDDLE), row.label))
+    sheet.timer_names.append(DiagramPart("timer name", (left, y + MIDDLE), row.label))
 
 
 # --- turns ---
@@ -176,7 +176,7 @@ def _put_flag(sheet: Sheet, step: Step, x: float, y: float) -> None:
     text = sheet.named(next(lines_of(step, sheet.trace.setting.timing)).split(" ", 1)[1])
     half = width_of(text) / 2
     rows = [y - BAND / 2 - HEIGHT + 2 - 14 * row for row in range(3)]
-    places = [Place(x + shift, row) for row in rows for shift in (half - 6, 0, 6 - half)]
+    places = [TextPosition(x + shift, row) for row in rows for shift in (half - 6, 0, 6 - half)]
     place = sheet.ink.best(text, places[:3]) or sheet.ink.best(text, places[3:])
     if place is not None:
         sheet.ink.settle(text, place)

@@ -1,6 +1,7 @@
-"""What a picture of a run consists of: texts, lines, boxes and signs, all with their places.
+"""What a picture of a run consists of: texts, lines, boxes and signs, all with their positions.
 
-Everything is a number, a text or the name of a role. What a role looks like is up to whoever draws.
+Everything is a number, a text or the name of a role. What a role looks like is decided by the code
+that draws.
 """
 
 from collections.abc import Mapping
@@ -10,32 +11,32 @@ from typing import NamedTuple
 from electorate.core import Value
 
 
-class Part(Value):
+class DiagramPart(Value):
     """One thing to draw, or several that belong together."""
 
     role: str
     at: tuple[float, ...] = ()
     """Where: x and y of a point or of both ends, or of a corner with width and height."""
     text: str = ""
-    """What is written there; of parts that belong together, what is said of them."""
+    """What is written there; for parts that belong together, what is said of them."""
     colour: str = ""
-    """What it is filled with, where its role does not say it."""
-    parts: tuple["Part", ...] = ()
+    """What it is filled with, if its role does not say it."""
+    parts: tuple["DiagramPart", ...] = ()
     facts: Mapping[str, str] = {}
-    """Whose it is, and what became of it."""
+    """Its node, and what became of it."""
 
 
-class Layout(Value):
+class DiagramLayout(Value):
     """A whole picture, the undermost part first."""
 
     title: str
     width: float
     height: float
-    parts: tuple[Part, ...]
+    parts: tuple[DiagramPart, ...]
 
 
 class Arrow(NamedTuple):
-    """A line from one place to another; bent where it would hide something."""
+    """A line from one position to another; bent if it would hide something."""
 
     x1: float
     y1: float
@@ -51,7 +52,7 @@ class Arrow(NamedTuple):
 
     @property
     def control(self) -> tuple[float, float]:
-        """The point that the line bends towards."""
+        """The point towards which the line bends."""
         ux, uy = (self.x2 - self.x1) / self.length, (self.y2 - self.y1) / self.length
         x, y = (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
         return x - 2 * self.bend * uy, y + 2 * self.bend * ux
@@ -64,7 +65,7 @@ class Arrow(NamedTuple):
         return x, first * self.y1 + middle * cy + last * self.y2
 
     def angle(self, part: float) -> float:
-        """How far it points down there, in degrees."""
+        """The slope of the line there, in degrees downwards."""
         (cx, cy), rest = self.control, 1 - part
         dx = rest * (cx - self.x1) + part * (self.x2 - cx)
         return degrees(atan2(rest * (cy - self.y1) + part * (self.y2 - cy), dx))

@@ -31,7 +31,7 @@ class Period(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """A time during which a node, being up, stood in one way; None if no turn tells how."""
+    """A time during which a live node had one standing; None if no turn shows it."""
 
     begin: int
     end: int
@@ -101,7 +101,7 @@ class Life:
                 self._stop(number)
 
     def finish(self) -> None:
-        """Close whatever is still open."""
+        """Close all that is still open."""
         self._close_belief(self._end)
         for timer in list(self._armed):
             self._disarm(self._end, timer, Ending.PENDING)
@@ -163,7 +163,7 @@ class Life:
 
 
 def _drawn(standing: Standing) -> Standing:
-    """A standing as far as a diagram shows it: what an application has to do is its own affair."""
+    """A standing as far as a diagram shows it: not what the application has to do."""
     if isinstance(standing, Decision):
         return replace(standing, wants=Wants.NOTHING, over=standing.has_forgotten)
     return standing
@@ -172,9 +172,9 @@ def _drawn(standing: Standing) -> Standing:
 def lives_of(
     trace: Trace, view: View, start: Mapping[NodeId, Standing] | None = None
 ) -> dict[NodeId, Life]:
-    """The life of every node; `start` says how those stood that no turn tells about.
+    """The life of every node; `start` has the standings of those that no turn shows.
 
-    Whom it leaves out was down, unless the record begins with putting it into a state.
+    A node that is not in it was down, unless the record begins by putting it into a state.
     """
     lives = {node: Life(node, len(trace.steps)) for node in sorted(trace.setting.ids)}
     known = dict(start or {})

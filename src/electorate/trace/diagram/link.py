@@ -69,7 +69,7 @@ def _text(links: set[Link], ids: tuple[NodeId, ...], done: str) -> str:
 
 
 def _sides(links: set[Link], ids: tuple[NodeId, ...]) -> list[list[NodeId]]:
-    """What the group around the first node would be if these links were a partition."""
+    """The group around the first node, if these links are a partition."""
     severed = {to for sender, to in links if sender == ids[0]}
     return [[node for node in ids if node not in severed]] if severed else []
 

@@ -10,7 +10,7 @@ from electorate.core import NodeId, Standing
 from electorate.trace.diagram.axis import Axis
 from electorate.trace.diagram.flight import BEFORE, flights_of
 from electorate.trace.diagram.ink import Ink, width_of
-from electorate.trace.diagram.layout import Part
+from electorate.trace.diagram.layout import DiagramPart
 from electorate.trace.diagram.life import Life, View, Wait, lives_of
 from electorate.trace.diagram.link import severances_of
 from electorate.trace.happening import Trace
@@ -48,8 +48,8 @@ LEADER_COLOURS, MESSAGE_COLOURS = 12, 8
 Mark = tuple[int, str]
 
 
-class Row(NamedTuple):
-    """A wait, with its place below its lane."""
+class WaitRow(NamedTuple):
+    """A wait, with its position below its lane."""
 
     wait: Wait
     row: int
@@ -68,7 +68,7 @@ class Note(NamedTuple):
 
 
 class Sheet:
-    """Everything that is to be drawn, with its place."""
+    """Everything to draw, with its position."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Sheet:
         self.trace = trace
         self.names = names
         self.title = title
-        self.parts: list[Part] = []
+        self.parts: list[DiagramPart] = []
         """What has been put on the sheet, the undermost first."""
         self.flights = flights_of(trace)
         self.lives: dict[NodeId, Life] = lives_of(trace, view, start)
@@ -101,8 +101,8 @@ class Sheet:
         self.right = max(self.zero + self.axis.end + TAIL, WIDTH_MIN - MARGIN)
         self.width = self.right + MARGIN
         self.ink = Ink(self.begin, self.right)
-        self.timer_names: list[Part] = []
-        """The names of the timers, which stand over whatever passes there."""
+        self.timer_names: list[DiagramPart] = []
+        """The names of the timers, which are drawn over all that passes there."""
         self.stops: dict[NodeId, list[float]] = {node: [] for node in self.lives}
         """Where something stands on each lane."""
         for number, step in enumerate(trace.steps):
@@ -112,7 +112,7 @@ class Sheet:
         self._lay_rows(marks)
 
     def x(self, step: int) -> float:
-        """Where a step stands; BEFORE is the left edge, and what never comes the right one."""
+        """Where a step stands; BEFORE is the left edge, and what never comes is the right one."""
         if step == BEFORE:
             return self.begin
         return self.zero + self.axis.steps[step] if step < len(self.axis.steps) else self.right
@@ -122,7 +122,7 @@ class Sheet:
         return str(node) if node is None else self.names.get(node, str(node))
 
     def named(self, text: str) -> str:
-        """A text with the names that people know instead of numbers that they do not."""
+        """A text in which the names that people use stand for numbers."""
         return with_names(text, self.names)
 
     def y(self, node: NodeId) -> float:
@@ -137,16 +137,16 @@ class Sheet:
 
     def put(self, role: str, *at: float, text: str = "", colour: str = "") -> None:
         """Put something on the sheet."""
-        self.parts.append(Part(role, at, text, colour))
+        self.parts.append(DiagramPart(role, at, text, colour))
 
     @contextmanager
     def group(
         self, role: str, text: str = "", at: tuple[float, ...] = (), **facts: str
     ) -> Iterator[None]:
-        """What is put on the sheet in here belongs together."""
+        """Put all that is drawn in here together."""
         outer, self.parts = self.parts, []
         yield
-        outer.append(Part(role, at, text, parts=tuple(self.parts), facts=facts))
+        outer.append(DiagramPart(role, at, text, parts=tuple(self.parts), facts=facts))
         self.parts = outer
 
     def _lay_rows(self, marks: Sequence[Mark]) -> None:
@@ -160,7 +160,7 @@ class Sheet:
         spans = [(self.x(s.period.begin), self.x(s.period.end), s.text) for s in self.severances]
         self.links_rows, rows = _rows(spans)
         y += STRIP * rows
-        self.bars: dict[NodeId, list[Row]] = {}
+        self.bars: dict[NodeId, list[WaitRow]] = {}
         self._ys: dict[NodeId, float] = {}
         for node, life in self.lives.items():
             self.bars[node], rows = self._lay_bars(life)
@@ -189,20 +189,21 @@ class Sheet:
             notes.append(Note(x, lines, row, anchor))
         return notes, len(ends)
 
-    def _lay_bars(self, life: Life) -> tuple[list[Row], int]:
+    def _lay_bars(self, life: Life) -> tuple[list[WaitRow], int]:
         spans = []
         for wait in life.waits:
             after = "" if wait.after is None else f" {self.axis.length(wait.after)}"
             spans.append((self.x(wait.begin), self.x(wait.end), wait.timer + after))
         rows, count = _rows(spans)
         bars = [
-            Row(wait, row, *span) for wait, row, span in zip(life.waits, rows, spans, strict=True)
+            WaitRow(wait, row, *span)
+            for wait, row, span in zip(life.waits, rows, spans, strict=True)
         ]
         return bars, count
 
 
 def _rows(spans: Sequence[tuple[float, float, str]]) -> tuple[list[int], int]:
-    """A row for each span, so that none of them nor of their labels overlap; and how many."""
+    """A row for each span, so that neither they nor their labels overlap; and how many rows."""
     ends: list[float] = []
     rows: list[int] = []
     for left, right, label in spans:

@@ -1,9 +1,8 @@
 """Space-time diagrams: a run as a drawing for the lecture hall, on one lane for each node.
 
 Time runs to the right. A message is an arrow that leans as long as it took; the colour of a lane
-says whom its node takes for the leader. Everything that the trace says is in the tooltips.
-
-What is where is computed in `electorate.trace.diagram`. Here it is written down, in the styles of
+shows which leader its node believes in. Everything that the trace says is in the tooltips. The
+positions are computed in `electorate.trace.diagram`. Here they are written down, in the styles of
 `palette`.
 """
 
@@ -11,7 +10,7 @@ from math import cos, radians, sin
 
 from electorate.trace.diagram.flight import Fate
 from electorate.trace.diagram.ink import MIDDLE
-from electorate.trace.diagram.layout import Arrow, Layout, Part
+from electorate.trace.diagram.layout import Arrow, DiagramLayout, DiagramPart
 from electorate.trace.diagram.life import Ending
 from electorate.trace.happening import SIGNS, Shape
 from electorate.trace.svg.palette import ALARM, COLOURS, INK, SOFT, STYLES
@@ -32,7 +31,7 @@ PATTERNS = (
 )
 
 
-def svg_of(layout: Layout) -> str:
+def svg_of(layout: DiagramLayout) -> str:
     """A layout as an SVG file of its own."""
     pen = Pen()
     _draw_patterns(pen)
@@ -41,7 +40,7 @@ def svg_of(layout: Layout) -> str:
     return document(pen, layout.title, layout.width, layout.height)
 
 
-def _draw(pen: Pen, part: Part) -> None:
+def _draw(pen: Pen, part: DiagramPart) -> None:
     if part.role in STYLES:
         _draw_plain(pen, part)
     elif part.role in FATES:
@@ -56,7 +55,7 @@ def _draw(pen: Pen, part: Part) -> None:
         _draw_group(pen, part)
 
 
-def _draw_plain(pen: Pen, part: Part) -> None:
+def _draw_plain(pen: Pen, part: DiagramPart) -> None:
     tag, usual = STYLES[part.role]
     style = {**usual, **({"fill": COLOURS[part.colour]} if part.colour else {})}
     if tag != "text":
@@ -68,7 +67,7 @@ def _draw_plain(pen: Pen, part: Part) -> None:
     pen.write(x, y, part.text, **style)
 
 
-def _draw_group(pen: Pen, part: Part) -> None:
+def _draw_group(pen: Pen, part: DiagramPart) -> None:
     style: Style = {"class_": part.role}
     at = " ".join(map(number, part.at))
     if at:
@@ -102,7 +101,7 @@ def _draw_patterns(pen: Pen) -> None:
 
 
 def _draw_shape(pen: Pen, x: float, y: float, shape: Shape) -> None:
-    """A part of a sign, around a place."""
+    """A part of a sign, around a position."""
     edge: Style = {"stroke": COLOURS[shape.stroke], "stroke_width": shape.width}
     style: Style = {"fill": COLOURS[shape.fill], **(edge if shape.width else {})}
     if shape.path:
@@ -167,7 +166,7 @@ def _draw_head(pen: Pen, arrow: Arrow, colour: str, *, is_open: bool) -> None:
 
 
 def _draw_timer(pen: Pen, ending: Ending, left: float, right: float, y: float, *gap: float) -> None:
-    """A bar with the mark that tells how it ended, and a gap for its name."""
+    """A bar whose mark shows how it ended, and a gap for its name."""
     grey: Style = {"stroke": SOFT}
     pen.line(left, y - 4, left, y + 4, **grey)
     dashes: Style = {"stroke_dasharray": "4 3"} if ending is Ending.PENDING else {}

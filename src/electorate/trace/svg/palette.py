@@ -1,7 +1,7 @@
 """Colours that people with any kind of sight can tell apart, as far as there are so many.
 
 Leaders have pale ones, for bands with dark text on them; messages strong ones, for thin lines on
-white paper. Whatever a colour says is also said by a text or a shape.
+white paper. What a colour says is also said by a text or a shape.
 """
 
 from electorate.core import Stage

@@ -44,7 +44,7 @@ class Pen:
         self.lines.append(f"<text{_attributes({'x': x, 'y': y, **attributes})}>{inside}</text>")
 
     def title(self, text: str) -> None:
-        """What the element around it shows when it is pointed at."""
+        """What is shown when the pointer is on the element around it."""
         self.lines.append(f"<title>{escape(clean(text))}</title>")
 
     @contextmanager
@@ -56,7 +56,7 @@ class Pen:
 
     @contextmanager
     def group(self, title: str = "", **attributes: Attribute) -> Iterator[None]:
-        """Whatever is drawn inside belongs together, and is explained by one title."""
+        """All that is drawn inside belongs together, and is explained by one title."""
         with self.element("g", **attributes):
             if title:
                 self.title(title)

@@ -24,7 +24,7 @@ from electorate.core import (
     Timer,
     Viewed,
 )
-from electorate.simulate import Cluster, started
+from electorate.simulate import Simulation, started
 from electorate.trace import Setting
 
 
@@ -196,13 +196,13 @@ def find(name: str) -> tuple[type[Machine[Any]], str]:
     return MACHINES[name], "sound"
 
 
-def probes(line: str = "cluster probe 1 2 3 T=2") -> Cluster:
+def probes(line: str = "cluster probe 1 2 3 T=2") -> Simulation:
     """A cluster of small machines."""
     setting = Setting.parse(line)
     return started(setting, setting.machine(*find(setting.protocol)))[0]
 
 
-def heard(cluster: Cluster, node: NodeId) -> list[tuple[NodeId, int]]:
+def heard(cluster: Simulation, node: NodeId) -> list[tuple[NodeId, int]]:
     """What a probe has heard, in order."""
     local = cluster.nodes[node].local
     assert local is not None

@@ -1,9 +1,9 @@
-"""One transaction at one node: its machine, and the hand that does what the machine wants.
+"""One transaction at one node: its machine, and the task that does what the machine wants.
 
 What was checked is what runs: the machine takes its turns in the driver's `Instance`, and says
-nothing before the log is forced. The order that its correctness rests on is kept here: the
-resource prepares, then the vote is in the log, then the others hear of it; the decision is in the
-log, then the resource does it, then it is acknowledged.
+nothing before the log is forced. The order that its correctness rests on is kept here: the resource
+prepares, then the vote is in the log, then the others hear of it; the decision is in the log, then
+the resource does it, then it is acknowledged.
 """
 
 import asyncio
@@ -36,63 +36,65 @@ from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
 from electorate.runtime.recorder import described
 from electorate.trace.record import Letterhead
-from electorate.transactions.letter import PREFIX, Parts, Record, Step
+from electorate.transactions.letter import PREFIX, LoggedTransaction, Parties, TransactionEnvelope
 from electorate.transactions.worker import RETRY_FIRST_S, RETRY_MAX_S
 
 
-class Desk(Protocol):
-    """What a deal needs of its node."""
+class TransactionPort(Protocol):
+    """What one transaction needs of its node."""
 
     pace: Pace
     host: Host
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done; what it raises ends the node."""
+        """Run this in the node's loop; an exception ends the node."""
 
-    def moved(self, deal: "Deal") -> None:
+    def moved(self, instance: "TransactionInstance") -> None:
         """Look at what has changed."""
 
     def watch(self, tx: str, what: str) -> None:
-        """Somebody may want to know what was just done."""
+        """Report what was just done, if anybody watches."""
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
 
-    def confess(self, deal: "Deal", reason: str, *, lost: bool) -> None:
+    def confess(self, instance: "TransactionInstance", reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
 
 
-class Deal(Owner):
-    """A transaction, from the moment that somebody wants it decided until it is over."""
+class TransactionInstance(Owner):
+    """A transaction, from when its decision is asked for until it is over."""
 
     looks_inside = True
 
-    def __init__(self, desk: Desk, tx: str, parts: Parts, turns: Turns, me: NodeId) -> None:
+    def __init__(
+        self, port: TransactionPort, tx: str, parts: Parties, turns: Turns, me: NodeId
+    ) -> None:
         self.tx = tx
         self.parts = parts
         self.began = time.time()
         self.by_hand: str | None = None
-        """What somebody has decided by hand."""
+        """What a person has decided by hand, if so."""
         self.confirmed = False
         """Whether the others have decided the same."""
         self.damage: str | None = None
-        """What was promised and cannot be kept; nobody may guess."""
+        """What was promised and cannot be done; nobody may guess."""
         self.trouble: str | None = None
         """Why the resource does not do what it is asked to; it is asked again and again."""
         self.reasons: list[str] = []
         """Why participants have voted no."""
         self.decided: asyncio.Future[Stage] = asyncio.get_running_loop().create_future()
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._desk = desk
+        self._port = port
         self._turns = turns
-        self._instance = desk.host.add(Instance(PREFIX + tx, turns, me, desk.host, self))
+        self._instance = port.host.add(Instance(PREFIX + tx, turns, me, port.host, self))
         self._hand: asyncio.Task[None] | None = None
         self._lost = False
         self._kept = False
         """Whether it may be in the log."""
-        self._said_ms = self._desk.host.now_ms()
+        self._said_ms = self._port.host.now_ms()
 
-    def boot(self, record: Record | None, stable: Stable | None) -> None:
+    def boot(self, record: LoggedTransaction | None, stable: Stable | None) -> None:
         """Begin, or go on from what is in the log."""
         if record is not None:
             self.began, self.by_hand, self._kept = record.began, record.by_hand, True
@@ -107,14 +109,14 @@ class Deal(Owner):
         self.take(Asked(request))
 
     def name(self, leader: NodeId | None) -> None:
-        """The node's own election has named somebody."""
+        """The recovery election has named a leader, or None."""
         if self.view.leader != leader:
             machine: Any = self._turns.machine
             self.ask(machine.lift.request(Name(leader)))
 
     def close(self) -> None:
         """Stop: nothing more happens here."""
-        self._desk.host.remove(self._instance)
+        self._port.host.remove(self._instance)
         if self._hand is not None:
             self._hand.cancel()
         for future in (self.decided, self.ended):
@@ -138,7 +140,7 @@ class Deal(Owner):
 
     @property
     def _is_alone(self) -> bool:
-        """Whether what was done here was decided by hand, and may not be what others decide."""
+        """Whether it was decided by hand here, and the others may decide otherwise."""
         return self.by_hand is not None and not self.confirmed
 
     @property
@@ -150,7 +152,7 @@ class Deal(Owner):
         """Force it out of the log, once."""
         if self._kept:
             self._kept = False
-            self._desk.host.keep(PREFIX + self.tx, None)
+            self._port.host.keep(PREFIX + self.tx, None)
 
     @property
     def is_blank(self) -> bool:
@@ -160,26 +162,27 @@ class Deal(Owner):
         return is_blank and (view.over or not view.coordinates)
 
     def remind(self) -> None:
-        """Have the machine say once more what was not answered: it may have been lost.
+        """Have the machine say again what was not answered: it may have been lost.
 
-        Who asks too soon may ask one that is just done with it, and has to be told anew.
+        If this comes too soon, it may reach a node that is just done with the transaction, and has
+        to be told anew.
         """
-        if self._desk.host.now_ms() - self._said_ms < self._desk.pace.again_ms:
+        if self._port.host.now_ms() - self._said_ms < self._port.pace.again_ms:
             return
-        self._said_ms = self._desk.host.now_ms()
+        self._said_ms = self._port.host.now_ms()
         if Again() in self._turns.may_ask(self.view) and not self._is_alone:
             self.ask(Again())
         if self.damage is not None and not self.view.coordinates:
-            self._desk.confess(self, self.damage, lost=True)
+            self._port.confess(self, self.damage, lost=True)
 
     def after(self) -> None:
         """See what the machine wants now, and whether it has decided."""
-        host, view = self._desk.host, self.view
+        host, view = self._port.host, self.view
         if view.wants is not Wants.NOTHING:
             host.then(self._begin_to_serve)
         if view.state.is_final and not self.decided.done():
             host.then(self._tell, view.state)
-        self._desk.moved(self)
+        self._port.moved(self)
 
     def _tell(self, stage: Stage) -> None:
         if not self.decided.done():
@@ -192,7 +195,7 @@ class Deal(Owner):
         is_over = self._instance.state is None or self.view.wants is Wants.NOTHING
         if not is_over and not self.busy and not self._lost:
             self._hand = asyncio.ensure_future(self._serve())
-            self._hand.add_done_callback(partial(end_node_if_failed, self._desk.enter))
+            self._hand.add_done_callback(partial(end_node_if_failed, self._port.enter))
 
     async def _serve(self) -> None:
         """Have the resource do what the machine wants, until it wants nothing more."""
@@ -200,15 +203,15 @@ class Deal(Owner):
         while (wants := self.view.wants) is not Wants.NOTHING:
             done: Request = Vote(True) if wants is Wants.PREPARE else Applied()
             try:
-                await self._desk.do(self.tx, wants)
+                await self._port.do(self.tx, wants)
             except Damaged as error:
                 self.damage, self._lost = str(error), True
-                self._desk.confess(self, self.damage, lost=True)
+                self._port.confess(self, self.damage, lost=True)
                 break
             except Exception as error:
                 self.trouble = str(error) or type(error).__name__
                 if wants is Wants.PREPARE:
-                    self._desk.confess(self, self.trouble, lost=False)
+                    self._port.confess(self, self.trouble, lost=False)
                     done = Vote(False)
                 else:
                     await asyncio.sleep(pause_s)
@@ -216,27 +219,27 @@ class Deal(Owner):
                     continue
             else:
                 self.trouble = None
-                self._desk.watch(self.tx, f"did {wants}")
-            self._desk.enter(self.take, Asked(done))
+                self._port.watch(self.tx, f"did {wants}")
+            self._port.enter(self.take, Asked(done))
         self._hand = None
-        self._desk.enter(self._instance.look)
+        self._port.enter(self._instance.look)
 
     # --- what its instance asks of it ---
 
     def packed(self, stable: Any) -> bytes | None:
-        """What is forced into the log. Who has not voted or begun has nothing to remember."""
+        """What is forced into the log; before the vote there is nothing to remember."""
         if stable.stage is Stage.WORKING:
             self.drop()  # If anything was there, it is over: out of the log before that is said.
             return None
         self._kept = True
-        host = self._desk.host
-        host.commit.once_kept(self._desk.watch, self.tx, f"saved {stable.stage}")
+        host = self._port.host
+        host.commit.once_kept(self._port.watch, self.tx, f"saved {stable.stage}")
         return msgspec.msgpack.encode(
-            Record(self.parts, Codec.encode(stable), self.began, self.by_hand)
+            LoggedTransaction(self.parts, Codec.encode(stable), self.began, self.by_hand)
         )
 
     def lets_out(self, message: Message) -> bool:
-        """Whether it may be said; who was decided by hand has not done what others count on."""
+        """Whether a message may be sent; after a decision by hand this node must not say `Done`."""
         return not (isinstance(message, Done) and self._is_alone)
 
     def described(self, machine: Machine[Any]) -> str:
@@ -244,18 +247,18 @@ class Deal(Owner):
         return described(machine, "two-phase")
 
     def wrapped(self, body: bytes) -> bytes:
-        """A message goes with who takes part."""
-        return msgspec.msgpack.encode(Step(self.parts, msgspec.Raw(body)))
+        """A message goes with the list of those who take part."""
+        return msgspec.msgpack.encode(TransactionEnvelope(self.parts, msgspec.Raw(body)))
 
     def sends(self, to: NodeId, message: Message) -> None:
         """A message is about to be sent."""
-        self._said_ms = self._desk.host.now_ms()
+        self._said_ms = self._port.host.now_ms()
         what = f"sent {type(message).__name__}"
-        self._desk.host.once_said(to, self._desk.watch, self.tx, what)
+        self._port.host.once_said(to, self._port.watch, self.tx, what)
 
 
 def end_node_if_failed(enter: Callable[..., None], task: asyncio.Task[Any]) -> None:
-    """What nobody expected must not go unseen: the node stops rather than guess."""
+    """End the node after an error that nobody expected, rather than guess."""
 
     def fail(error: BaseException) -> None:
         raise error

@@ -27,7 +27,7 @@ class Describing(Owner):
         return "cluster puppet 1 2 3"
 
 
-class Desk:
+class PuppetPort:
     """The port of one puppet, and the puppet."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Desk:
         self.instance = Instance("puppet", Turns(machine), 1, self, Describing())
         self.instance.record = self
 
-    def boot(self, stable: Promise | None = None) -> "Desk":
+    def boot(self, stable: Promise | None = None) -> "PuppetPort":
         self.instance.boot(stable, EVERYBODY)
         self.acts.clear()
         return self

@@ -1,4 +1,4 @@
-"""A bench: one protocol under one scenario, set up once and run for any number of seeds."""
+"""An experiment: one protocol under one scenario, set up once and run for any number of seeds."""
 
 from msgspec.structs import replace
 
@@ -6,20 +6,20 @@ from electorate.core import NodeId, Strongest, Value
 from electorate.core.turn import TURNS_MAX, Sample, SampledTurns
 from electorate.simulate.chance import Chance, Drawn
 from electorate.simulate.fault import Plan
-from electorate.simulate.judge import Judge
-from electorate.simulate.local import Locals
+from electorate.simulate.judge import RunJudge
+from electorate.simulate.local import LocalStates
 from electorate.simulate.named import claims_of
 from electorate.simulate.plan import draw_plan
-from electorate.simulate.run import Result, Run
+from electorate.simulate.run import RunResult, SimulatedRun
 from electorate.simulate.scenario import Scenario
 from electorate.simulate.seen import achievement_of
 from electorate.simulate.start import Find, started
 from electorate.trace import Setting, Storage
 
 VERIFIED = 10_000
-"""So many turns of a protocol are verified in any case."""
+"""This many turns of a protocol are verified in any case."""
 UNVERIFIED = 19
-"""Later so many are believed for each that is verified: that takes ten times as long as a turn."""
+"""Later one turn in this many is verified: that takes ten times as long as the turn."""
 
 
 class Subject(Value):
@@ -37,7 +37,7 @@ class Subject(Value):
     storage: Storage = Storage.KEPT
 
 
-class Bench:
+class Experiment:
     """A protocol that is ready to be run; turns are worked out once for all runs."""
 
     def __init__(self, subject: Subject, find: Find, setting: Setting | None = None) -> None:
@@ -54,24 +54,26 @@ class Bench:
         self.setting = setting
         self.machine = setting.machine(kind, form)
         claims = claims_of(self.machine, scenario.claims)
-        self.judge = Judge(self.machine.members, claims, achievement_of(self.machine))
+        self.judge = RunJudge(self.machine.members, claims, achievement_of(self.machine))
         turns = SampledTurns(self.machine, TURNS_MAX, Sample(VERIFIED, 1 + UNVERIFIED))
-        self._start, _ = started(self.setting, self.machine, Locals(self.machine, turns))
+        self._start, _ = started(self.setting, self.machine, LocalStates(self.machine, turns))
 
-    def run(self, seed: int, *, record: bool = False) -> Result:
+    def run(self, seed: int, *, record: bool = False) -> RunResult:
         """The run with this seed."""
         plan = draw_plan(self.scenario, seed)
         return self.rerun(plan, self.chance(seed), record=record)
 
     def chance(self, seed: int) -> Drawn:
-        """The numbers that belong to a seed."""
+        """The random numbers of a seed."""
         scenario = self.scenario
         return Drawn(seed, scenario.delay, scenario.loss, scenario.duplication)
 
     def rerun(
         self, plan: Plan, chance: Chance, *, record: bool = False, stop_at: str | None = None
-    ) -> Result:
+    ) -> RunResult:
         """A run with these faults and numbers."""
         cluster = self._start.copy()
-        run = Run(self.scenario, cluster, self.judge, plan, chance, record=record, stop_at=stop_at)
+        run = SimulatedRun(
+            self.scenario, cluster, self.judge, plan, chance, record=record, stop_at=stop_at
+        )
         return run.result()

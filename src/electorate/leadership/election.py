@@ -1,7 +1,7 @@
-"""One election at one node: a machine that takes its turns, and the term that the application has.
+"""One election at one node: its machine's instance, and the term that the application has.
 
-`Seat` is what elections of every kind have in common; what is to be done when the machine has taken
-a turn, each kind says for itself. `Office` is the kind that a majority grants.
+`ElectionInstance` is what both kinds have in common: who waits for a term, and who is told of the
+leader. A `QuorumElection` gives a term only with a majority behind it.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +44,7 @@ TURNS_MAX = 2_000
 
 
 class Machines:
-    """The machine of all elections by quorum of a node: one for all, for its whole life."""
+    """The machine of all elections by quorum of a node: one for all of them, for its whole life."""
 
     def __init__(self, pace: Pace) -> None:
         self.kind_of_turns: Callable[[Machine[Any], int], Turns]
@@ -66,15 +66,15 @@ class Machines:
         return self.kind_of_turns(machine, TURNS_MAX)
 
 
-class Seen(NamedTuple):
-    """Who leads, as one node knows it; nobody while the office is vacant."""
+class KnownLeader(NamedTuple):
+    """The leader, as one node knows it; None while the office is vacant."""
 
     leader: NodeId | None = None
     token: int | None = None
 
 
-class SeatDesk(Protocol):
-    """What every election needs of its node."""
+class ElectionPort(Protocol):
+    """What an election of either kind needs of its node."""
 
     @property
     def me(self) -> NodeId:
@@ -82,39 +82,39 @@ class SeatDesk(Protocol):
 
     @property
     def alive(self) -> frozenset[NodeId]:
-        """Who is not suspect."""
+        """The nodes that are not suspect."""
 
     def now_ms(self) -> float:
         """The node's clock."""
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once everything is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
 
 
-class Seat(Owner, ABC):
-    """Owns the instance of one election, and gives terms to whoever waits for one."""
+class ElectionInstance(Owner, ABC):
+    """Owns the instance of one election, and gives terms to those that wait for one."""
 
     _instance: Instance
 
-    def __init__(self, name: str, desk: SeatDesk) -> None:
+    def __init__(self, name: str, port: ElectionPort) -> None:
         self.name = name
         self.priority = 1
         self.paused = False
         self.waiting: deque[Future[Tenure]] = deque()
-        self.watching: list[Callable[[Seen], None]] = []
-        self.seen = Seen()
-        """What anybody may know; this moment may have changed it, but has not been kept yet."""
+        self.watching: list[Callable[[KnownLeader], None]] = []
+        self.seen = KnownLeader()
+        """What may be told; the present wake-up may have changed it, but that is not saved yet."""
         self.term: Tenure | None = None
-        """The term whose work has not ended, also when it is over itself."""
-        self.released = Seen()
-        """The last term that was given up by another's own word."""
-        self._seen = Seen()
+        """The term whose work has not ended, even if the term itself is over."""
+        self.released = KnownLeader()
+        """The last term that its own leader gave up."""
+        self._seen = KnownLeader()
         self._promised: Future[Tenure] | None = None
-        """Who is to have the present term once that is kept."""
-        self._seat_desk = desk
+        """Gets the present term once that is saved."""
+        self._election_port = port
 
     @property
     @abstractmethod
@@ -136,7 +136,7 @@ class Seat(Owner, ABC):
     @property
     def is_held(self) -> bool:
         """Whether this node is in office."""
-        return self.seen.leader == self._seat_desk.me
+        return self.seen.leader == self._election_port.me
 
     @property
     def is_down(self) -> bool:
@@ -145,19 +145,19 @@ class Seat(Owner, ABC):
 
     @property
     def is_urgent(self) -> bool:
-        """Whoever is in office has no time to wait."""
+        """A node in office has no time to wait."""
         return self.is_held
 
     def boot(self, stable: Stable | None) -> None:
-        """Begin, with what the last life has promised."""
-        self._instance.boot(stable, self._seat_desk.alive)
+        """Begin, with what the last life promised."""
+        self._instance.boot(stable, self._election_port.alive)
 
     def ask(self, request: Request) -> None:
         """The application's word."""
         self._instance.take(Asked(request))
 
     def halt(self, error: Exception) -> None:
-        """The node has ended: there is no office any more."""
+        """The node has ended, and with it every term."""
         self._instance.halt()
         if self.term is not None:
             self.term.end()
@@ -167,86 +167,86 @@ class Seat(Owner, ABC):
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
-        self._show(Seen())
+        self._show(KnownLeader())
 
     # --- what the application wants ---
 
     def wait(self, future: "Future[Tenure]") -> None:
-        """Somebody wants to lead."""
+        """The application wants to lead."""
         self.waiting.append(future)
         self.stand()
 
     def leave(self, future: "Future[Tenure]") -> None:
-        """Somebody does not want to lead any more."""
+        """The application does not want to lead any more."""
         if future in self.waiting:
             self.waiting.remove(future)
             self.stand()
 
     def finished(self, term: Tenure) -> None:
         """The work of a term has ended; called in any thread."""
-        self._seat_desk.enter(self._finished, term)
+        self._election_port.enter(self._finished, term)
 
     # --- what follows from a turn ---
 
     def _give(self, term: Tenure) -> None:
-        """Give the term to whoever has waited longest."""
+        """Give the term to the one that has waited longest."""
         while self.waiting and self.term is None:
             future = self.waiting.popleft()
             if future.set_running_or_notify_cancel():
                 self.term, self._promised = term, future
-                self._seat_desk.then(self._hand, future, term)
+                self._election_port.then(self._hand, future, term)
 
     def _hand(self, future: "Future[Tenure]", term: Tenure) -> None:
-        """What the term rests on is kept: no later life of this node uses its token again."""
+        """What the term rests on is saved: no later life of this node uses its token again."""
         self._promised = None
         future.set_result(term)
 
-    def _tell(self, seen: Seen) -> None:
+    def _tell(self, seen: KnownLeader) -> None:
         if seen != self._seen:
             self._seen = seen
-            self._seat_desk.then(self._show, seen)
+            self._election_port.then(self._show, seen)
 
-    def _show(self, seen: Seen) -> None:
+    def _show(self, seen: KnownLeader) -> None:
         if seen != self.seen:
             self.seen = seen
             for tell in list(self.watching):
                 tell(seen)
 
 
-class Desk(SeatDesk, Protocol):
-    """What an office needs of its node."""
+class QuorumPort(ElectionPort, Protocol):
+    """What an election by quorum needs of its node."""
 
     host: Host
 
-    def keeps(self, office: "Office") -> None:
-        """Something is about to be kept that others rely on."""
+    def keeps(self, election: "QuorumElection") -> None:
+        """Something that others rely on is about to be saved."""
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What the members are called."""
+        """The names of the members."""
 
-    def hosted(self, office: "Office") -> Instance:
-        """The instance of this election, which is told who the members are."""
+    def hosted(self, election: "QuorumElection") -> Instance:
+        """The instance of this election; it will be told who the members are."""
 
-    def stand_soon(self, office: "Office") -> None:
-        """Stand in this election, together with all others that are begun now."""
+    def stand_soon(self, election: "QuorumElection") -> None:
+        """Stand in this election, together with all others that begin now."""
 
 
-class Office(Seat):
-    """An office that a majority grants, so that nobody else is in it."""
+class QuorumElection(ElectionInstance):
+    """An election that a majority decides, so that there is never a second leader."""
 
-    def __init__(self, name: str, desk: Desk) -> None:
-        super().__init__(name, desk)
-        self._desk = desk
+    def __init__(self, name: str, port: QuorumPort) -> None:
+        super().__init__(name, port)
+        self._port = port
         self._list: Roster | None = None
-        self._instance = desk.hosted(self)
+        self._instance = port.hosted(self)
 
     @property
     def stands_with(self) -> int:
         """The priority with which this node stands; 0 if it only votes.
 
-        Who has nobody to do the work does not stand, and neither does one that is still busy with
-        the work of a term that is over.
+        A node without anybody to do the work does not stand. Neither does one that is still busy
+        with the work of a term that is over.
         """
         has_hands = bool(self.waiting) or self.term is not None
         is_late = self.term is not None and self.term.lost.is_set()
@@ -261,7 +261,7 @@ class Office(Seat):
     def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
         """A message has come."""
         if isinstance(message, Release):
-            self.released = Seen(sender, message.epoch)
+            self.released = KnownLeader(sender, message.epoch)
         self._instance.take(Received(sender, message), head)
 
     def described(self, machine: Machine[Any]) -> str:
@@ -269,38 +269,38 @@ class Office(Seat):
         return described(machine, "mandate-over-strongest-alive/application", "application")
 
     def packed(self, stable: Stable) -> bytes:
-        """What is to be kept of it."""
-        self._desk.keeps(self)
+        """What to save of it."""
+        self._port.keeps(self)
         return Codec.encode(stable)
 
     def closed(self, node: NodeId) -> None:
-        """The process of a node has ended: that is its own last word on the term it had."""
+        """The process of a node has ended: with that it has given up its term."""
         state: Any = self._instance.state
         if state is not None and state.bound == node:
-            self.released = Seen(node, state.stable.promise.epoch)
+            self.released = KnownLeader(node, state.stable.promise.epoch)
             self._instance.take(Received(node, Release(state.stable.promise.epoch)))
 
     def reconsider(self) -> None:
         """The set of suspects changed."""
         if self._instance.state is not None:
-            self._instance.take(Viewed(self._desk.alive))
+            self._instance.take(Viewed(self._port.alive))
 
     def stand(self) -> None:
-        """See whether this node stands now as it did before; one that does not steps down."""
+        """See whether this node stands now as it did before; if not, it may have to step down."""
         state: Any = self._instance.state
         if state is not None and state.wish != self.stands_with:
             if state.wish:
                 self.ask_to_stand()
             else:
-                self._desk.stand_soon(self)
+                self._port.stand_soon(self)
 
     def ask_to_stand(self) -> None:
-        """Stand as the application wants it; the others are told of it and asked once more."""
+        """Stand as the application wants it; the others are told, and asked for theirs."""
         self.ask(Stand(self.stands_with))
 
     def priority_of(self, node: NodeId) -> int:
         """The priority with which a node stands, as far as it is known here."""
-        if node == self._desk.me:
+        if node == self._port.me:
             return self.stands_with
         state: Any = self._instance.state
         return 0 if state is None else dict(state.ranks).get(node, 0)
@@ -308,15 +308,15 @@ class Office(Seat):
     def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
-            if self._seen == (self._desk.me, term.token):
+            if self._seen == (self._port.me, term.token):
                 self._leave_office()
             self.stand()
 
     def _leave_office(self) -> None:
-        """The work has ended, or there is nobody to do it: ask for what is open to be asked."""
+        """The work has ended, or nobody is there to do it: ask for what can be asked for."""
         for status, request in ((Status.NORMAL, StepDown()), (Status.REORGANIZATION, Ended())):
             standing = self._instance.standing
-            if standing is None or standing.leader != self._desk.me:
+            if standing is None or standing.leader != self._port.me:
                 return
             if standing.status is status:
                 self.ask(request)
@@ -324,24 +324,26 @@ class Office(Seat):
     # --- what follows from a turn ---
 
     def after(self) -> None:
-        """See whether this node has come into office, stays there, or is out of it."""
+        """See whether this node has come into office, stays there, or has left it."""
         if self.roster is not self._list:
             self._list = self.roster
             if self.term is not None:
-                self.term.members = self._desk.members
+                self.term.members = self._port.members
         standing = self._instance.standing
         seen = self._seen
         if standing is None or (standing.leader, standing.token) != seen:
-            seen = Seen() if standing is None else Seen(standing.leader, standing.token)
-        if self.term is not None and seen != (self._desk.me, self.term.token):
+            seen = (
+                KnownLeader() if standing is None else KnownLeader(standing.leader, standing.token)
+            )
+        if self.term is not None and seen != (self._port.me, self.term.token):
             self.term.end()
-        if standing is not None and seen.leader == self._desk.me:
+        if standing is not None and seen.leader == self._port.me:
             self._hold(standing, seen)
         else:
             self._tell(seen)
         self.stand()
 
-    def _hold(self, standing: Standing, seen: Seen) -> None:
+    def _hold(self, standing: Standing, seen: KnownLeader) -> None:
         """This node is in office: so is the application, for as long as that is certain."""
         assert standing.token is not None
         assert standing.until is not None
@@ -359,5 +361,5 @@ class Office(Seat):
             self._leave_office()
 
     def _term(self, token: int, deadline_ms: float) -> Tenure:
-        desk = self._desk
-        return Tenure(self.name, token, self, deadline_ms, desk.now_ms, desk.members)
+        port = self._port
+        return Tenure(self.name, token, self, deadline_ms, port.now_ms, port.members)

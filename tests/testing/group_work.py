@@ -11,7 +11,7 @@ from electorate.testing import Cluster
 CACHE = "cache"
 
 
-class Diary:
+class GroupWork:
     """What all nodes have done: hooks and work, each with its beginning and its end."""
 
     def __init__(self, cluster: Cluster, hook_s: float = 0.1, ending_s: float = 0.0) -> None:

@@ -1,30 +1,32 @@
-"""Turmoil: faults begin and end, and everybody concerned is told."""
+"""Carries out the faults of a plan: begins each, ends it in time, tells the nodes that notice."""
 
 import random
 from collections import Counter
 
 from electorate.core import NodeId, Request
 from electorate.simulate import fault
-from electorate.simulate.cluster import Cluster
-from electorate.simulate.detector import Detectors
+from electorate.simulate.detector import SimulatedDetectors
 from electorate.simulate.fault import Fault
-from electorate.simulate.local import Outcome
-from electorate.simulate.reaction import Torn
+from electorate.simulate.local import EventOutcome
+from electorate.simulate.simulation import SimulatedNode, Simulation, TornTurn
 from electorate.simulate.traffic import FAULT, TIMER, Agenda, Traffic
-from electorate.simulate.world import Node
 
 
-class Ended(Fault):
+class FaultEnd(Fault):
     """The end of a fault that lasts for a while."""
 
     of: Fault
 
 
-class Turmoil:
-    """Does to a cluster what its plan says."""
+class FaultInjector:
+    """Does to a simulation what the plan says."""
 
     def __init__(
-        self, cluster: Cluster, agenda: Agenda, traffic: Traffic, detectors: Detectors | None
+        self,
+        cluster: Simulation,
+        agenda: Agenda,
+        traffic: Traffic,
+        detectors: SimulatedDetectors | None,
     ) -> None:
         self._cluster = cluster
         self._agenda = agenda
@@ -33,7 +35,8 @@ class Turmoil:
         self._cuts: Counter[tuple[NodeId, NodeId]] = Counter()
         self._pauses: Counter[NodeId] = Counter()
         self.tears: dict[NodeId, int] = {}
-        """Nodes that will crash in the middle of their next turn, and the lots for it."""
+        """Nodes that will crash in the middle of their next turn, each with the lot that decides
+        how."""
         self.last = 0
         """When something last went wrong or right again."""
         self.happened: Counter[str] = Counter()
@@ -52,13 +55,13 @@ class Turmoil:
                 self._recover(cluster.nodes[node])
             case fault.Pause(_, until, node) if cluster.nodes[node].local is not None:
                 self._pause(node)
-                self._agenda.push(until, FAULT, Ended(until, what))
-            case fault.Cut(_, until) | fault.Partition(_, until):
+                self._agenda.push(until, FAULT, FaultEnd(until, what))
+            case fault.CutLink(_, until) | fault.Partition(_, until):
                 for sender, to in self._links(what):
                     self._cut(sender, to)
-                    self.happened["cuts" if isinstance(what, fault.Cut) else "partitions"] += 1
-                self._agenda.push(until, FAULT, Ended(until, what))
-            case fault.Reset(_, sender, to):
+                    self.happened["cuts" if isinstance(what, fault.CutLink) else "partitions"] += 1
+                self._agenda.push(until, FAULT, FaultEnd(until, what))
+            case fault.ResetConnection(_, sender, to):
                 self._reset(sender, to)
             case fault.Lie(_, node, about):
                 self._lie(node, about)
@@ -66,16 +69,16 @@ class Turmoil:
                 self._ask(cluster.nodes[node], draw)
 
     def end(self, what: Fault) -> None:
-        """Let a fault be over."""
+        """Let a fault end."""
         match what:
             case fault.Pause(_, _, node):
                 self._resume(node)
-            case fault.Cut() | fault.Partition():
+            case fault.CutLink() | fault.Partition():
                 for sender, to in self._links(what):
                     self._heal(sender, to)
 
-    def calm(self) -> None:
-        """End every fault; who is down stays down."""
+    def end_faults(self) -> None:
+        """End every fault; a node that is down stays down."""
         self.tears.clear()
         for node in [node for node, count in self._pauses.items() if count]:
             self._pauses[node] = 1
@@ -84,9 +87,9 @@ class Turmoil:
             self._cuts[link] = 1
             self._heal(*link)
 
-    def _links(self, what: fault.Cut | fault.Partition) -> list[tuple[NodeId, NodeId]]:
-        """The ways that it is about, of those that there are."""
-        if isinstance(what, fault.Cut):
+    def _links(self, what: fault.CutLink | fault.Partition) -> list[tuple[NodeId, NodeId]]:
+        """The directions that it is about, of those that exist."""
+        if isinstance(what, fault.CutLink):
             ways = [(what.sender, what.to)]
         else:
             ids = self._cluster.members.ids
@@ -102,7 +105,7 @@ class Turmoil:
             self.last = self._cluster.now
             self.happened["resets"] += 1
 
-    def note_crash(self, node: Node) -> None:
+    def note_crash(self, node: SimulatedNode) -> None:
         """A node has gone down, in the middle of a turn or not."""
         self.last = self._cluster.now
         self.happened["crashes"] += 1
@@ -113,7 +116,7 @@ class Turmoil:
         if self._detectors:
             self._detectors.note_crash(node.id)
 
-    def _recover(self, node: Node) -> None:
+    def _recover(self, node: SimulatedNode) -> None:
         self.last = self._cluster.now
         self.happened["recoveries"] += 1
         outcome = self._cluster.first_turns(node)[0]
@@ -126,8 +129,8 @@ class Turmoil:
         if self._detectors:
             self._detectors.note_recovery(node.id)
 
-    def torn(self, node: Node, outcome: Outcome) -> Torn | None:
-        """How the node's next turn is torn, if it is to be and sends anything."""
+    def torn(self, node: SimulatedNode, outcome: EventOutcome) -> TornTurn | None:
+        """How the node's next turn is torn, if it is to crash and the turn sends anything."""
         if node.id not in self.tears or not outcome.sends:
             return None
         lots = random.Random(self.tears.pop(node.id))
@@ -135,7 +138,7 @@ class Turmoil:
         sent = {to: lots.randint(0, count) for to, count in sorted(wanted.items())}
         if sent == wanted:
             sent[lots.choice(sorted(sent))] -= 1
-        return Torn(sent)
+        return TornTurn(sent)
 
     def _pause(self, node: NodeId) -> None:
         self.last = self._cluster.now
@@ -199,7 +202,7 @@ class Turmoil:
             self.note_crash(here)
         detectors.note(node, about)
 
-    def _ask(self, node: Node, draw: int) -> None:
+    def _ask(self, node: SimulatedNode, draw: int) -> None:
         opened = self._opening() if not self._cluster.numbered else []
         if opened:
             node, request = opened[draw % len(opened)]
@@ -217,11 +220,11 @@ class Turmoil:
         if torn is not None:
             self.note_crash(node)
 
-    def _opening(self) -> list[tuple[Node, Request]]:
-        """Requests by which something begins, where nothing does by itself.
+    def _opening(self) -> list[tuple[SimulatedNode, Request]]:
+        """Requests that begin something, if nothing begins by itself.
 
-        As long as nobody has said a word, whoever asks anything asks for one of these, wherever it
-        is open: a run in which it is asked elsewhere, or for something else, would show nothing.
+        As long as nothing was asked, an application asks for one of these, wherever it is open: a
+        run in which it asks elsewhere, or for something else, would show nothing.
         """
         locals_, begins_by = self._cluster.locals, self._cluster.machine.begins_by
         found = []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from electorate import Node, Sqlite, StoreError, sync
-from electorate.leadership.directory import Place, number, places
+from electorate.leadership.directory import MemberAddress, addresses, number
 from tests.leadership.cluster import PACE
 from tests.runtime.cluster import free_addresses
 
@@ -15,7 +15,7 @@ from tests.runtime.cluster import free_addresses
     "text", ["a@10.0.0.1:7400", "db-1.eu_west@example.org:1", "a@[::1]:65535", "7@h:7"]
 )
 def test_a_member_is_read_and_written_alike(text: str) -> None:
-    assert str(Place.of(text)) == text
+    assert str(MemberAddress.of(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ def test_a_member_is_read_and_written_alike(text: str) -> None:
 )
 def test_who_is_nowhere_is_no_member(text: str) -> None:
     with pytest.raises(ValueError, match="a member is name@host:port, not"):
-        Place.of(text)
+        MemberAddress.of(text)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-a", ".a", "a@b", "a/b", "a\n", "a" * 64])
 def test_a_name_is_of_few_kinds_of_characters(name: str) -> None:
     with pytest.raises(ValueError, match="is no name: use letters, digits"):
-        Place.of(f"{name}@h:7400")
+        MemberAddress.of(f"{name}@h:7400")
 
 
 def test_a_list_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_list_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_same_member_may_be_named_twice() -> None:
-    assert len(places(["a@h:1", "a@h:1", "b@h:2"])) == 2
+    assert len(addresses(["a@h:1", "a@h:1", "b@h:2"])) == 2
 
 
 @pytest.mark.parametrize(

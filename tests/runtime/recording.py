@@ -23,7 +23,7 @@ def read(path: Path) -> list[Occurrence]:
     return rerun(RecordFile(path).lines(), turns_of)
 
 
-class Diary:
+class RecordingNode:
     """A node that is shown others come and go, and writes that down."""
 
     def __init__(self, path: Path, *sizes: int, node: NodeId = 1) -> None:
@@ -39,7 +39,7 @@ class Diary:
         self.now += 0.25
         return self.now
 
-    def begin(self, life: int = 1) -> "Diary":
+    def begin(self, life: int = 1) -> "RecordingNode":
         """A life of the host and of the instance begins."""
         names = {1: "one", 2: "two", 3: "three"}
         self.recorder.begin(self.node, life, names[self.node], names, "the cluster")
@@ -56,7 +56,7 @@ class Diary:
         self.instance.took(event, self.state)
         self.events += 1
 
-    def live(self, events: int) -> "Diary":
+    def live(self, events: int) -> "RecordingNode":
         """Take so many events, each in a wake-up of its own."""
         for number in range(events):
             others = sorted(ALL - {self.node})

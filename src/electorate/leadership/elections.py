@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import RECORD as DIRECTORY
-from electorate.leadership.directory import Directory, Place
+from electorate.leadership.directory import Directory, MemberAddress
+from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
 from electorate.leadership.groups import Groups
-from electorate.leadership.office import PREFIX, Machines, Office, Seat
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace
 from electorate.protocols.leadership import TO_ELECTIONS
@@ -27,13 +27,13 @@ from electorate.runtime.instance import Instance
 from electorate.runtime.timers import ChunkedWork
 
 Safety = Literal["quorum", "group"]
-"""One leader, which a majority has granted; or one in each group of nodes that reach each other."""
+"""One leader, granted by a majority; or one leader in each group of nodes that reach each other."""
 
 WORDS: dict[Safety, str] = {"quorum": "by quorum", "group": "in groups"}
 OFFICE, GROUP = "office", "group"
-"""For which kind of election mail is."""
+"""The kinds of elections that mail is for."""
 PACE = "pace"
-"""Under which an older version has kept how long promises bind."""
+"""The name under which an older version saved how long promises bind."""
 REMIND_S = 1.0
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
@@ -44,11 +44,11 @@ log = logging.getLogger("electorate")
 
 
 class Kinds:
-    """Of which kind the elections are that the application of this node has named."""
+    """The kind of each election that the application of this node has named."""
 
     def __init__(self) -> None:
         self.in_groups: set[str] = set()
-        """Those in groups; every letter about one by quorum asks for it."""
+        """Those in groups; every letter about one by quorum asks for this."""
         self._named: dict[str, Safety] = {}
         self._odd: set[tuple[str, str]] = set()
 
@@ -69,7 +69,7 @@ class Kinds:
         return self._named.get(election, safety) == safety
 
     def say_odd(self, node: str, election: str, safety: Safety) -> None:
-        """Another node has an election of a kind that does not fit: say so once."""
+        """Another node has an election of a kind that does not fit: log it once."""
         if (node, election) not in self._odd:
             self._odd.add((node, election))
             log.error(
@@ -78,8 +78,8 @@ class Kinds:
             )
 
 
-class Offices(Service, Admission):
-    """The desk of every election of a node."""
+class Elections(Service, Admission):
+    """All elections of a node, as a service of its host."""
 
     kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
     host: Host
@@ -87,19 +87,24 @@ class Offices(Service, Admission):
     """The clock of its host."""
 
     def __init__(
-        self, me: Place, founders: dict[NodeId, Place], pace: Pace, *, joins: bool = False
+        self,
+        me: MemberAddress,
+        founders: dict[NodeId, MemberAddress],
+        pace: Pace,
+        *,
+        joins: bool = False,
     ) -> None:
         self.call: Callable[..., None]
-        """How to have something done in the node's thread; whoever starts the node sets it."""
+        """Runs something in the node's thread; set by the code that starts the node."""
         self.refusing: Callable[[str, Hello], None] = lambda name, hello: None
-        """Told whom this node does not let in, by the name that it goes by."""
+        """Called with the name of a node that is refused."""
         self.me = me.id
         self.pace = pace
         self.directory = Directory(me, founders, pace, joins=joins)
         self.directory.changed = self._directory_changed
-        self.speakers, self.routes = self.directory.speakers, self.directory.routes
+        self.member_at, self.routes = self.directory.member_at, self.directory.routes
         self.register = Register(self)
-        self.offices: dict[str, Office] = {}
+        self.by_quorum: dict[str, QuorumElection] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
         self.paused = False
@@ -107,21 +112,25 @@ class Offices(Service, Admission):
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
-        self._candidates: dict[Office, None] = {}
-        """Where this node is about to stand."""
+        self._candidates: dict[QuorumElection, None] = {}
+        """Elections in which this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
         self._reached: frozenset[NodeId] = frozenset()
-        """The lines on which somebody is."""
+        """The addresses at which a member is reached."""
 
     # --- a service of its host ---
 
     def begin(self, host: Host) -> None:
-        """Know again what was promised, and by which memories the others are known."""
+        """Read what was promised, and by which memories the others are known."""
         self.host, self.now_ms = host, host.now_ms
-        self._booting = ChunkedWork(host.enter, self.office)
-        self._standing = ChunkedWork[Seat](host.enter, lambda office: office.stand())
+        self._booting = ChunkedWork(host.enter, self.election)
+        self._standing = ChunkedWork[ElectionInstance](
+            host.enter, lambda election: election.stand()
+        )
         self._reconsidering = ChunkedWork(host.enter, self._reconsider)
-        self._candidacies = ChunkedWork[Office](host.enter, lambda office: office.ask_to_stand())
+        self._candidacies = ChunkedWork[QuorumElection](
+            host.enter, lambda election: election.ask_to_stand()
+        )
         self.directory.begin(host, self.turns(self.directory.machine))
         self.me = self.directory.number
         self.alive = frozenset({self.me})
@@ -131,7 +140,7 @@ class Offices(Service, Admission):
         host.wiring.join(TO_DIRECTORY, self.register.instance, self.directory.instance)
         for name in host.store.names():
             if name.startswith(PREFIX) and name != BEFORE:
-                self.office(name.removeprefix(PREFIX))
+                self.election(name.removeprefix(PREFIX))
 
     def lives(self, alive: frozenset[NodeId]) -> None:
         """The first life boots all elections; a later one finds them as they were."""
@@ -148,17 +157,17 @@ class Offices(Service, Admission):
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind_every_second())
             self.register.boot()
-            self._booting.over(self.offices)
+            self._booting.over(self.by_quorum)
             self.directory.instance.hear()
             self.groups.lives()
 
     def viewed(self, alive: frozenset[NodeId]) -> None:
-        """Other nodes are suspect than before."""
+        """The set of suspects changed."""
         self._reached = alive
         self._look_around()
 
     def _look_around(self) -> None:
-        """See which members are reached: others may have been put in the place of some."""
+        """See which members are reached: some may have been replaced."""
         before, self.alive = self.alive, self._members_reached()
         if self.alive != before:
             self._see()
@@ -166,21 +175,21 @@ class Offices(Service, Admission):
                 self.directory.see(self.alive)
 
     def _see(self) -> None:
-        """Show all elections who is alive."""
+        """Show all elections which nodes are alive."""
         self.register.reconsider()
-        self.reconsider(self.offices)
+        self.reconsider(self.by_quorum)
         self.groups.viewed()
 
     def _members_reached(self) -> frozenset[NodeId]:
-        speakers = map(self.directory.speakers.get, self._reached)
-        return frozenset(node for node in speakers if node is not None)
+        members = map(self.directory.member_at.get, self._reached)
+        return frozenset(node for node in members if node is not None)
 
     def _directory_changed(self, before: AdmissionState, now: AdmissionState) -> None:
-        """Whom this node knows and lets in has changed, or who the members are."""
+        """The members have changed, or the nodes that this one knows and lets in."""
         if now.enrolled.new != before.enrolled.new and before.enrolled.new:
             names = ", ".join(sorted(map(self.directory.name, now.enrolled.new)))
             log.info("the members are now %s", names)
-            self.reconsider(list(self.offices))
+            self.reconsider(list(self.by_quorum))
         if now.over != before.over:
             told = "no member any more" if now.over else "a member again"
             log.warning("%s is %s", self.directory.me.name, told)
@@ -189,33 +198,33 @@ class Offices(Service, Admission):
             self._look_around()
 
     def objection(self, hello: Hello) -> str:
-        """Why another node is not to be let in; empty if it is."""
+        """Why another node is refused; empty if it is let in."""
         why = self.directory.objection(hello)
         if why:
             self.refusing(self.directory.called(hello.node), hello)
         return why
 
     def news(self) -> bytes:
-        """Who is who by now, for one that takes others for who they are no more."""
+        """The members by now, for a node that no longer knows them."""
         return self.directory.news()
 
     def refused(self, news: bytes) -> None:
-        """A node that has not let in this one has told that: something may have been missed."""
+        """A node refused us and said why: something may have been missed."""
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             self.directory.refused(news)
 
     def met(self, hello: Hello) -> None:
-        """Another node has connected, and is the one that has promised what it has promised."""
+        """Another node has connected, with the memory that made its promises."""
         self.directory.recognise(hello)
         self._look_around()
 
     def closed(self, node: NodeId) -> None:
         """A process has ended, and its terms with it."""
-        member = self.directory.speakers.get(node)
+        member = self.directory.member_at.get(node)
         if member is not None:
             self.register.closed(member)
-            for office in list(self.offices.values()):
-                office.closed(member)
+            for election in list(self.by_quorum.values()):
+                election.closed(member)
 
     @property
     def is_at_rest(self) -> bool:
@@ -254,10 +263,10 @@ class Offices(Service, Admission):
         else:
             if mail.name in self._kinds.in_groups:
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
-            self.office(mail.name).hear(mail.sender, mail.message, mail.head)
+            self.election(mail.name).hear(mail.sender, mail.message, mail.head)
 
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
-        """Whether it is about members, and of one that is only about to become one itself."""
+        """Whether it is about members, and from a node that is only about to become one."""
         said = mail.message.message if kind == MEMBERS else mail.message
         if not isinstance(said, Listed | Decree):
             return False
@@ -268,25 +277,25 @@ class Offices(Service, Admission):
         """Nothing is led here any more."""
         if self._reminding is not None:
             self._reminding.cancel()
-        for office in self.all():
-            office.halt(NodeStopped("the node has stopped"))
+        for election in self.all():
+            election.halt(NodeStopped("the node has stopped"))
 
     # --- all elections ---
 
-    def all(self) -> list[Seat]:
+    def all(self) -> list[ElectionInstance]:
         """Every election, of either kind."""
-        return [*self.offices.values(), *self.groups.offices.values()]
+        return [*self.by_quorum.values(), *self.groups.elections.values()]
 
-    def named(self, name: str, safety: Safety) -> Seat:
+    def named(self, name: str, safety: Safety) -> ElectionInstance:
         """The election of that name, as the application of this node wants it."""
         self._kinds.name(name, safety)
-        return self.office(name) if safety == "quorum" else self.groups.office(name)
+        return self.election(name) if safety == "quorum" else self.groups.election(name)
 
-    def office(self, name: str) -> Office:
+    def election(self, name: str) -> QuorumElection:
         """The election of that name; every node votes in every election that it hears of."""
-        found = self.offices.get(name)
+        found = self.by_quorum.get(name)
         if found is None:
-            found = self.offices[name] = Office(name, self)
+            found = self.by_quorum[name] = QuorumElection(name, self)
             found.paused = self.is_paused(found)
         if found.is_down and self.lived.is_set():
             self._boot(found)
@@ -297,71 +306,75 @@ class Offices(Service, Admission):
         self._reconsidering.over(names)
 
     def _reconsider(self, name: str) -> None:
-        self.office(name).reconsider()
+        self.election(name).reconsider()
 
     @property
     def is_busy(self) -> bool:
         """Whether there is work that has not ended, or an office that is held."""
-        seats = self.all()
-        return self.register.is_held or any(seat.term is not None or seat.is_held for seat in seats)
+        elections = self.all()
+        return self.register.is_held or any(
+            election.term is not None or election.is_held for election in elections
+        )
 
     def pause(self, paused: bool) -> None:
-        """Stand nowhere, or again where it did."""
+        """Stand nowhere, or again as before."""
         self.paused = paused
-        for office in self.all():
-            office.paused = self.is_paused(office)
+        for election in self.all():
+            election.paused = self.is_paused(election)
         self._standing.over(self.all())
 
-    def is_paused(self, office: Seat) -> bool:
-        """Whoever is paused stands nowhere, but may still be asked to change the members."""
+    def is_paused(self, election: ElectionInstance) -> bool:
+        """A paused node stands nowhere, but may still be asked to change the members."""
         return self.directory.is_over or self.paused
 
     def order(self, name: str, heir: NodeId | None) -> None:
         """Have the node that leads, if there is one, step down or hand over."""
-        office = self.office(name)
-        if office.seen.leader is not None:
-            office.ask(Order(heir))
+        election = self.election(name)
+        if election.seen.leader is not None:
+            election.ask(Order(heir))
 
     def stands_with(self, node: NodeId, name: str) -> int:
         """The priority with which a node stands, as far as it is known here."""
-        office = self.offices.get(name)
-        return 0 if office is None else office.priority_of(node)
+        election = self.by_quorum.get(name)
+        return 0 if election is None else election.priority_of(node)
 
     def ask_who_stands(self, name: str) -> None:
         """Ask the others with which priority they stand there."""
-        self.office(name).ask_to_stand()
+        self.election(name).ask_to_stand()
 
-    def _boot(self, office: Office) -> None:
-        data = self.host.store.load(PREFIX + office.name)
+    def _boot(self, election: QuorumElection) -> None:
+        data = self.host.store.load(PREFIX + election.name)
         try:
             saved: Any = None if data is None else self.machines.codec.stable(data)
         except msgspec.DecodeError as error:
-            raise StoreError(f"what {office.name} has promised cannot be read: {error}") from None
+            raise StoreError(f"what {election.name} has promised cannot be read: {error}") from None
         if saved is None:
-            office.boot(MandateStable(Promise(), Stable(), self.register.roster))
+            election.boot(MandateStable(Promise(), Stable(), self.register.roster))
         else:
-            office.boot(self.binding(saved))
+            election.boot(self.binding(saved))
 
     def binding(self, stable: MandateStable[Stable]) -> MandateStable[Stable]:
-        """What was promised, and for how long: an older version has said that in one place."""
+        """What was promised, and for how long: an older version saved that once for all."""
         return replace(stable, granted=stable.granted or self._granted_before_ms)
 
-    # --- the desk of its offices ---
+    # --- what its elections need ---
 
     def turns(self, machine: Machine[Any]) -> Turns:
         """How turns of this machine are taken here."""
         return self.machines.turns(machine)
 
-    def hosted(self, office: Office) -> Instance:
-        """The instance of this election, which is told who the members are."""
+    def hosted(self, election: QuorumElection) -> Instance:
+        """The instance of this election; it will be told who the members are."""
         turns = self.machines.of_elections
-        instance = self.host.add(Instance(PREFIX + office.name, turns, self.me, self.host, office))
+        instance = self.host.add(
+            Instance(PREFIX + election.name, turns, self.me, self.host, election)
+        )
         self.host.wiring.join(TO_ELECTIONS, self.register.instance, instance)
         return instance
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What the members are called."""
+        """The names of the members."""
         return tuple(sorted(map(self.directory.name, self.register.roster.new)))
 
     @property
@@ -371,42 +384,42 @@ class Offices(Service, Admission):
         return dict(sorted(found.items()))
 
     def called(self, node: NodeId) -> str:
-        """What people call a node."""
+        """The name of a node."""
         return self.directory.name(node)
 
     def sender(self, hello: Hello) -> NodeId | None:
-        """The member that speaks; None if another one has been put in its place just now."""
+        """The member that speaks; None if another one has just taken its place."""
         node: NodeId = hello.member
-        return node if self.directory.speakers.get(hello.node) == node else None
+        return node if self.directory.member_at.get(hello.node) == node else None
 
-    def stand_soon(self, office: Office) -> None:
-        """Stand in this election, together with all others that are begun now.
+    def stand_soon(self, election: QuorumElection) -> None:
+        """Stand in this election, together with all others that begin now.
 
-        What is said of them goes in one letter, and so does all that follows, for as long as they
-        are led from here: their timers run together.
+        Their messages share one letter, and so do all later ones, for as long as they are led from
+        here: their timers run together.
         """
         if not self._candidates:
             asyncio.get_running_loop().call_soon(self.host.enter, self._stand_together)
-        self._candidates[office] = None
+        self._candidates[election] = None
 
     def _stand_together(self) -> None:
         candidates, self._candidates = self._candidates, {}
         self._candidacies.over(candidates)
 
-    def keeps(self, office: Seat) -> None:
-        """Something is about to be kept that others rely on."""
+    def keeps(self, election: ElectionInstance) -> None:
+        """Something that others rely on is about to be saved."""
         self.directory.settle()
 
     def kept_members(self) -> None:
-        """The list is about to be kept as it is now."""
+        """The list is about to be saved as it is now."""
         self.directory.settle()
 
     def then(self, effect: Callable[..., object], *given: Any) -> None:
-        """Do this once everything is kept that was promised before."""
+        """Do this once everything is saved that was promised before."""
         self.host.then(effect, *given)
 
     def enter(self, act: Callable[..., None], *given: Any) -> None:
-        """Have something done in the node's thread, from any other."""
+        """Run this in the node's thread, from any other."""
         self.call(self.host.enter, act, *given)
 
     def enter_here(self, act: Callable[..., None], *given: Any) -> None:
@@ -425,12 +438,12 @@ class Offices(Service, Admission):
             self.host.enter(self._remind)
 
     def _remind(self) -> None:
-        """Say again what may have been lost, and see how this node itself is doing."""
-        seats, late_ms = self.all(), self.host.lateness.look()
+        """Say again what may have been lost, and see whether this node keeps up."""
+        elections, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
-            log.warning(BEHIND, self.directory.me.name, late_ms, len(seats))
-        for seat in seats:
-            if seat.term is not None:  # Its work may have no end.
-                seat.term.abandon_after(self.pace.grace_ms)
+            log.warning(BEHIND, self.directory.me.name, late_ms, len(elections))
+        for election in elections:
+            if election.term is not None:  # Its work may have no end.
+                election.term.abandon_after(self.pace.grace_ms)
         if not self.is_busy:
             self.directory.expect_member()
