@@ -52,7 +52,7 @@ class Told(Value):
     """The golden script that has the run."""
 
 
-class Choice(Value):
+class Alternative(Value):
     """A rule that could as well be another, as far as the promises go."""
 
     rule: str
@@ -77,7 +77,7 @@ class Dropped(Value):
     run: str = ""
 
 
-class Finding(Value):
+class Highlight(Value):
     """Something worth showing to people, and the row that shows it."""
 
     says: str
@@ -113,9 +113,9 @@ class Dossier(Value):
     more: tuple[str, ...] = ()
     """Further rows."""
     repairs: tuple[Repair, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Alternative, ...] = ()
     assumptions: tuple[Dropped, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Highlight, ...] = ()
     verdicts: tuple[str, ...] = ()
     """What else was found: `ROW => A1 broken in 15 | A2 live, 8T | 60,555 states`, or some of that.
     A row that begins with an option is about the sound form."""

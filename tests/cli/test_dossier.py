@@ -97,6 +97,7 @@ def test_some_rows_may_be_asked_for_and_told_as_json(electorate: Run) -> None:
             'verdicts = ["--crashs 1 => A1 holds"]',
             "--crashs 1: unrecognized arguments: --crashs 1\n",
         ),
+        ('verdicts = ["--from down => A1 holds"]', "nobody would ever start"),
         ('verdicts = ["--crashes 1 => Z1 holds"]', "=> Z1 holds: there is no claim 'Z1'\n"),
     ],
 )

@@ -9,6 +9,7 @@ from electorate.cli.fleet import Fleet
 from electorate.cli.protocol import find
 from electorate.cli.records import Records
 from electorate.cli.retell import kind_and_form
+from electorate.core import Assumption
 from electorate.protocols.registry import REGISTRY
 from electorate.simulate.replay import replay
 from electorate.trace import script_of
@@ -22,7 +23,12 @@ PATIENCE_S = 40.0
 ASKED = {name: f"{name}-over-bully" for name in ("mandate", "consensus", "paxos")}
 """Protocols in which nobody leads unless it is asked to, and over which they do."""
 ELECTIONS = {n: entry for n, entry in REGISTRY.items() if not entry.machine.begins_by}
-SOUND = [ASKED.get(name, name) for name, entry in ELECTIONS.items() if entry.form == "sound"]
+SOUND = [
+    ASKED.get(name, name)
+    for name, (machine, form) in ELECTIONS.items()
+    if form == "sound"
+    if "A2" not in machine.promised(form) or Assumption.NO_CRASH not in machine.assumed(form)
+]
 OTHERS = [name for name in REGISTRY if ASKED.get(name, name) not in SOUND]
 
 

@@ -20,7 +20,7 @@ from itertools import starmap
 from multiprocessing import Pool
 from pathlib import Path
 
-from electorate.cli.dossier import Answer, answer
+from electorate.cli.dossier import RowAnswer, answer
 from tests.verdicts import page, table
 from tests.verdicts.plan import ROOT, rows
 
@@ -94,7 +94,7 @@ def _kept() -> Path:
     return folder / f"{digest}.txt"
 
 
-def _asked(questions: list[Question], jobs: int) -> Iterator[tuple[str, Answer]]:
+def _asked(questions: list[Question], jobs: int) -> Iterator[tuple[str, RowAnswer]]:
     """Every row with its answer, as they come; one processor for each."""
     began = time.monotonic()
     is_watched = sys.stderr.isatty()
@@ -113,7 +113,7 @@ def _asked(questions: list[Question], jobs: int) -> Iterator[tuple[str, Answer]]
         print(file=sys.stderr)
 
 
-def _ask(question: Question) -> tuple[str, Answer]:
+def _ask(question: Question) -> tuple[str, RowAnswer]:
     row, claims = question
     return row, answer(row, claims, table.STATES_MAX)
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 
 from electorate.claims import CLAIMS, Kind
-from electorate.cli.dossier import UNSHOWN, WITHIN, Answer, fates_of, is_broken, rows_of
-from electorate.dossier import Dossier, Dropped, Finding, row
+from electorate.cli.dossier import UNSHOWN, WITHIN, RowAnswer, fates_of, is_broken, rows_of
+from electorate.dossier import Dossier, Dropped, Highlight, row
 from electorate.protocols.registry import REGISTRY
 from tests.verdicts import plan
 from tests.verdicts.plan import ROOT
@@ -81,7 +81,7 @@ def _title(protocol: str, timing: str, faults: str) -> str:
     return ("" if timing == "bounded" else f"{timing}: ") + faults + boot
 
 
-def _answers(protocol: str, timing: str, faults: str, table: Table) -> list[Answer]:
+def _answers(protocol: str, timing: str, faults: str, table: Table) -> list[RowAnswer]:
     """What was found with two nodes, three, and four where they were tried."""
     return [
         table[each.row]
@@ -142,7 +142,7 @@ def _assumptions(name: str, page: Dossier, table: Table) -> Iterable[str]:
     )
 
 
-def _fallen(dropped: Dropped, page: Dossier, found: Sequence[Answer]) -> str:
+def _fallen(dropped: Dropped, page: Dossier, found: Sequence[RowAnswer]) -> str:
     [claim] = {breaks.partition(" ")[0] for breaks in fates_of(dropped, page.sound).values()}
     return f"{claim} {_joined(_cell(claim, each) for each in found)}" if claim else "nothing"
 
@@ -202,7 +202,7 @@ def _findings(table: Table) -> str:
     return _table(["finding", "`electorate check …`", "says"], lines)
 
 
-def command(finding: Finding) -> str:
+def command(finding: Highlight) -> str:
     """What to type to see a finding, and nothing else that the form may also promise or break."""
     words = [_short(finding.row), *(f"--claim {claim}" for claim in finding.claims)]
     if len(finding.claims) > 1 and any(CLAIMS[c].kind is Kind.GOAL for c in finding.claims):
@@ -285,7 +285,7 @@ def _moved(option: str) -> str:
 # --- cells ---
 
 
-def _cell(claim: str, answer: Answer) -> str:
+def _cell(claim: str, answer: RowAnswer) -> str:
     """A fate as a table shows it: `holds`, `8T`, `holds*`, **broken in 15**."""
     fate = answer.claims.get(claim, "")
     if is_broken(fate):
@@ -295,7 +295,7 @@ def _cell(claim: str, answer: Answer) -> str:
     return "holds\\*" if fate == WITHIN else fate.removeprefix("live, ")
 
 
-def _extent(answer: Answer) -> str:
+def _extent(answer: RowAnswer) -> str:
     if answer.states is not None:
         return f"{answer.states:,}"
     return answer.extent.replace("more than ", "> ").removesuffix(" states")

@@ -1,6 +1,6 @@
 """The reviewed table: a line for every row that is asked about, with its answer."""
 
-from electorate.cli.dossier import ARROW, Answer
+from electorate.cli.dossier import ARROW, RowAnswer
 from tests.verdicts.plan import FOLDER
 
 FILE = FOLDER / "table.txt"
@@ -15,7 +15,7 @@ HEAD = f"""\
 # `make verdicts` writes this file anew and shows what has changed; whoever commits that says why.
 """
 
-Table = dict[str, Answer]
+Table = dict[str, RowAnswer]
 
 
 def read() -> Table:
@@ -27,10 +27,10 @@ def parse(text: str) -> Table:
     """Read what `line` writes."""
     lines = (line for line in text.splitlines() if ARROW in line)
     pairs = (line.split(ARROW) for line in lines)
-    return {row: Answer.parse(found) for row, found in pairs}
+    return {row: RowAnswer.parse(found) for row, found in pairs}
 
 
-def line(row: str, found: Answer) -> str:
+def line(row: str, found: RowAnswer) -> str:
     """One line of the table."""
     return f"{row}{ARROW}{found}\n"
 

@@ -14,9 +14,11 @@ from typing import NamedTuple, Self
 import msgspec
 
 from electorate.check import Liveness, Result, Verdict, check
-from electorate.check.checking import ENGINES, default_engine
+from electorate.check.checking import ENGINES, EngineMissing, default_engine
+from electorate.check.column import ModelError
 from electorate.check.judge import SAYS_NOTHING as VACUOUS
 from electorate.check.model import BUDGETS
+from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.main import parser
@@ -49,7 +51,7 @@ BAR = " | "
 ARROW = " => "
 
 
-class Answer(NamedTuple):
+class RowAnswer(NamedTuple):
     """What becomes of every claim in one row."""
 
     claims: dict[str, str]
@@ -104,7 +106,7 @@ class Statement(NamedTuple):
         said = (f"{name} {fate}" for name, fate in self.claims.items())
         return self.row + ARROW + BAR.join((*said, *([self.extent] if self.extent else [])))
 
-    def agrees(self, found: Answer) -> bool:
+    def agrees(self, found: RowAnswer) -> bool:
         """Whether the checker finds what is said."""
         fates = ((said, found.claims[name]) for name, said in self.claims.items())
         return self.extent in ("", found.extent) and all(_agrees(*each) for each in fates)
@@ -157,7 +159,7 @@ def fates_of(dropped: Dropped, sound: str) -> dict[str, str]:
 def rows_of(dropped: Dropped, protocol: str) -> tuple[str, str]:
     """With an assumption, and without it. Where nothing would happen with it, all boot first."""
     stirs = any(f"--{kind}" in dropped.under for kind in ("from", *BUDGETS))
-    timers = find(protocol.split()[0]).kind.timers
+    timers = find(shlex.split(protocol)[0]).kind.timers
     boot = "" if stirs or any(timer.periodic for timer in timers) else "--from boot"
     return row(protocol, dropped.under, boot), row(protocol, dropped.under, dropped.by)
 
@@ -189,7 +191,7 @@ def answer(
     engine: str = "numba",
     *,
     keep_going: bool = True,
-) -> Answer:
+) -> RowAnswer:
     """Check one row, on one processor; `states_max` is where it ends unless the row says."""
     claims = [CLAIMS[name] for name in names]
     goals = [claim for claim in claims if claim.kind is Kind.GOAL]
@@ -197,28 +199,31 @@ def answer(
     parts = [[c for c in claims if c not in goals[1:]], *([goal] for goal in goals[1:])]
     found = [_checked(row, part, states_max, engine, keep_going) for part in parts]
     fates = {name: fate for each in found for name, fate in each.claims.items()}
-    return Answer({name: fates[name] for name in names}, found[0].extent)
+    return RowAnswer({name: fates[name] for name in names}, found[0].extent)
 
 
 def _checked(
     row: str, claims: Sequence[Claim], states_max: int | None, engine: str, keep_going: bool
-) -> Answer:
+) -> RowAnswer:
     options = _options(row)
     protocol = find(options.protocol, options.form)
     model = model_of(options, protocol)
-    verdict = check(
-        protocol.machine(model.setting),
-        model,
-        claims,
-        states_max if options.states_max is None else options.states_max,
-        engine=engine,
-        threads=1,
-        tidy=False,
-        keep_going=keep_going,
-    )
+    try:
+        verdict = check(
+            protocol.machine(model.setting),
+            model,
+            claims,
+            states_max if options.states_max is None else options.states_max,
+            engine=engine,
+            threads=1,
+            tidy=False,
+            keep_going=keep_going,
+        )
+    except (StartError, EngineMissing, ModelError) as error:
+        raise UsageError(f"{row}: {error}") from None
     timing = model.setting.timing
     cuts = [bound for bound, _ in model.bounds.named(verdict.cuts)]
-    return Answer(
+    return RowAnswer(
         {claim.name: _fate(claim, verdict, timing) for claim in claims}, _extent(verdict, cuts)
     )
 
@@ -256,7 +261,7 @@ def _extent(verdict: Verdict, cuts: Sequence[str]) -> str:
         return f"{states:,} states" + (f" up to {', '.join(cuts)}" if cuts else "")
     reason = verdict.reason.removesuffix(" (--states-max)")
     if not reason.startswith("more than"):
-        raise RuntimeError(f"{reason}: that is no answer")
+        raise UsageError(f"{reason}: that is no answer")
     return reason
 
 
@@ -310,7 +315,7 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_BROKEN if differences else EXIT_DONE
 
 
-def found_of(statement: Statement, engine: str = "numba") -> Answer:
+def found_of(statement: Statement, engine: str = "numba") -> RowAnswer:
     """What the checker finds of a statement; where all claims break it looks no further."""
     goes_on = bool(statement.extent) or not all(map(is_broken, statement.claims.values()))
     return answer(statement.row, list(statement.claims), None, engine, keep_going=goes_on)
