@@ -114,7 +114,9 @@ class _Whole:
         loops.describe(self._starts, self._edges, member, self._lacks, self._flags)
         for cut in graph.cut:
             loops.open_up(cut, member, self._flags)
-        loops.unsettle(self._starts, self._edges, member, self._flags, self._parts.states)
+        given = (self._starts, self._edges, member, self._flags, self._parts.states)
+        self._is_plain = not loops.unsettle(*given)
+        """Whether nothing can go round before the goal is safe, not even in no time."""
         self._teller = Teller(graph, goal.claim, member, self._lacks)
 
     def missed(self) -> Finding | None:
@@ -149,5 +151,8 @@ class _Whole:
         is_missing = loops.full(2, 0, "B")
         is_missing[1] = 1
         given = (0, self._starts, self._edges, self._lacks, is_missing, goal.timed)
-        while loops.sweep(*given, self._parts.states, goal.left, goal.moves)[0]:
-            pass
+        changes = len(self._lacks)
+        while changes:
+            changes, _ = loops.sweep(*given, self._parts.states, goal.left, goal.moves)
+            if self._is_plain:
+                return  # Whatever a state depends on has come before it.

@@ -74,7 +74,8 @@ class Plain:
     def begin(self, rows: Iterable[Row]) -> None:
         """Enter the rows that runs begin with."""
         for row in rows:
-            self._meet(row, None, 0)
+            if row not in self._index:
+                self._meet(row, None, 0)
 
     def next_level(self) -> int:
         """Turn to the states that were met last; how many they are."""
@@ -111,9 +112,7 @@ class Plain:
             row = rows[state]
             if row[-1] == skipped:
                 continue
-            steps = shared.pop(row, None)
-            if steps is None:
-                steps = self.world.steps(row)
+            steps = shared.pop(row, None) or self.world.steps(row)
             self.transitions += len(steps)
             depth = self.depths[state] + 1
             for effect, after in steps:
@@ -126,11 +125,10 @@ class Plain:
         self.facts = facts
 
     def _meet(self, row: Row, parent: tuple[int, Move] | None, depth: int) -> None:
-        if row not in self._index:
-            self._index[row] = len(self.rows)
-            self.rows.append(row)
-            self.parents.append(parent)
-            self.depths.append(depth)
+        self._index[row] = len(self.rows)
+        self.rows.append(row)
+        self.parents.append(parent)
+        self.depths.append(depth)
 
     def way(self, state: int) -> tuple[Path, Row]:
         """A shortest way from where a run begins to a state, and the row of that."""
@@ -181,10 +179,13 @@ class PlainStable:
 
     def meet(self) -> None:
         """Enter the states of the search's present level, as they are once nothing fails."""
+        rows, index, stabilised = self._engine.rows, self._index, self._world.stabilised
         for state in self._engine.level:
-            row = self._world.stabilised(self._engine.rows[state])
-            if row not in self._index:
-                self._add(row, -1 - state)
+            # Most were met already, as successors here: nothing was to fail any more there either.
+            if rows[state] not in index:
+                row = stabilised(rows[state])
+                if row not in index:
+                    self._add(row, -1 - state)
 
     def _add(self, row: Row, parent: int) -> int:
         state = self._index[row] = len(self._rows)

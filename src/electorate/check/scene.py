@@ -31,9 +31,8 @@ class Codebook(Protocol):
     links: list[tuple[int, int]]
     channels: Pool[Channel, ChannelCard]
     channel_columns: list[tuple[int, int]]
-
-    def cut_links(self, row: Codes) -> int:
-        """The links that are cut, as bits."""
+    has_cuts: bool
+    links_column: int
 
 
 class Scenes:
@@ -82,9 +81,10 @@ class Scenes:
         """The same for rows that are the same to every claim."""
         columns = self._columns
         sights, nodes = self._sights, codes[: columns.n]
-        if (last := max(nodes)) >= len(sights):
-            self.sight(last)
-        seen = (*[sights[code] for code in nodes], columns.cut_links(codes))
+        if max(nodes) >= len(sights):
+            self.sight(max(nodes))
+        cut = codes[columns.links_column] if columns.has_cuts else 0
+        seen = (*[sights[code] for code in nodes], cut)
         if not self._messages:
             return seen
         return (*seen, *(self.mail(codes[column]) for column, _ in columns.channel_columns))
