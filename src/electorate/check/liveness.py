@@ -7,7 +7,7 @@ components have to tell which: a run stays for ever only in a component, and tim
 only in one that holds a tick.
 """
 
-from electorate.check.graph import Parts, anything, shortest_way
+from electorate.check.graph import Components, anything, shortest_way
 from electorate.check.loops import (
     CYCLIC,
     EXITS,
@@ -17,8 +17,8 @@ from electorate.check.loops import (
     TICKING,
 )
 from electorate.check.stable import StableGraph
-from electorate.check.telling import Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness
+from electorate.check.witness_run import Component, Finding, Teller, slowest_run
 from electorate.claims import Claim
 
 
@@ -105,7 +105,7 @@ class _Whole:
         self._goal = goal
         graph, loops = goal.graph, goal.graph.loops
         self._starts, self._edges = graph.joined()
-        self._parts = Parts.of(loops, self._starts, self._edges)
+        self._parts = Components.of(loops, self._starts, self._edges)
         self._lacks = loops.full(len(graph), 0, "B")
         for stretch in graph.stretches:
             loops.spread(stretch.lacks, goal.missing, stretch.first, self._lacks)

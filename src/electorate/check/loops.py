@@ -19,7 +19,7 @@ TICKING, CYCLIC, LACKING, EXITS, OPEN, UNSETTLED = 1, 2, 4, 8, 16, 32
 left; a bound cuts moves of it; the goal can be lost from here on."""
 
 
-class Numbers(Protocol):
+class NumberArray(Protocol):
     """An array of numbers, whoever made it."""
 
     def __getitem__(self, place: SupportsIndex, /) -> int:
@@ -35,7 +35,7 @@ class Numbers(Protocol):
 class Loops(NamedTuple):
     """The loops, plain or compiled, and how to make arrays for them."""
 
-    full: Callable[[int, int, str], Numbers]
+    full: Callable[[int, int, str], NumberArray]
     """So many numbers, all the same, of the kind with that letter (in `array` and numpy alike)."""
     sweep: Callable[..., tuple[int, int]]
     spread: Callable[..., None]
@@ -271,7 +271,7 @@ def farthest(left: Any, first: Any, last: Any) -> Any:
     return best
 
 
-def _full(size: int, fill: int, kind: str) -> Numbers:
+def _full(size: int, fill: int, kind: str) -> NumberArray:
     return array(kind, [fill]) * size
 
 

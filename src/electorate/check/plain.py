@@ -14,7 +14,7 @@ from electorate.check.compiler import TICKS, Move
 from electorate.check.engine import OnStep, Path
 from electorate.check.graph import Stretch
 from electorate.check.limit import Limits
-from electorate.check.loops import PLAIN, TICK, Numbers
+from electorate.check.loops import PLAIN, TICK, NumberArray
 from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.progress import Effort
@@ -87,9 +87,9 @@ class Plain:
         world, shown = self.world, self._shown
         for state in self.level:
             row = self.rows[state]
-            scene = world.shown(row)
-            if scene not in shown:
-                shown.add(scene)
+            observation = world.shown(row)
+            if observation not in shown:
+                shown.add(observation)
                 yield state, row
 
     def pairs(self) -> Iterator[set[tuple[int, int]]]:
@@ -193,14 +193,16 @@ class PlainStable:
         self._parents.append(parent)
         return state
 
-    def expand(self, depth: int, lack: Callable[[Row], int]) -> Iterator[tuple[Stretch, Numbers]]:
+    def expand(
+        self, depth: int, lack: Callable[[Row], int]
+    ) -> Iterator[tuple[Stretch, NumberArray]]:
         """Add all successors of the states met last, which are so many moves away."""
         if self.frontier:
             with no_collecting():
                 found = self._expand(depth, lack)
             yield found
 
-    def _expand(self, depth: int, lack: Callable[[Row], int]) -> tuple[Stretch, Numbers]:
+    def _expand(self, depth: int, lack: Callable[[Row], int]) -> tuple[Stretch, NumberArray]:
         world, index, shared = self._world, self._index, self._engine.shared
         first, last = self._first, len(self._rows)
         self._first = last
@@ -210,10 +212,10 @@ class PlainStable:
             if state % MEMORY_EVERY == 0:
                 self._engine.memory.expect()
             row = self._rows[state]
-            scene = world.shown(row)
-            if scene not in self._lacks:
-                self._lacks[scene] = lack(row)
-            lacks.append(self._lacks[scene])
+            observation = world.shown(row)
+            if observation not in self._lacks:
+                self._lacks[observation] = lack(row)
+            lacks.append(self._lacks[observation])
             cuts = world.cuts.total() if world.cuts else 0
             steps = world.steps(row)
             for effect, after in steps:
