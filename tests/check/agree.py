@@ -10,7 +10,7 @@ import msgspec
 from electorate.check import Liveness, Model, Result, Verdict, check
 from electorate.check.column import ModelError
 from electorate.check.judge import SAYS_NOTHING
-from electorate.check.telling import STANDSTILL
+from electorate.check.witness_run import STANDSTILL
 from electorate.claims import Claim, Kind, Row, Witness
 from electorate.core import Machine, ProtocolError, Status
 from tests.check.place import Place

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from electorate.check.column import Row
-from electorate.check.part import Pulse
+from electorate.check.interned import Pulse
 from electorate.check.world import World
 from electorate.core import NodeId, text_of
 from electorate.simulate.simulation import Envelope, SimulatedNode, Simulation
@@ -98,7 +98,7 @@ def of_row(world: World, row: Row) -> Snapshot:
         if state is not None:
             stable = state.stable
             if world.machine.uses_views:
-                view = world.watching.pool.cards[row[world.watch_column + place]].alive
+                view = world.detectors.pool.cards[row[world.watch_column + place]].alive
         nodes[world.ids[place]] = (state, stable, timers, view, local.pulse)
     lanes: Lanes = {}
     for column, to in world.channel_columns:

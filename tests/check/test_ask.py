@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Budget, Liveness, Model, check
-from electorate.check.need import spent_by
+from electorate.check.ablation import spent_by
 from electorate.claims import CLAIMS
 from electorate.core import ProtocolError, Request, Standing
 from electorate.trace import Clock, Setting, Start

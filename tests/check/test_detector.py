@@ -103,7 +103,7 @@ def test_in_the_end_every_view_is_right_whatever_crashed_came_back_or_was_lied_a
     for row in ends:
         up = frozenset(node for node in (1, 2) if probe.node(row, node).state is not None)
         for node in up:
-            watch = probe.world.watching.pool.cards[row[probe.world.watch_column + node - 1]]
+            watch = probe.world.detectors.pool.cards[row[probe.world.watch_column + node - 1]]
             assert watch.alive == up
     assert {sum(probe.node(row, node).state is None for node in (1, 2)) for row in ends} == {
         0,

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.check import Bounds, Budget, Model, Verdict, check
+from electorate.check.ablation import spent_by
 from electorate.check.column import ModelError
 from electorate.check.model import BUDGETS
-from electorate.check.need import spent_by
 from electorate.claims import CLAIMS
 from electorate.cli.beginning import given_of, played
 from electorate.cli.protocol import find

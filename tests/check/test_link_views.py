@@ -100,7 +100,7 @@ def test_in_the_end_every_view_shows_who_is_up_and_linked(notices: bool, clock: 
     for row in ends:
         up = {node for node in (1, 2, 3) if probe.node(row, node).state is not None}
         for node in up:
-            watch = probe.world.watching.pool.cards[row[probe.world.watch_column + node - 1]]
+            watch = probe.world.detectors.pool.cards[row[probe.world.watch_column + node - 1]]
             linked = {n for n in up if n == node or probe.world.reach(row, node - 1, n - 1)}
             assert watch.alive == linked
             alone += linked == {node}

@@ -10,10 +10,10 @@ import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Model, Result, check
 from electorate.check.column import Row
+from electorate.check.interned import Armed, Channel, Local
 from electorate.check.judge import lack_of
 from electorate.check.model import Normal
 from electorate.check.normal import DRAWN, calm_run, fault_free_moves
-from electorate.check.part import Armed, Channel, Local
 from electorate.check.start import StartError, beginnings
 from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim

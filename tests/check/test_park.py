@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from electorate.check import Bounds, Budget, Liveness, Model, Result, Verdict, check
+from electorate.check.interned import ELECTED
 from electorate.check.model import Detector
-from electorate.check.part import ELECTED
 from electorate.claims import CLAIMS, Kind
 from electorate.core import Strongest, Timing
 from electorate.protocols.registry import REGISTRY

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from electorate.check import Bounds, Liveness, Result
-from electorate.check.part import ELECTED
+from electorate.check.interned import ELECTED
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.trace import Start
 from tests.check.network import PATH_3, judged

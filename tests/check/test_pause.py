@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Result
-from electorate.check.part import Pulse
+from electorate.check.interned import Pulse
 from electorate.claims import CLAIMS
 from electorate.core import Status
 from electorate.trace import Clock, Paused, Resumed, script_of

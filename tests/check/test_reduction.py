@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from electorate.check import Bounds, Budget, Model, Result, Verdict, check
 from electorate.check.board import Board
+from electorate.check.interned import Pulse
 from electorate.check.limit import Limits
-from electorate.check.part import Pulse
 from electorate.check.plain import Plain, plain_search
 from electorate.check.progress import LimitReached
 from electorate.check.reduction import Reduction, hearing, may_reduce, unhurried

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.check import Budget, Model, Violation, check
-from electorate.check.order import Ordered
 from electorate.check.progress import Progress, Report
+from electorate.check.tidy_run import Ordered
 from electorate.claims import CLAIMS, Witness
 from electorate.cli.counterexample import CALM, LOOP, Counterexample
 from electorate.core import Machine
@@ -88,7 +88,7 @@ def test_an_interruption_keeps_the_verdict(
     def interrupted(*given: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("electorate.check.need.check", interrupted)
+    monkeypatch.setattr("electorate.check.ablation.check", interrupted)
     ran = electorate("check", *PRINTED)
     assert ran.code == 1
     assert "Nodes 1 and 3 break A1" in ran.out

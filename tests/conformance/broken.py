@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from electorate.check import board
 from electorate.check.board import Board
-from electorate.check.part import Armed, Local, LocalCard
-from electorate.check.turning import Outcome, Turning
+from electorate.check.interned import Armed, Local, LocalCard
+from electorate.check.node_step import NodeSteps, Outcome
 from electorate.core import Event, NodeId, SetTimer
 from electorate.simulate.local import EventOutcome
 from electorate.simulate.run import SimulatedRun
@@ -163,15 +163,15 @@ def a_run_that_ends_the_offices_of_paused_nodes(patch: pytest.MonkeyPatch) -> No
 
 @CHECKERS.noticed_by(rule.durable_before_the_first_effect, "speech")
 def a_checker_that_forgets_a_torn_turn(patch: pytest.MonkeyPatch) -> None:
-    whole = Turning.step
+    whole = NodeSteps.step
 
-    def step(self: Turning, local: Local, event: Event) -> Outcome:
+    def step(self: NodeSteps, local: Local, event: Event) -> Outcome:
         outcome = whole(self, local, event)
         assert local.state is not None
         down = Local(None, local.state.stable)
         return outcome._replace(torn=tuple(torn._replace(local=down) for torn in outcome.torn))
 
-    patch.setattr(Turning, "step", step)
+    patch.setattr(NodeSteps, "step", step)
 
 
 @CHECKERS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
@@ -189,9 +189,9 @@ def a_checker_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -
 
 @CHECKERS.noticed_by(clock_rule.the_last_order_to_a_timer_counts, "clock")
 def a_checker_that_ignores_cancels(patch: pytest.MonkeyPatch) -> None:
-    whole = Turning.step
+    whole = NodeSteps.step
 
-    def step(self: Turning, local: Local, event: Event) -> Outcome:
+    def step(self: NodeSteps, local: Local, event: Event) -> Outcome:
         outcome = whole(self, local, event)
         timers = {armed.timer: armed for armed in outcome.local.timers}
         for effect in (effect for turn in outcome.turns for effect in turn.effects):
@@ -200,7 +200,7 @@ def a_checker_that_ignores_cancels(patch: pytest.MonkeyPatch) -> None:
                 timers.setdefault(effect.timer, armed)
         return outcome._replace(local=outcome.local._replace(timers=tuple(timers.values())))
 
-    patch.setattr(Turning, "step", step)
+    patch.setattr(NodeSteps, "step", step)
 
 
 @CHECKERS.noticed_by(clock_rule.an_office_that_has_run_out_ends_first, "office")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from electorate.check import Budget, Liveness, Result, board
-from electorate.check.part import LocalCard
+from electorate.check.interned import LocalCard
 from electorate.trace import Clock
 from tests.check.mandate import BARE, Case, applied, judged
 

@@ -13,8 +13,8 @@ import msgspec
 
 from electorate.check.column import ModelError, Row
 from electorate.check.compiler import Move
+from electorate.check.interned import Local, Pulse
 from electorate.check.model import Model
-from electorate.check.part import Local, Pulse
 from electorate.check.progress import LimitReached
 from electorate.check.start import Beginning
 from electorate.check.world import World
@@ -41,7 +41,7 @@ def met_at(world: World, local: int, watch: int) -> Met:
         value = value._replace(pulse=Pulse.AWAKE)
     if not world.machine.uses_views or value.state is None:
         return Met(value, (True,) * world.n)
-    return Met(value, tuple(entry.trusted for entry in world.watching.pool.cards[watch].value))
+    return Met(value, tuple(entry.trusted for entry in world.detectors.pool.cards[watch].value))
 
 
 def anywhere(world: World, met: list[set[Met]], rows_max: int) -> list[Beginning]:
@@ -72,9 +72,9 @@ def _beginning(world: World, nodes: tuple[Met, ...]) -> Beginning:
 def _watch(world: World, me: int, nodes: tuple[Met, ...]) -> int:
     """The detector of a node: it trusts whom it trusted, rightly or not."""
     if nodes[me].local.state is None:
-        return world.watching.blind
+        return world.detectors.blind
     entries = []
     for other, trusted in enumerate(nodes[me].trusted):
         up = nodes[other].local.state is not None and (other == me or (me, other) in world.link)
-        entries.append(world.watching.entry(trusted, right=trusted == up))
-    return world.watching.pool.code(tuple(entries))
+        entries.append(world.detectors.entry(trusted, right=trusted == up))
+    return world.detectors.pool.code(tuple(entries))

@@ -11,7 +11,7 @@ from itertools import groupby
 from electorate.check.column import ModelError, Row
 from electorate.check.compiler import Move
 from electorate.check.given import Given
-from electorate.check.part import RIGHT
+from electorate.check.interned import RIGHT
 from electorate.check.world import World
 from electorate.core import NodeId
 from electorate.trace import (
@@ -101,7 +101,7 @@ class Detectors:
 
     def __init__(self, world: World, given: Given) -> None:
         self._world = world
-        self._watching = world.watching
+        self._detectors = world.detectors
         self._name = given.name
         places = range(world.n)
         all_up = world.model.setting.start in (Start.NORMAL, Start.BOOT)
@@ -109,7 +109,7 @@ class Detectors:
         self._paused: set[int] = set()
         self._cut: set[tuple[NodeId, NodeId]] = set()
         self._placed: dict[int, frozenset[NodeId]] = {}
-        first, blind = self._watching.first, self._watching.blind
+        first, blind = self._detectors.first, self._detectors.blind
         self._watch = [first(place, places) if all_up else blind for place in places]
         self._there = {pair: self._is_there(*pair) for pair in world.link}
         self._late: Counter[tuple[int, int]] = Counter()
@@ -121,7 +121,7 @@ class Detectors:
         """The column of each node's detector."""
         for (watcher, target), ticks in self._late.items():
             ids, within = self._world.ids, self._world.model.detection_ticks
-            trusts = self._watching.pool.cards[self._watch[watcher]].value[target].trusted
+            trusts = self._detectors.pool.cards[self._watch[watcher]].value[target].trusted
             raise ModelError(
                 f"where {self._name} ends, node {ids[watcher]} has for {within + ticks} ticks "
                 f"{'trusted' if trusts else 'suspected'} node {ids[target]}, wrongly, and a "
@@ -168,12 +168,12 @@ class Detectors:
     def _recover(self, place: int) -> None:
         self._up.add(place)
         ups = [o for o in self._up if (place, o) in self._there and self._is_there(place, o)]
-        self._watch[place] = self._watching.first(place, ups)
+        self._watch[place] = self._detectors.first(place, ups)
 
     def _fall(self, place: int) -> None:
         self._up.discard(place)
         self._paused.discard(place)
-        self._watch[place] = self._watching.blind
+        self._watch[place] = self._detectors.blind
         self._late = Counter({pair: n for pair, n in self._late.items() if pair[0] != place})
 
     def _look_again(self) -> None:
@@ -184,7 +184,7 @@ class Detectors:
                 self._there[watcher, target] = there
                 del self._late[watcher, target]
                 if watcher in self._up:
-                    watch = self._watching.note(self._watch[watcher], target, up=there)
+                    watch = self._detectors.note(self._watch[watcher], target, up=there)
                     self._watch[watcher] = watch
 
     def _look_at_first(self) -> None:
@@ -193,24 +193,24 @@ class Detectors:
             entries = []
             for target, node in enumerate(self._world.ids):
                 there = self._there.get((watcher, target), watcher == target)
-                entries.append(self._watching.entry(node in alive, right=(node in alive) == there))
-            self._watch[watcher] = self._watching.pool.code(tuple(entries))
+                entries.append(self._detectors.entry(node in alive, right=(node in alive) == there))
+            self._watch[watcher] = self._detectors.pool.code(tuple(entries))
 
     def _see(self, watcher: int, alive: frozenset[NodeId]) -> None:
-        card = self._watching.pool.cards[self._watch[watcher]]
+        card = self._detectors.pool.cards[self._watch[watcher]]
         entries = list(card.value)
         for target, node in enumerate(self._world.ids):
             entry = entries[target]
             if entry.trusted is not (node in alive):
                 lies = entry.left == RIGHT
                 right = not (lies or entry.restarted)
-                entries[target] = self._watching.entry(not entry.trusted, right=right)
+                entries[target] = self._detectors.entry(not entry.trusted, right=right)
                 del self._late[watcher, target]
-        self._watch[watcher] = self._watching.pool.code(tuple(entries))
+        self._watch[watcher] = self._detectors.pool.code(tuple(entries))
 
     def _age(self) -> None:
         for watcher in self._up:
-            entries = self._watching.pool.cards[self._watch[watcher]].value
+            entries = self._detectors.pool.cards[self._watch[watcher]].value
             if watcher not in self._paused:
                 self._late.update((watcher, t) for t, each in enumerate(entries) if each.left == 0)
-            self._watch[watcher] = self._watching.aged(self._watch[watcher])
+            self._watch[watcher] = self._detectors.aged(self._watch[watcher])

@@ -1,6 +1,6 @@
 """Rows of small integers, and what crashes, messages and time make of them.
 
-Most columns hold the code of a part (check/part.py); what an event does to a part is worked out
+Most columns hold the code of a part (check/interned.py); what an event does to a part is worked out
 once and looked up ever after.
 """
 
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from electorate.check.column import Columns, ModelError, Row
 from electorate.check.declared import trial_of
-from electorate.check.model import Budget, Model
-from electorate.check.part import (
+from electorate.check.detector import DetectorStates
+from electorate.check.interned import (
     Channel,
     ChannelCard,
     Item,
@@ -21,10 +21,10 @@ from electorate.check.part import (
     Pulse,
     achievement_of,
 )
+from electorate.check.model import Budget, Model
+from electorate.check.node_step import NodeSteps, Outcome, Sends, Torn
+from electorate.check.observation import Observations, Recall
 from electorate.check.renaming import NUMBERS_MAX, Renaming
-from electorate.check.scene import Recall, Scenes
-from electorate.check.turning import Outcome, Sends, Torn, Turning
-from electorate.check.watching import Watching
 from electorate.claims import Claim, Sight
 from electorate.core import Asked, Event, Message, NodeId, Request, Standing, State, TimedOut, Turns
 from electorate.core.growing import declared_families, numbers_in
@@ -60,7 +60,7 @@ class Board(Columns):
         self.claims = claims
         self.turns = turns
         self.cuts: Counter[str] = Counter()
-        self.turning = Turning(turns, model)
+        self.node_steps = NodeSteps(turns, model)
         self.achievement = achievement_of(turns.machine)
         setting = model.setting
         age_max = setting.delay_max if setting.prompt else None
@@ -70,15 +70,15 @@ class Board(Columns):
         self.channels: Pool[Channel, ChannelCard] = Pool(
             lambda value: ChannelCard(value, order, age_min, age_max)
         )
-        self.scenes = Scenes(self, self.locals.cards, claims)
+        self.observations = Observations(self, self.locals.cards, claims)
         sights = {sight for claim in claims for sight in claim.sights}
         self.shows_mail = Sight.MESSAGES in sights
         self.drops_mail = model.drops and not self.shows_mail
         """Whether messages that nobody can receive any more are dropped at once."""
         self.drops_saved = model.drops and Sight.STABLES not in sights
         """Whether what a node has saved is dropped once it can never boot again."""
-        self.recall = Recall(self.scenes, claims) if remembers else None
-        self.watching = Watching(self.ids, model)
+        self.recall = Recall(self.observations, claims) if remembers else None
+        self.detectors = DetectorStates(self.ids, model)
         self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
         self.last_budget = self.budgets.code(model.last_budget())
         """What is left where nothing fails any more."""
@@ -142,22 +142,22 @@ class Board(Columns):
         if self.machine.uses_views:
             others = [other for other in range(self.n) if other != place]
             ups = [o for o in others if self.locals.cards[row[o]].up and self.reach(row, place, o)]
-            row[self.watch_column + place] = self.watching.first(place, ups)
+            row[self.watch_column + place] = self.detectors.first(place, ups)
             for other in ups:
                 column = self.watch_column + other
-                row[column] = self.watching.note(row[column], place, up=True)
+                row[column] = self.detectors.note(row[column], place, up=True)
         self.drop_lost(row, booting=place)
 
     def fall(self, row: list[int], place: int, down: int) -> None:
         """Let a node crash."""
         row[place] = down
         if self.machine.uses_views:
-            row[self.watch_column + place] = self.watching.blind
+            row[self.watch_column + place] = self.detectors.blind
             for other in range(self.n):
                 up = other != place and self.locals.cards[row[other]].up
                 if up and self.reach(row, place, other):
                     column = self.watch_column + other
-                    row[column] = self.watching.note(row[column], place, up=False)
+                    row[column] = self.detectors.note(row[column], place, up=False)
         if self.model.setting.connections is Connections.DIE:
             for column, to in self.channel_columns:
                 if to == place:
@@ -171,7 +171,7 @@ class Board(Columns):
         if self.machine.uses_views and all(self.locals.cards[row[p]].up for p in (one, other)):
             for watcher, target in ((one, other), (other, one)):
                 column = self.watch_column + watcher
-                row[column] = self.watching.note(row[column], target, up=heals)
+                row[column] = self.detectors.note(row[column], target, up=heals)
         if not heals and self.model.setting.connections is Connections.DIE:
             row[self.column[one, other]] = row[self.column[other, one]] = self.empty
         self.drop_lost(row)
@@ -234,9 +234,9 @@ class Board(Columns):
         """What an event, or a boot, does to a node."""
         me = self.ids[place]
         if event is None:
-            outcome = self.turning.boot(me, value.stable)
+            outcome = self.node_steps.boot(me, value.stable)
         else:
-            outcome = self.turning.step(value, event)
+            outcome = self.node_steps.step(value, event)
         if self.renaming is not None:
             budget = self.model.budget
             comes_back = bool(budget.crashes and budget.recoveries) and self.model.may_crash(me)
@@ -370,7 +370,7 @@ class Board(Columns):
             changed[place] = node.aged
         if self.machine.uses_views:
             for column in range(self.watch_column, self.watch_column + self.n):
-                changed[column] = self.watching.aged(row[column])
+                changed[column] = self.detectors.aged(row[column])
         for column, to in self.channel_columns:
             if row[column] != self.empty:
                 channel = self.channels.cards[row[column]]
@@ -391,7 +391,7 @@ class Board(Columns):
         """The row in which all have just booted for the first time; None if a bound cuts that."""
         row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
         if self.machine.uses_views:
-            row += tuple(self.watching.first(place, range(self.n)) for place in range(self.n))
+            row += tuple(self.detectors.first(place, range(self.n)) for place in range(self.n))
         row += (0,) * (self.has_cuts + self.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
         first = [self.coded(self.gone, place, None) for place in range(self.n)]
@@ -416,13 +416,13 @@ class Board(Columns):
 
     def shown(self, row: Row) -> tuple[int, ...]:
         """The same for rows that are the same to every claim, whatever that remembers."""
-        scene = self.scenes.key(row)
-        return (*scene, row[self.memory_column]) if self.remembers else scene
+        observation = self.observations.key(row)
+        return (*observation, row[self.memory_column]) if self.remembers else observation
 
     def remembered(self, row: Row) -> Row:
         """The row after a move, with what claims remember brought up to date."""
         assert self.recall is not None
-        memory = self.recall.after(row[self.memory_column], self.scenes.key(row))
+        memory = self.recall.after(row[self.memory_column], self.observations.key(row))
         return self.with_columns(row, (self.memory_column, memory))
 
     def resumed(self, value: Local) -> int:

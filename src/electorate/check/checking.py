@@ -13,8 +13,8 @@ from electorate.check.model import BOUND_OPTIONS, Model
 from electorate.check.plain import plain_search
 from electorate.check.progress import LimitReached, Report
 from electorate.check.search import Search
-from electorate.check.telling import STANDSTILL, Finding
 from electorate.check.verdict import Liveness, Result, Verdict
+from electorate.check.witness_run import STANDSTILL, Finding
 from electorate.claims import Claim, Kind
 from electorate.core import Machine
 from electorate.trace.word import counted

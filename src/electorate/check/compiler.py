@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from electorate.check.board import Board, Coded, Mail
+from electorate.check.interned import Channel, Item, Local, LocalCard, Pulse
 from electorate.check.model import BUDGETS, Budget
-from electorate.check.part import Channel, Item, Local, LocalCard, Pulse
+from electorate.check.node_step import Torn
 from electorate.check.reduction import Reduction
-from electorate.check.turning import Torn
 from electorate.core import Asked, Event, Received, TimedOut, Viewed
 
 BLOCKS, WAITS, AMPLE = 1, 2, 4
@@ -41,7 +41,7 @@ class Move(NamedTuple):
 TICK = Move("tick")
 
 
-class Effect(NamedTuple):
+class MoveEffect(NamedTuple):
     """What a move does to a row that has the codes its list was asked for with."""
 
     move: Move
@@ -70,7 +70,7 @@ class Effect(NamedTuple):
     """Whether that is all, but for the messages."""
 
 
-TICKS = Effect(TICK, -1, -1, is_simple=False)
+TICKS = MoveEffect(TICK, -1, -1, is_simple=False)
 """Time passes: what that does to a row is looked up column by column."""
 
 
@@ -78,17 +78,17 @@ class Effects(NamedTuple):
     """What some parts of a row allow."""
 
     flags: int
-    effects: tuple[Effect, ...]
+    effects: tuple[MoveEffect, ...]
 
 
 class NodeEffects(NamedTuple):
     """What a node allows, by the order in which moves are made."""
 
     flags: int = 0
-    fires: tuple[Effect, ...] = ()
-    answers: tuple[Effect, ...] = ()
-    asks: tuple[Effect, ...] = ()
-    faults: tuple[Effect, ...] = ()
+    fires: tuple[MoveEffect, ...] = ()
+    answers: tuple[MoveEffect, ...] = ()
+    asks: tuple[MoveEffect, ...] = ()
+    faults: tuple[MoveEffect, ...] = ()
 
 
 def event_of(move: Move, channel: Sequence[Item] = ()) -> Event | None:
@@ -127,7 +127,7 @@ class Compiler:
         board = self._board
         card, node = board.channels.cards[code], board.locals.cards[local]
         left = board.budgets.cards[budget]
-        effects: list[Effect] = []
+        effects: list[MoveEffect] = []
         flags = 0
         if node.awake and card.due:
             flags = BLOCKS if node.woken else BLOCKS | WAITS
@@ -193,19 +193,21 @@ class Compiler:
         faults = self._faults(place, node, left, budget)
         if not node.awake:
             return NodeEffects(faults=faults)
-        fires: list[Effect] = []
+        fires: list[MoveEffect] = []
         for timer in firing(node, waits=waits):
             fires += self.taken(Move("fire", place, timer), place, local, budget)
-        answers: list[Effect] = []
+        answers: list[MoveEffect] = []
         for request in () if node.expired else node.owes:
             answers += self.taken(Move("answer", place, request), place, local, budget)
-        asks: list[Effect] = []
+        asks: list[MoveEffect] = []
         for request in board.offers(node) if left.asks and not node.expired else ():
             asks += self.taken(Move("ask", place, request), place, local, budget, "asks")
         flags = BLOCKS if node.due else 0
         return NodeEffects(flags, tuple(fires), tuple(answers), tuple(asks), faults)
 
-    def _faults(self, place: int, node: LocalCard, left: Budget, budget: int) -> tuple[Effect, ...]:
+    def _faults(
+        self, place: int, node: LocalCard, left: Budget, budget: int
+    ) -> tuple[MoveEffect, ...]:
         board, value = self._board, node.value
         effects = []
         if left.crashes and board.model.may_crash(board.ids[place]):
@@ -223,23 +225,23 @@ class Compiler:
 
     def view(self, place: int, local: int, watch: int, budget: int) -> Effects:
         """A node's failure detector corrects itself, or lies."""
-        board, pool = self._board, self._board.watching.pool
+        board, pool = self._board, self._board.detectors.pool
         node, left = board.locals.cards[local], board.budgets.cards[budget]
         if not node.awake or node.expired:
             return Effects(0, ())
         column = board.watch_column + place
-        effects: list[Effect] = []
-        for code in board.watching.corrections(watch):
+        effects: list[MoveEffect] = []
+        for code in board.detectors.corrections(watch):
             move = Move("view", place, pool.cards[code].alive)
             effects += self.taken(move, place, local, budget, column=column, code=code)
-        for code in board.watching.lies(watch, place) if left.lies else ():
+        for code in board.detectors.lies(watch, place) if left.lies else ():
             move = Move("lie", place, pool.cards[code].alive)
             effects += self.taken(move, place, local, budget, "lies", column=column, code=code)
         return Effects(BLOCKS if pool.cards[watch].overdue else 0, tuple(effects))
 
     def handed_over(
         self, column: int, to: int, code: int, local: int, budget: int, place: int
-    ) -> list[Effect]:
+    ) -> list[MoveEffect]:
         """The message at a place of a channel is taken by a node that is awake."""
         card = self._board.channels.cards[code]
         rest = self._board.channels.code(card.without(place))
@@ -257,13 +259,13 @@ class Compiler:
         column: int = -1,
         code: int = -1,
         channel: Channel = (),
-    ) -> list[Effect]:
+    ) -> list[MoveEffect]:
         """The effects of an event, or a boot: whole, and torn by a crash in every way."""
         board = self._board
         event = event_of(move, channel)
         coded: Coded = board.coded(local, place, event)
         if coded.cut is not None:
-            return [Effect(move, place, budget, cut=coded.cut, is_simple=False)]
+            return [MoveEffect(move, place, budget, cut=coded.cut, is_simple=False)]
         before, after = board.locals.cards[local], board.locals.cards[coded.local]
         achieves = after.achieves and not before.achieves
         given: dict[str, Any] = {"column": column, "code": code, "revives": event is None}
@@ -291,7 +293,7 @@ class Compiler:
         revives: bool = False,
         sends: tuple[tuple[int, int], ...] = (),
         facts: int = 0,
-    ) -> Effect:
+    ) -> MoveEffect:
         board = self._board
         changes: tuple[tuple[int, int], ...] = ()
         left = budget
@@ -305,7 +307,7 @@ class Compiler:
         if local >= 0:
             changes += ((place, local),)
         is_simple = down < 0 and link < 0 and not revives
-        return Effect(
+        return MoveEffect(
             move,
             place,
             left,

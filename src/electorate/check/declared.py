@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from electorate.check.interned import Local
 from electorate.check.model import Model
-from electorate.check.part import Local
-from electorate.check.turning import Outcome, Sends, Torn, Turning
+from electorate.check.node_step import NodeSteps, Outcome, Sends, Torn
 from electorate.claims import CLAIMS, Claim
 from electorate.core import Event, Machine, NodeId, Received, Standing, State, text_of
 from electorate.core.growing import Change, Family, numbers_in, renumbered
@@ -112,13 +112,13 @@ class Trial:
     def __init__(
         self,
         machine: Machine[Any],
-        turning: Callable[[TrustedTurns], Turning],
+        node_steps: Callable[[TrustedTurns], NodeSteps],
         *,
         may_show: bool = True,
     ) -> None:
         """`may_show`: whether a view may show numbers: it is known what is done with them."""
         self._machine = machine
-        self._turning = turning(TurnsAfresh(machine))
+        self._node_steps = node_steps(TurnsAfresh(machine))
         self._may_show = may_show
 
     def verify(
@@ -151,9 +151,9 @@ class Trial:
             message = renumbered(event.message, event.sender, renumbering.watched)
             event = Received(event.sender, message)
         if event is None:
-            found = self._turning.boot(me, given.stable)
+            found = self._node_steps.boot(me, given.stable)
         else:
-            found = self._turning.step(given, event)
+            found = self._node_steps.step(given, event)
         if _shape(found, me, _unwatched) != _shape(outcome, me, renumbering.changed):
             raise NotAsDeclared(f"with other numbers {what} leads elsewhere")
 
@@ -181,7 +181,7 @@ def trial_of(machine: Machine[Any], model: Model, claims: Iterable[Claim]) -> Tr
     """The trial of a machine whose numbers may be seen by these claims."""
     # What a claim of somebody's own does with the numbers in a view is not known.
     own = any(not claim.compares and CLAIMS.get(claim.name) is not claim for claim in claims)
-    return Trial(machine, lambda trusted: Turning(trusted, model), may_show=not own)
+    return Trial(machine, lambda trusted: NodeSteps(trusted, model), may_show=not own)
 
 
 class Renumbering(NamedTuple):

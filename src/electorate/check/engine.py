@@ -6,7 +6,7 @@ from typing import Protocol
 from electorate.check.column import Row
 from electorate.check.compiler import Move
 from electorate.check.graph import Stretch
-from electorate.check.loops import Loops, Numbers
+from electorate.check.loops import Loops, NumberArray
 from electorate.check.progress import Effort
 
 Path = list[tuple[Row, Move]]
@@ -44,11 +44,13 @@ class StableStates(Protocol):
     def meet(self) -> None:
         """Enter the states of the search's present level, as they are once nothing fails."""
 
-    def expand(self, depth: int, lack: Callable[[Row], int]) -> Iterator[tuple[Stretch, Numbers]]:
+    def expand(
+        self, depth: int, lack: Callable[[Row], int]
+    ) -> Iterator[tuple[Stretch, NumberArray]]:
         """Add all successors of the states met last, which are so many moves away.
 
         The edges come with the states some of whose successors lie beyond a bound. `lack` is asked
-        for the code of what is lacking, once for each scene.
+        for the code of what is lacking, once for each observation.
         """
 
     def parent(self, state: int) -> int:
@@ -61,7 +63,7 @@ class StableStates(Protocol):
         """All states are known: let go of what found them."""
 
 
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """The states of a search, as an engine finds and keeps them."""
 
     @property

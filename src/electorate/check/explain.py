@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from electorate.check.arrival import TOLD
 from electorate.check.column import Row
 from electorate.check.compiler import Move
-from electorate.check.part import Local
-from electorate.check.turning import Torn
+from electorate.check.interned import Local
+from electorate.check.node_step import Torn
 from electorate.check.world import World
 from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
@@ -161,7 +161,7 @@ def _happening(world: World, row: Row, move: Move) -> Happening:
     node = world.ids[move.where]
     match verb:
         case "view":
-            before = world.watching.pool.cards[row[world.watch_column + move.where]].alive
+            before = world.detectors.pool.cards[row[world.watch_column + move.where]].alive
             return kind(node, move.what, before)
         case "fire" | "ask":
             return kind(node, move.what)

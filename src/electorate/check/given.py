@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from electorate.check.part import Item, Local
+from electorate.check.interned import Item, Local
 from electorate.claims import Row
 from electorate.core import NodeId, Value
 from electorate.trace import Step, is_consequence

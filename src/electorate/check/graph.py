@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from electorate.check.loops import PLAIN, TARGET, TICK, Loops, Numbers
+from electorate.check.loops import PLAIN, TARGET, TICK, Loops, NumberArray
 
 
 class Stretch(NamedTuple):
     """States that are numbered from `first` on, in the order of their depth, and their edges."""
 
     first: int
-    starts: Numbers
+    starts: NumberArray
     """Where each state's edges begin, and where the last one's end."""
-    edges: Numbers
-    lacks: Numbers
+    edges: NumberArray
+    lacks: NumberArray
     """For each state the code of what it lacks."""
     depth: int
     """How many moves the states are away."""
@@ -32,19 +32,19 @@ def edges_of(stretches: Sequence[Stretch], state: int) -> Iterator[tuple[int, in
         yield edge & TARGET, edge >> 31
 
 
-class Parts(NamedTuple):
+class Components(NamedTuple):
     """The strongly connected components of a graph, each after all those that it leads to."""
 
     size: int
-    member: Numbers
+    member: NumberArray
     """For each state the number of its component."""
-    first: Numbers
+    first: NumberArray
     """Where the states of each component begin among those in order, and where the last end."""
-    states: Numbers
+    states: NumberArray
     """All states in the order of their components."""
 
     @classmethod
-    def of(cls, loops: Loops, starts: Numbers, edges: Numbers) -> "Parts":
+    def of(cls, loops: Loops, starts: NumberArray, edges: NumberArray) -> "Components":
         """Those of a graph that has these edges."""
         states, full = len(starts) - 1, loops.full
         member = full(states, -1, "i")
@@ -76,9 +76,9 @@ class Graph:
         for edge in self.targets[self.starts[state] : self.starts[state + 1]]:
             yield edge & TARGET, edge >> 31
 
-    def components(self) -> tuple[list[list[int]], Numbers]:
+    def components(self) -> tuple[list[list[int]], NumberArray]:
         """The strongly connected components, each after all those it leads to."""
-        parts = Parts.of(PLAIN, self.starts, self.targets)
+        parts = Components.of(PLAIN, self.starts, self.targets)
         bounds = [parts.first[number] for number in range(parts.size + 1)]
         found = [[parts.states[k] for k in range(*ends)] for ends in pairwise(bounds)]
         return found, parts.member

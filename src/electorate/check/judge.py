@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from electorate.check.column import Row as Codes
 from electorate.check.compiler import ACHIEVED_FACT, REACTED_FACT, SPENT_FACTS, TORN_FACT
+from electorate.check.interned import ELECTED
 from electorate.check.model import BUDGETS
-from electorate.check.part import ELECTED
 from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status
@@ -36,7 +36,7 @@ Failures = tuple[tuple[Claim, Witness], ...]
 
 
 class Judgement(NamedTuple):
-    """What is to be said of one scene."""
+    """What is to be said of one observation."""
 
     broken: Failures
     lacking: Failures
@@ -45,7 +45,7 @@ class Judgement(NamedTuple):
     led: bool
     """Whether somebody leads."""
     met: frozenset[str]
-    """The claims that say something of this scene."""
+    """The claims that say something of this observation."""
 
 
 class Judge:
@@ -76,12 +76,12 @@ class Judge:
         key = self._world.shown(codes)
         known = self._known.get(key)
         if known is None:
-            scene = self._world.scenes.key(codes)
-            known = self._known[key] = self._judge(scene, self._world.memory(codes))
+            observation = self._world.observations.key(codes)
+            known = self._known[key] = self._judge(observation, self._world.memory(codes))
         return known
 
-    def _judge(self, scene: tuple[int, ...], memory: int | None) -> Judgement:
-        row = self._world.scenes.row(scene)
+    def _judge(self, observation: tuple[int, ...], memory: int | None) -> Judgement:
+        row = self._world.observations.row(observation)
 
         def failing(claims: Iterable[Claim]) -> Failures:
             judged = ((c, c.judge(row, *self._remembered(c, memory))) for c in claims)
@@ -105,18 +105,18 @@ class Judge:
 
     def of_step(self, before: Codes, after: Codes) -> Failures:
         """The claims about two rows that this move breaks."""
-        scenes = self._world.scenes
-        key = (scenes.key(before), scenes.key(after))
+        observations = self._world.observations
+        key = (observations.key(before), observations.key(after))
         known = self._pairs.get(key)
         if known is None:
-            rows = (scenes.row(key[0]), scenes.row(key[1]))
+            rows = (observations.row(key[0]), observations.row(key[1]))
             judged = ((claim, claim.judge(*rows)) for claim in self.steps)
             known = tuple((claim, witness) for claim, witness in judged if witness is not None)
             self._pairs[key] = known
         return known
 
-    def note_scene(self, judgement: Judgement) -> None:
-        """Take down what a scene shows to be possible."""
+    def note_observation(self, judgement: Judgement) -> None:
+        """Take down what an observation shows to be possible."""
         self.sometimes[self._overlap] |= judgement.overlaps
         self._led |= judgement.led
         self._met |= judgement.met

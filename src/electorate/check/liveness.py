@@ -7,7 +7,7 @@ components have to tell which: a run stays for ever only in a component, and tim
 only in one that holds a tick.
 """
 
-from electorate.check.graph import Parts, anything, shortest_way
+from electorate.check.graph import Components, anything, shortest_way
 from electorate.check.loops import (
     CYCLIC,
     EXITS,
@@ -17,8 +17,8 @@ from electorate.check.loops import (
     TICKING,
 )
 from electorate.check.stable import StableGraph
-from electorate.check.telling import Component, Finding, Teller, slowest_run
 from electorate.check.verdict import Liveness
+from electorate.check.witness_run import Component, Finding, Teller, slowest_run
 from electorate.claims import Claim
 
 
@@ -105,7 +105,7 @@ class _Whole:
         self._goal = goal
         graph, loops = goal.graph, goal.graph.loops
         self._starts, self._edges = graph.joined()
-        self._parts = Parts.of(loops, self._starts, self._edges)
+        self._parts = Components.of(loops, self._starts, self._edges)
         self._lacks = loops.full(len(graph), 0, "B")
         for stretch in graph.stretches:
             loops.spread(stretch.lacks, goal.missing, stretch.first, self._lacks)
@@ -114,7 +114,9 @@ class _Whole:
         loops.describe(self._starts, self._edges, member, self._lacks, self._flags)
         for cut in graph.cut:
             loops.open_up(cut, member, self._flags)
-        loops.unsettle(self._starts, self._edges, member, self._flags, self._parts.states)
+        given = (self._starts, self._edges, member, self._flags, self._parts.states)
+        self._is_plain = not loops.unsettle(*given)
+        """Whether nothing can go round before the goal is safe, not even in no time."""
         self._teller = Teller(graph, goal.claim, member, self._lacks)
 
     def missed(self) -> Finding | None:
@@ -149,5 +151,8 @@ class _Whole:
         is_missing = loops.full(2, 0, "B")
         is_missing[1] = 1
         given = (0, self._starts, self._edges, self._lacks, is_missing, goal.timed)
-        while loops.sweep(*given, self._parts.states, goal.left, goal.moves)[0]:
-            pass
+        changes = len(self._lacks)
+        while changes:
+            changes, _ = loops.sweep(*given, self._parts.states, goal.left, goal.moves)
+            if self._is_plain:
+                return  # Whatever a state depends on has come before it.

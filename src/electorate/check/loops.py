@@ -19,7 +19,7 @@ TICKING, CYCLIC, LACKING, EXITS, OPEN, UNSETTLED = 1, 2, 4, 8, 16, 32
 left; a bound cuts moves of it; the goal can be lost from here on."""
 
 
-class Numbers(Protocol):
+class NumberArray(Protocol):
     """An array of numbers, whoever made it."""
 
     def __getitem__(self, place: SupportsIndex, /) -> int:
@@ -35,7 +35,7 @@ class Numbers(Protocol):
 class Loops(NamedTuple):
     """The loops, plain or compiled, and how to make arrays for them."""
 
-    full: Callable[[int, int, str], Numbers]
+    full: Callable[[int, int, str], NumberArray]
     """So many numbers, all the same, of the kind with that letter (in `array` and numpy alike)."""
     sweep: Callable[..., tuple[int, int]]
     spread: Callable[..., None]
@@ -44,7 +44,7 @@ class Loops(NamedTuple):
     by_component: Callable[..., None]
     open_up: Callable[..., None]
     describe: Callable[..., None]
-    unsettle: Callable[..., None]
+    unsettle: Callable[..., int]
     first_stuck: Callable[..., int]
     first_unsettled: Callable[..., int]
     lost: Callable[..., None]
@@ -207,16 +207,23 @@ def describe(starts: Any, edges: Any, member: Any, lacks: Any, flags: Any) -> An
 
 
 def unsettle(starts: Any, edges: Any, member: Any, flags: Any, states: Any) -> Any:
-    """Mark every component from which an unsettled one can be reached."""
+    """Mark every component from which an unsettled one can be reached.
+
+    `states` come in the order of their components. Says in how many of these states a run can stay
+    among such ones.
+    """
+    staying = 0
     for k in range(len(states)):
         state = states[k]
         mine = member[state]
-        if flags[mine] & UNSETTLED:
-            continue
-        for at in range(starts[state], starts[state + 1]):
-            if flags[member[edges[at] & TARGET]] & UNSETTLED:
-                flags[mine] |= UNSETTLED
-                break
+        if not flags[mine] & UNSETTLED:
+            for at in range(starts[state], starts[state + 1]):
+                if flags[member[edges[at] & TARGET]] & UNSETTLED:
+                    flags[mine] |= UNSETTLED
+                    break
+        if flags[mine] & UNSETTLED and flags[mine] & CYCLIC:
+            staying += 1
+    return staying
 
 
 def first_stuck(member: Any, flags: Any, lacks: Any, timed: Any) -> Any:
@@ -264,7 +271,7 @@ def farthest(left: Any, first: Any, last: Any) -> Any:
     return best
 
 
-def _full(size: int, fill: int, kind: str) -> Numbers:
+def _full(size: int, fill: int, kind: str) -> NumberArray:
     return array(kind, [fill]) * size
 
 

@@ -14,7 +14,7 @@ from electorate.check.compiler import TICKS, Move
 from electorate.check.engine import OnStep, Path
 from electorate.check.graph import Stretch
 from electorate.check.limit import Limits
-from electorate.check.loops import PLAIN, TICK, Numbers
+from electorate.check.loops import PLAIN, TICK, NumberArray
 from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.progress import Effort
@@ -74,7 +74,8 @@ class Plain:
     def begin(self, rows: Iterable[Row]) -> None:
         """Enter the rows that runs begin with."""
         for row in rows:
-            self._meet(row, None, 0)
+            if row not in self._index:
+                self._meet(row, None, 0)
 
     def next_level(self) -> int:
         """Turn to the states that were met last; how many they are."""
@@ -86,9 +87,9 @@ class Plain:
         world, shown = self.world, self._shown
         for state in self.level:
             row = self.rows[state]
-            scene = world.shown(row)
-            if scene not in shown:
-                shown.add(scene)
+            observation = world.shown(row)
+            if observation not in shown:
+                shown.add(observation)
                 yield state, row
 
     def pairs(self) -> Iterator[set[tuple[int, int]]]:
@@ -111,9 +112,7 @@ class Plain:
             row = rows[state]
             if row[-1] == skipped:
                 continue
-            steps = shared.pop(row, None)
-            if steps is None:
-                steps = self.world.steps(row)
+            steps = shared.pop(row, None) or self.world.steps(row)
             self.transitions += len(steps)
             depth = self.depths[state] + 1
             for effect, after in steps:
@@ -126,11 +125,10 @@ class Plain:
         self.facts = facts
 
     def _meet(self, row: Row, parent: tuple[int, Move] | None, depth: int) -> None:
-        if row not in self._index:
-            self._index[row] = len(self.rows)
-            self.rows.append(row)
-            self.parents.append(parent)
-            self.depths.append(depth)
+        self._index[row] = len(self.rows)
+        self.rows.append(row)
+        self.parents.append(parent)
+        self.depths.append(depth)
 
     def way(self, state: int) -> tuple[Path, Row]:
         """A shortest way from where a run begins to a state, and the row of that."""
@@ -181,10 +179,13 @@ class PlainStable:
 
     def meet(self) -> None:
         """Enter the states of the search's present level, as they are once nothing fails."""
+        rows, index, stabilised = self._engine.rows, self._index, self._world.stabilised
         for state in self._engine.level:
-            row = self._world.stabilised(self._engine.rows[state])
-            if row not in self._index:
-                self._add(row, -1 - state)
+            # Most were met already, as successors here: nothing was to fail any more there either.
+            if rows[state] not in index:
+                row = stabilised(rows[state])
+                if row not in index:
+                    self._add(row, -1 - state)
 
     def _add(self, row: Row, parent: int) -> int:
         state = self._index[row] = len(self._rows)
@@ -192,14 +193,16 @@ class PlainStable:
         self._parents.append(parent)
         return state
 
-    def expand(self, depth: int, lack: Callable[[Row], int]) -> Iterator[tuple[Stretch, Numbers]]:
+    def expand(
+        self, depth: int, lack: Callable[[Row], int]
+    ) -> Iterator[tuple[Stretch, NumberArray]]:
         """Add all successors of the states met last, which are so many moves away."""
         if self.frontier:
             with no_collecting():
                 found = self._expand(depth, lack)
             yield found
 
-    def _expand(self, depth: int, lack: Callable[[Row], int]) -> tuple[Stretch, Numbers]:
+    def _expand(self, depth: int, lack: Callable[[Row], int]) -> tuple[Stretch, NumberArray]:
         world, index, shared = self._world, self._index, self._engine.shared
         first, last = self._first, len(self._rows)
         self._first = last
@@ -209,10 +212,10 @@ class PlainStable:
             if state % MEMORY_EVERY == 0:
                 self._engine.memory.expect()
             row = self._rows[state]
-            scene = world.shown(row)
-            if scene not in self._lacks:
-                self._lacks[scene] = lack(row)
-            lacks.append(self._lacks[scene])
+            observation = world.shown(row)
+            if observation not in self._lacks:
+                self._lacks[observation] = lack(row)
+            lacks.append(self._lacks[observation])
             cuts = world.cuts.total() if world.cuts else 0
             steps = world.steps(row)
             for effect, after in steps:

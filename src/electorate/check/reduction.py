@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Any
 
 from electorate.check.board import Board
+from electorate.check.interned import Pulse
 from electorate.check.model import Budget
-from electorate.check.part import Pulse
 from electorate.claims import Claim, Kind, Sight
 from electorate.core import Machine, NodeId, Received
 from electorate.trace import Clock, Order
@@ -73,8 +73,8 @@ class Reduction:
             return False
         item = items.value[items.deliverable[0]]
         coded = board.coded(local, place, Received(item.sender, item.message))
-        scenes = board.scenes
-        return coded.cut is None and scenes.sight(coded.local) == scenes.sight(local)
+        observations = board.observations
+        return coded.cut is None and observations.sight(coded.local) == observations.sight(local)
 
 
 def unhurried(heard: Hearing) -> frozenset[NodeId]:

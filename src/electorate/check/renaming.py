@@ -1,4 +1,4 @@
-"""Numbers that grow for ever, renamed: a run that goes round and counts is seen to go round.
+"""NumberArray that grow for ever, renamed: a run that goes round and counts is seen to go round.
 
 A machine declares such numbers in its types (core/growing.py). In every row that is met
 
@@ -14,11 +14,11 @@ does not come to the same, nothing is renamed, and the search is cut at `--count
 
 from electorate.check.column import Columns, Row
 from electorate.check.declared import NotAsDeclared, joined, numbers_at, renamed_local
-from electorate.check.part import Channel, ChannelCard, Item, Local, LocalCard, Pool
+from electorate.check.interned import Channel, ChannelCard, Item, Local, LocalCard, Pool
 from electorate.core.growing import Change, Family, numbers_in, renumbered
 
 NUMBERS_MAX = 62
-"""Numbers are bits of a word, so there must be no larger ones."""
+"""NumberArray are bits of a word, so there must be no larger ones."""
 
 Masks = tuple[tuple[int, int], ...]
 """Some families, by number, and the numbers of each as bits."""

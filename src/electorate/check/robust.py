@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from electorate.check.ablation import INTERRUPTED
 from electorate.check.checking import KEPT, check
 from electorate.check.column import ModelError
 from electorate.check.model import Model
-from electorate.check.need import INTERRUPTED
 from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
 from electorate.check.verdict import Result, Verdict

@@ -7,17 +7,17 @@ from typing import Any, Generic, TypeVar
 from electorate.check.anywhere import anywhere, exploring, met_at
 from electorate.check.column import Row
 from electorate.check.compiler import Move
-from electorate.check.engine import Engine, Path
+from electorate.check.engine import Path, SearchEngine
 from electorate.check.judge import Judge, lack_of
 from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
 from electorate.check.model import Model
-from electorate.check.order import STATES_MAX, ordered_violation
 from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.stable import StableGraph, handed_over
 from electorate.check.start import Beginning, beginnings
-from electorate.check.telling import Finding
+from electorate.check.tidy_run import STATES_MAX, ordered_violation
 from electorate.check.verdict import Violation
+from electorate.check.witness_run import Finding
 from electorate.check.world import World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
@@ -25,7 +25,7 @@ from electorate.core import Machine, Turns
 NUMBERS_MAX = 0xFFFFFFFE
 """No engine can number more states."""
 
-E = TypeVar("E", bound=Engine)
+E = TypeVar("E", bound=SearchEngine)
 
 
 class Search(Generic[E]):
@@ -129,7 +129,7 @@ class Search(Generic[E]):
     def _judge_level(self) -> None:
         for state, row in self.engine.unjudged():
             judgement = self.judge.of(row)
-            self.judge.note_scene(judgement)
+            self.judge.note_observation(judgement)
             for claim, witness in judgement.broken:
                 self.broken.setdefault(claim.name, (state, witness))
         self.judge.note(self.engine.facts)

@@ -12,7 +12,7 @@ from electorate.check.engine import Path, StableStates
 from electorate.check.graph import Stretch, edges_of
 from electorate.check.judge import Judge
 from electorate.check.limit import Limits
-from electorate.check.loops import Loops, Numbers
+from electorate.check.loops import Loops, NumberArray
 from electorate.check.progress import LimitReached
 from electorate.check.world import World
 from electorate.claims import Claim, Kind
@@ -53,7 +53,7 @@ class StableGraph:
         """The edges, in the order of the states."""
         self.roots: list[range] = []
         """States in which faults ended."""
-        self.cut: list[Numbers] = []
+        self.cut: list[NumberArray] = []
         """States some of whose successors lie beyond a bound."""
         self._stem = stem
         self._depth = 0
@@ -90,23 +90,23 @@ class StableGraph:
         self._depth += 1
 
     def _lack(self, row: Row) -> int:
-        """The code of what is lacking where such a scene is shown for the first time."""
+        """The code of what is lacking where such an observation is shown for the first time."""
         judgement = self.judge.of(row)
-        self.judge.note_scene(judgement)
+        self.judge.note_observation(judgement)
         key = tuple((claim.name, witness.text) for claim, witness in judgement.lacking)
         code = self._codes.setdefault(key, len(self._codes))
         if code == len(self._shortfalls):
             self._shortfalls.append(dict(key))
         return code
 
-    def missing(self, claim: Claim) -> Numbers:
+    def missing(self, claim: Claim) -> NumberArray:
         """For each code of what a state lacks whether that is the goal."""
         missing = self.loops.full(len(self._shortfalls), 0, "B")
         for code, each in enumerate(self._shortfalls):
             missing[code] = claim.name in each
         return missing
 
-    def nearest(self, claim: Claim, states: Numbers) -> dict[str, tuple[int, int]]:
+    def nearest(self, claim: Claim, states: NumberArray) -> dict[str, tuple[int, int]]:
         """In what ways these states lack the goal, how far the nearest is, and which it is.
 
         `states` has a state, or -1, for each code of what is lacking.
@@ -139,7 +139,7 @@ class StableGraph:
 
     # --- as a whole ---
 
-    def joined(self) -> tuple[Numbers, Numbers]:
+    def joined(self) -> tuple[NumberArray, NumberArray]:
         """Where the edges of each state begin, and all edges."""
         starts = self.loops.full(len(self) + 1, 0, "q")
         edges = self.loops.full(self.transitions, 0, "I")

@@ -14,9 +14,9 @@ from electorate.check.arrival import arrived
 from electorate.check.column import ModelError, Row
 from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
+from electorate.check.interned import Armed
 from electorate.check.model import BOUND_OPTIONS, Bounds, Budget, Detector, Model, Normal
 from electorate.check.normal import DRAWN, STEPS_MAX, End, Explored, Path, calm_run, drawn_ends
-from electorate.check.part import Armed
 from electorate.check.world import World
 from electorate.trace import Clock, Order, Start, Trace
 
@@ -139,7 +139,7 @@ def _down(world: World) -> Row:
     """Nobody has been started yet: each first start is a recovery that a run may spend."""
     row = (world.gone,) * world.n + (world.empty,) * len(world.channel_columns)
     if world.machine.uses_views:
-        row += (world.watching.blind,) * world.n
+        row += (world.detectors.blind,) * world.n
     row += (0,) * (world.model.has_cuts + world.remembers)
     return world.at_first((*row, world.budgets.code(world.model.first_budget())))
 
@@ -240,7 +240,7 @@ def _translated(calm: World, row: Row, world: World) -> Row:
         columns.append(world.channels.code(channel))
     if world.machine.uses_views:
         for place in range(world.n):
-            watch = calm.watching.pool.cards[row[calm.watch_column + place]].value
-            columns.append(world.watching.pool.code(watch))
+            watch = calm.detectors.pool.cards[row[calm.watch_column + place]].value
+            columns.append(world.detectors.pool.code(watch))
     columns += [0] * (world.model.has_cuts + world.remembers)
     return world.at_first((*columns, world.budgets.code(world.model.first_budget())))

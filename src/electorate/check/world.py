@@ -13,21 +13,21 @@ from electorate.check.compiler import (
     TICKS,
     WAITS,
     Compiler,
-    Effect,
     Effects,
     Move,
+    MoveEffect,
     NodeEffects,
     event_of,
 )
+from electorate.check.interned import Pulse
 from electorate.check.model import Model, Normal
-from electorate.check.part import Pulse
 from electorate.check.reduction import Reduction, may_reduce
 from electorate.claims import Claim
 from electorate.core import Turns
 from electorate.trace import Ties
 
 Successor = tuple[Move, Row]
-Step = tuple[Effect, Row]
+Step = tuple[MoveEffect, Row]
 """A move with all that it does, and the row it leads to."""
 
 
@@ -35,9 +35,9 @@ class _Nodes(NamedTuple):
     """What all nodes and their failure detectors allow."""
 
     flags: int
-    before: tuple[Effect, ...]
+    before: tuple[MoveEffect, ...]
     """The moves that come before that time passes."""
-    after: tuple[Effect, ...]
+    after: tuple[MoveEffect, ...]
 
 
 class World(Board):
@@ -100,9 +100,9 @@ class World(Board):
                 self.cuts = cuts  # All moves are made after all, and this cut is counted then.
         return None
 
-    def effects(self, row: Row) -> list[Effect]:
+    def effects(self, row: Row) -> list[MoveEffect]:
         """What every move does that this row allows, in the order in which they are made."""
-        effects: list[Effect] = []
+        effects: list[MoveEffect] = []
         budget, flags = row[-1], 0
         empty, has_cuts = self.empty, self.has_cuts
         for column, to in self.channel_columns:
@@ -182,7 +182,7 @@ class World(Board):
             found = self._lists[key] = self.compiler.view(place, local, watch, budget)
         return found
 
-    def _carried_out(self, row: Row, effects: Iterable[Effect]) -> list[Step]:
+    def _carried_out(self, row: Row, effects: Iterable[MoveEffect]) -> list[Step]:
         """What effects make of a row; those that a bound cuts are counted and left out."""
         found: list[Step] = []
         for effect in effects:
@@ -200,7 +200,7 @@ class World(Board):
             return [(effect, self.remembered(after)) for effect, after in found]
         return found
 
-    def after(self, row: Row, effect: Effect) -> Row | None:
+    def after(self, row: Row, effect: MoveEffect) -> Row | None:
         """The row after a move; None if a bound cuts it. Claims remember nothing of it yet."""
         if effect.move is TICK:
             return self.ticked(row)
@@ -239,7 +239,7 @@ class World(Board):
         return self.coded(row[place], place, event_of(move, channel))
 
 
-def _joined(lists: Iterable[Iterable[Iterable[Effect]]]) -> tuple[Effect, ...]:
+def _joined(lists: Iterable[Iterable[Iterable[MoveEffect]]]) -> tuple[MoveEffect, ...]:
     return tuple(effect for each in lists for effects in each for effect in effects)
 
 

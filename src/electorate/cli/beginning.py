@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from electorate.check.given import Given
-from electorate.check.part import Armed, Item, Local, Pulse
+from electorate.check.interned import Armed, Item, Local, Pulse
 from electorate.cli.error import UsageError
 from electorate.cli.model import STARTS
 from electorate.cli.protocol import Protocol, find

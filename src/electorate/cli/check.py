@@ -12,10 +12,10 @@ import msgspec
 from rich.console import Console
 
 from electorate.check import Result, check
+from electorate.check.ablation import INTERRUPTED, Ablation, needs
 from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
 from electorate.check.model import Budget, Model
-from electorate.check.need import INTERRUPTED, Need, needs
 from electorate.check.progress import Progress, Report
 from electorate.check.robust import STATES_MAX as ROBUST_MAX
 from electorate.check.robust import changes, rechecks
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
 
     named = {claim.name: claim for claim in claims}
 
-    def needs_of(claim: str, spent: Budget) -> Iterator[Need]:
+    def needs_of(claim: str, spent: Budget) -> Iterator[Ablation]:
         with _progress() as report:
             yield from needs(machine, model, named[claim], spent, verdict.states, engine, report)
 

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from electorate.check import Model, Violation
+from electorate.check.ablation import Ablation, spent_by
 from electorate.check.model import BUDGETS
-from electorate.check.need import Need, spent_by
-from electorate.check.order import Ordered
+from electorate.check.tidy_run import Ordered
 from electorate.cli.narration import numbered, numbers_of
 from electorate.core import Machine
 from electorate.simulate.start import first_standings, started
@@ -126,7 +126,7 @@ class Counterexample:
         who = nodes_text(witness.nodes)
         return f"{who[0].upper()}{who[1:]} {verb} {claim}: {witness.text}."
 
-    def costs(self, needs: Iterable[Need] | None) -> Iterator[str]:
+    def costs(self, needs: Iterable[Ablation] | None) -> Iterator[str]:
         """What the run spends, and whether it needs that."""
         faults = {kind: counted(n, kind) for kind in BUDGETS if (n := getattr(self.spent, kind))}
         if not faults:
@@ -139,7 +139,7 @@ class Counterexample:
             for need in needs:
                 yield f"  {faults[need.kind]:<{width}}  {need.text(self.violation.claim)}"
 
-    def as_object(self, script: str, needs: Iterable[Need] | None) -> dict[str, Any]:
+    def as_object(self, script: str, needs: Iterable[Ablation] | None) -> dict[str, Any]:
         """Everything, as plain data."""
         violation = self.violation
         ordered = violation if isinstance(violation, Ordered) else None

@@ -6,8 +6,8 @@ from textwrap import wrap
 from typing import Any
 
 from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
+from electorate.check.ablation import Ablation
 from electorate.check.memory import text_of
-from electorate.check.need import Need
 from electorate.check.progress import Effort
 from electorate.check.verdict import Way, budget_object
 from electorate.claims import CLAIMS, Claim
@@ -20,7 +20,7 @@ from electorate.trace.word import counted
 
 LINE_MAX = 96
 
-NeedsOf = Callable[[str, Budget], Iterable[Need]]
+NeedsOf = Callable[[str, Budget], Iterable[Ablation]]
 """Which of the faults that a run has spent are needed to break a claim."""
 
 
@@ -55,7 +55,7 @@ class CheckReport:
         for violation, script in zip(self.verdict.violations, self.scripts, strict=True):
             yield Counterexample(violation, self.machine, self.model), script
 
-    def _needs(self, found: Counterexample) -> list[Need] | None:
+    def _needs(self, found: Counterexample) -> list[Ablation] | None:
         if self._needs_of is None:
             return None
         return list(self._needs_of(found.violation.claim, found.spent))

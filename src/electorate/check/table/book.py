@@ -100,7 +100,7 @@ class Book:
             world.memory_column if world.remembers else -1,
             world.empty,
             world.gone,
-            world.watching.blind,
+            world.detectors.blind,
             world.machine.uses_views,
             world.model.bounded,
             setting.ties is Ties.MESSAGES_FIRST,
@@ -177,7 +177,7 @@ class Book:
         world = self.world
         assert world.recall is not None
         if key not in self._memories:
-            memory = world.recall.after(row[world.memory_column], world.scenes.key(row))
+            memory = world.recall.after(row[world.memory_column], world.observations.key(row))
             self._memories.set(key, memory)
 
     def fill_renames(self, mark: int, row: Row) -> None:
@@ -194,7 +194,7 @@ class Book:
                 self._renames.set(key, renamed(code, needed))
 
     def is_judged(self, key: int) -> bool:
-        """Whether a step between two scenes has been judged; from now on it has."""
+        """Whether a step between two observations has been judged; from now on it has."""
         if key in self._pairs:
             return True
         self._pairs.set(key, 1)
@@ -210,7 +210,7 @@ class Book:
             if key not in self._appends:
                 self._appends.set(key, int(CUT) if code is None else code)
         elif kind == NOTE:
-            noted = world.watching.note(a, b, up=bool(c))
+            noted = world.detectors.note(a, b, up=bool(c))
             self._reserve()
             self._note.data[a, 2 * b + c] = noted
         elif kind == AGE_LOCAL:
@@ -222,14 +222,14 @@ class Book:
             self._reserve()
             self._channel_aged.data[a, b] = aged
         elif kind == AGE_WATCH:
-            aged = world.watching.aged(a)
+            aged = world.detectors.aged(a)
             self._reserve()
             self._watch_aged.data[a] = aged
         elif kind == FIRST:
             ups = [place for place in range(world.n) if b >> place & 1]
             key = int(wide_key_of(FIRST, a, b))
             if key not in self._appends:
-                self._appends.set(key, world.watching.first(a, ups))
+                self._appends.set(key, world.detectors.first(a, ups))
         elif kind == STRIP:
             stripped = world.without_sender(a, world.ids[b])
             self._reserve()
@@ -244,12 +244,12 @@ class Book:
         for table in (self._channel_aged, self._strip):
             table.reserve(len(world.channels))
         for table in (self._watch_aged, self._note):
-            table.reserve(len(world.watching.pool))
+            table.reserve(len(world.detectors.pool))
 
     def keep_up(self) -> None:
         """Learn of all parts that were named since."""
         world = self.world
-        parts = len(world.locals), len(world.channels), len(world.watching.pool)
+        parts = len(world.locals), len(world.channels), len(world.detectors.pool)
         too_many = max(*parts, len(world.messages)) >= CODES_MAX
         if too_many or len(world.budgets) >= BUDGETS_MAX:
             raise TooLarge(TOO_LARGE)
@@ -258,11 +258,11 @@ class Book:
             left = world.budgets.cards[code]
             kinds = ((left.lies, LIES), (left.recoveries, RECOVERIES), (left.heals, HEALS))
             self._budget_left.append(sum(flag for count, flag in kinds if count))
-        for code in range(self._watch_stirs.size, len(world.watching.pool)):
-            self._watch_stirs.append(bool(world.watching.pool.cards[code].wrong))
+        for code in range(self._watch_stirs.size, len(world.detectors.pool)):
+            self._watch_stirs.append(bool(world.detectors.pool.cards[code].wrong))
         for code in range(self._up.size, len(world.locals)):
             self._up.append(world.locals.cards[code].up)
-            self._sights.append(world.scenes.sight(code))
+            self._sights.append(world.observations.sight(code))
         if world.renaming is not None:
             self._keep_up_with_numbers(world.renaming)
 

@@ -14,7 +14,7 @@ from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.progress import Effort
 from electorate.check.search import Search
-from electorate.check.table.scenery import Scenery
+from electorate.check.table.observed import Observed
 from electorate.check.table.stable import TableStable
 from electorate.check.table.visited import HALF, Level, Visited
 from electorate.check.table.workers import Workers
@@ -42,7 +42,7 @@ class Table:
         self._owners = owners
         self._workers = Workers(world, owners, memory)
         self._visited = Visited(world.width, owners)
-        self._scenery = Scenery(self._workers.layout)
+        self._observed = Observed(self._workers.layout)
         self._first: list[Row] = []
         self.stable: TableStable | None = None
         if any(claim.kind is Kind.GOAL for claim in world.claims):
@@ -90,7 +90,7 @@ class Table:
         """The states of this level that show claims what no state before them has shown."""
         sights = self._workers.book.tables().sights
         for owner, share in enumerate(self.shares):
-            for place in self._scenery.new_among(share.rows, sights):
+            for place in self._observed.new_among(share.rows, sights):
                 number = (share.first + place) * self._owners + owner
                 yield number, tuple(map(int, share.rows[place]))
 

@@ -26,7 +26,7 @@ from electorate.check.table.kernel import (
     look_up,
     miss,
     mix,
-    scene,
+    observation,
     word,
 )
 from electorate.check.table.move import apply, outgoing, tick, write_down
@@ -98,7 +98,7 @@ def look_back(
     layout: Layout, tables: Tables, rows: Any, at: Any, targets: Any, to: Any, notes: Notes
 ) -> Any:
     """Bring memories up to date and judge steps; says whether everything was known."""
-    now = scene(layout, tables.sights, targets, to)
+    now = observation(layout, tables.sights, targets, to)
     known = True
     if layout.memory >= 0:
         key = mix(now) ^ word(layout.memory, rows[at, layout.memory])
@@ -112,7 +112,7 @@ def look_back(
         else:
             targets[to, layout.memory] = np.int32(found)
     if layout.steps and known:
-        before = scene(layout, tables.sights, rows, at)
+        before = observation(layout, tables.sights, rows, at)
         key = mix(before) ^ now
         if before != now and look_up(tables.pairs, key) == NOTHING:
             place = miss(notes, STEP, key, at, 0)

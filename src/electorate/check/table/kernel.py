@@ -119,9 +119,9 @@ class Tables(NamedTuple):
     sights: Any
     """What claims see of each node."""
     memories: Any
-    """A hash table: for a memory and a scene the memory afterwards."""
+    """A hash table: for a memory and an observation the memory afterwards."""
     pairs: Any
-    """A hash table of pairs of scenes that have been judged."""
+    """A hash table of pairs of observations that have been judged."""
     local_numbers: Any
     """The numbers of each family that a node holds, as bits."""
     local_counts: Any
@@ -194,7 +194,7 @@ def fingerprints(rows: Any) -> Any:
 
 
 @inlined
-def scene(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
+def observation(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
     """One word for what claims see of a row, memories apart."""
     total = np.uint64(0)
     for place in range(layout.n):

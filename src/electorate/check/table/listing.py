@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.check.compiler import Effect, Effects
+from electorate.check.compiler import Effects, MoveEffect
 from electorate.check.table.array import Growing, WordMap
 from electorate.check.table.kernel import (
     BUDGET_BITS,
@@ -82,7 +82,7 @@ class Listing:
             return _Before(first, second, budget), compiler.view(where, first, second, budget)
         return _Before(-1, -1, budget), compiler.links(first << CODE_BITS | second, budget)
 
-    def _add(self, effect: Effect) -> None:
+    def _add(self, effect: MoveEffect) -> None:
         first = self.sends.size
         for to, _, items in effect.mail:
             self.sends.append((to, items))

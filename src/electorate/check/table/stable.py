@@ -15,11 +15,11 @@ from electorate.check.column import Row
 from electorate.check.compiler import Move
 from electorate.check.engine import Path
 from electorate.check.graph import Stretch
-from electorate.check.loops import PLAIN, TICK, Loops, Numbers
-from electorate.check.part import Pulse
+from electorate.check.interned import Pulse
+from electorate.check.loops import PLAIN, TICK, Loops, NumberArray
 from electorate.check.stable import chain
 from electorate.check.table.kernel import compiled, fingerprints
-from electorate.check.table.scenery import Scenery
+from electorate.check.table.observed import Observed
 from electorate.check.table.visited import Level, Visited
 from electorate.check.table.workers import Workers
 from electorate.check.world import World
@@ -33,7 +33,7 @@ MAPPED_MIN = 1 << 24
 """From so many bytes on edges are kept in a file."""
 
 
-def _full(size: int, fill: int, kind: str) -> Numbers:
+def _full(size: int, fill: int, kind: str) -> NumberArray:
     return np.full(size, fill, kind)
 
 
@@ -68,7 +68,7 @@ class TableStable:
         self._world = searched.world
         self._workers = workers
         self._states = Visited(self._world.width, 1, numbered=True)
-        self._scenery = Scenery(workers.layout)
+        self._observed = Observed(workers.layout)
         self._found: list[tuple[Array, Array, Array]] = []
         self._codes_max = 0
         self._rows: dict[int, Row] = {}
@@ -125,7 +125,9 @@ class TableStable:
         self._workers.book.keep_up()
         return np.array(codes, np.int32)
 
-    def expand(self, depth: int, lack: Callable[[Row], int]) -> Iterator[tuple[Stretch, Numbers]]:
+    def expand(
+        self, depth: int, lack: Callable[[Row], int]
+    ) -> Iterator[tuple[Stretch, NumberArray]]:
         """Add all successors of the states met last, which are so many moves away."""
         (level,) = self._states.next_levels()
         for at in range(0, level.size, STRETCH):
@@ -161,11 +163,11 @@ class TableStable:
     def _lacks(self, rows: Array, lack: Callable[[Row], int]) -> Array:
         """For each state the code of what it lacks."""
         sights = self._workers.book.tables().sights
-        for place in self._scenery.new_among(rows, sights):
+        for place in self._observed.new_among(rows, sights):
             code = lack(tuple(map(int, rows[place])))
             self._codes_max = max(self._codes_max, code + 1)
-            self._scenery.set(rows, place, sights, code)
-        return self._scenery.values(rows, sights).astype(np.min_scalar_type(self._codes_max))
+            self._observed.set(rows, place, sights, code)
+        return self._observed.values(rows, sights).astype(np.min_scalar_type(self._codes_max))
 
     def complete(self) -> None:
         """All states are known: let go of what found them."""

@@ -1,15 +1,15 @@
 """What claims may see of a row of codes, and what they remember of a run.
 
 What is seen of a node is its sight; rows with the same sights and links are the same to a claim,
-and millions of rows share a few thousand such scenes.
+and millions of rows share a few thousand such observations.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
 from electorate.check.column import Row as Codes
+from electorate.check.interned import Channel, ChannelCard, LocalCard, Pool
 from electorate.check.model import Model
-from electorate.check.part import Channel, ChannelCard, LocalCard, Pool
 from electorate.claims import Claim, Row, Sight
 from electorate.claims.claim import Sent, on_their_way
 from electorate.core import Machine, Message, NodeId, Stable, Standing, State, Turns
@@ -31,12 +31,11 @@ class Codebook(Protocol):
     links: list[tuple[int, int]]
     channels: Pool[Channel, ChannelCard]
     channel_columns: list[tuple[int, int]]
+    has_cuts: bool
+    links_column: int
 
-    def cut_links(self, row: Codes) -> int:
-        """The links that are cut, as bits."""
 
-
-class Scenes:
+class Observations:
     """Turns rows of codes into what the claims that were asked for may see."""
 
     def __init__(
@@ -82,9 +81,10 @@ class Scenes:
         """The same for rows that are the same to every claim."""
         columns = self._columns
         sights, nodes = self._sights, codes[: columns.n]
-        if (last := max(nodes)) >= len(sights):
-            self.sight(last)
-        seen = (*[sights[code] for code in nodes], columns.cut_links(codes))
+        if max(nodes) >= len(sights):
+            self.sight(max(nodes))
+        cut = codes[columns.links_column] if columns.has_cuts else 0
+        seen = (*[sights[code] for code in nodes], cut)
         if not self._messages:
             return seen
         return (*seen, *(self.mail(codes[column]) for column, _ in columns.channel_columns))
@@ -137,16 +137,16 @@ class Scenes:
 class Recall:
     """What the claims with a fold remember, as one more column of the rows."""
 
-    def __init__(self, scenes: Scenes, claims: Sequence[Claim]) -> None:
+    def __init__(self, observations: Observations, claims: Sequence[Claim]) -> None:
         self.folds = {claim.name: claim.fold for claim in claims if claim.fold is not None}
-        self._scenes = scenes
+        self._observations = observations
         self._pool: Pool[tuple[Hashable, ...], tuple[Hashable, ...]] = Pool(lambda value: value)
         self._nothing = self._pool.code(tuple(fold.first for fold in self.folds.values()))
         self._known: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def first(self, codes: Codes) -> int:
         """What is remembered where a run begins."""
-        return self.after(self._nothing, self._scenes.key(codes))
+        return self.after(self._nothing, self._observations.key(codes))
 
     def after_all(self, past: Iterable[Row]) -> int:
         """What is remembered once all this has been seen, one after the other."""
@@ -156,14 +156,14 @@ class Recall:
             memory = tuple(fold.then(each, row) for fold, each in folded)
         return self._pool.code(memory)
 
-    def after(self, memory: int, scene: tuple[int, ...]) -> int:
-        """What is remembered once this scene has been seen, too."""
-        known = self._known.get((memory, scene))
+    def after(self, memory: int, observation: tuple[int, ...]) -> int:
+        """What is remembered once this observation has been seen, too."""
+        known = self._known.get((memory, observation))
         if known is None:
-            row, old = self._scenes.row(scene), self._pool.cards[memory]
+            row, old = self._observations.row(observation), self._pool.cards[memory]
             folded = zip(self.folds.values(), old, strict=True)
             new = tuple(fold.then(each, row) for fold, each in folded)
-            known = self._known[memory, scene] = self._pool.code(new)
+            known = self._known[memory, observation] = self._pool.code(new)
         return known
 
     def of(self, claim: str, memory: int) -> Hashable:

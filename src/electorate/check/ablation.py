@@ -34,7 +34,7 @@ STATES_TIMES = 5
 INTERRUPTED = "interrupted"
 
 
-class Need(Value):
+class Ablation(Value):
     """What becomes of a claim if a run may spend one fault of this kind less."""
 
     kind: str
@@ -78,7 +78,7 @@ def needs(
     states: int,
     engine: str | None = None,
     report: Report = lambda progress: None,
-) -> Iterator[Need]:
+) -> Iterator[Ablation]:
     """For every kind of fault that a run spent: does the claim break with one of them less?
 
     All other budgets stay as they are in the model. `states` is the size of the search that found
@@ -94,7 +94,7 @@ def needs(
         def tell(progress: Progress, faults: str = counted(left, kind)) -> None:
             report(progress._replace(phase=f"{claim.name} with {faults}: {progress.phase}"))
 
-        need = Need(kind, left, Result.UNKNOWN, states_max=states_max, interrupted=True)
+        need = Ablation(kind, left, Result.UNKNOWN, states_max=states_max, interrupted=True)
         if not interrupted:
             try:
                 less = with_less(model, kind, left)
@@ -115,7 +115,7 @@ def with_less(model: Model, kind: str, left: int) -> Model:
     return msgspec.structs.replace(model, budget=budget, detector=detector)
 
 
-def _need(need: Need, verdict: Verdict, claim: str, model: Model) -> Need:
+def _need(need: Ablation, verdict: Verdict, claim: str, model: Model) -> Ablation:
     result = verdict.claims[claim]
     if result is Result.UNKNOWN and (verdict.reason or "").startswith(SAYS_NOTHING):
         result = Result.HOLDS  # Nothing that matters happens then; but broken it is not.

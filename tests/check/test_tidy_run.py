@@ -11,7 +11,10 @@ from electorate.check.column import Row
 from electorate.check.compiler import Move
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
-from electorate.check.order import (
+from electorate.check.plain import plain_search
+from electorate.check.progress import LimitReached
+from electorate.check.start import StartError
+from electorate.check.tidy_run import (
     Ordered,
     Run,
     fewest_switches,
@@ -19,9 +22,6 @@ from electorate.check.order import (
     ordered_violation,
     switches_of,
 )
-from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached
-from electorate.check.start import StartError
 from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Witness
 from electorate.claims import Row as Views

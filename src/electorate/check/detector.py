@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 
+from electorate.check.interned import RIGHT, WHENEVER, Entry, Pool, Watch, WatchCard
 from electorate.check.model import Detector, Model
-from electorate.check.part import RIGHT, WHENEVER, Entry, Pool, Watch, WatchCard
 from electorate.core import NodeId
 
 
-class Watching:
+class DetectorStates:
     """The pool of detectors of one world, and how they change."""
 
     def __init__(self, ids: tuple[NodeId, ...], model: Model) -> None:

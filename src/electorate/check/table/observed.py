@@ -1,19 +1,19 @@
-"""The scenes that have been judged: of many rows, those that show a new one are found fast."""
+"""The observations that were judged: of many rows, those that show a new one are found fast."""
 
 from typing import Any
 
 import numpy as np
 
-from electorate.check.table.kernel import Layout, compiled, inlined, scene, word
+from electorate.check.table.kernel import Layout, compiled, inlined, observation, word
 from electorate.check.table.slot import rehash, slot_of
 
 Array = np.ndarray[Any, Any]
 
 
 @inlined
-def scene_of(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
+def observation_of(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
     """One word for all that claims go by."""
-    total = scene(layout, sights, rows, at)
+    total = observation(layout, sights, rows, at)
     if layout.memory >= 0:
         total ^= word(layout.memory, rows[at, layout.memory])
     return total
@@ -23,12 +23,12 @@ def scene_of(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
 def find_new(
     layout: Layout, sights: Any, rows: Any, first: Any, slots: Any, room: Any, found: Any
 ) -> Any:
-    """Enter new scenes; how many rows were looked at, and how many of them were entered."""
+    """Enter new observations; how many rows were looked at, and how many of them were entered."""
     count = 0
     for place in range(first, rows.shape[0]):
         if count == room:
             return place, count
-        key = scene_of(layout, sights, rows, place)
+        key = observation_of(layout, sights, rows, place)
         slot = slot_of(slots, 0, key)
         if slots[0, slot] == np.uint64(0):
             slots[0, slot] = key
@@ -38,26 +38,26 @@ def find_new(
 
 
 @compiled
-def scene_at(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
+def observation_at(layout: Layout, sights: Any, rows: Any, at: Any) -> Any:
     """One word for all that claims go by in one row."""
-    return scene_of(layout, sights, rows, at)
+    return observation_of(layout, sights, rows, at)
 
 
 @compiled
 def find_slot(slots: Any, key: Any) -> Any:
-    """Where a scene stands."""
+    """Where an observation stands."""
     return slot_of(slots, 0, key)
 
 
 @compiled
 def values_of(layout: Layout, sights: Any, rows: Any, slots: Any, values: Any, out: Any) -> None:
-    """The value of each row's scene."""
+    """The value of each row's observation."""
     for place in range(rows.shape[0]):
-        out[place] = values[slot_of(slots, 0, scene_of(layout, sights, rows, place))]
+        out[place] = values[slot_of(slots, 0, observation_of(layout, sights, rows, place))]
 
 
-class Scenery:
-    """A set of scenes, each with a value."""
+class Observed:
+    """A set of observations, each with a value."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -66,7 +66,7 @@ class Scenery:
         self._size = 0
 
     def new_among(self, rows: Array, sights: Array) -> list[int]:
-        """The places of rows that show a scene which was not in the set; now it is."""
+        """The places of rows that show an observation which was not in the set; now it is."""
         places: list[int] = []
         first = 0
         while first < len(rows):
@@ -84,12 +84,12 @@ class Scenery:
         return places
 
     def set(self, rows: Array, place: int, sights: Array, value: int) -> None:
-        """Give the scene of a row, which is in the set, a value."""
-        key = int(scene_at(self._layout, sights, rows, place))
+        """Give the observation of a row, which is in the set, a value."""
+        key = int(observation_at(self._layout, sights, rows, place))
         self._values[int(find_slot(self._slots, np.uint64(key)))] = value
 
     def values(self, rows: Array, sights: Array) -> Array:
-        """The value of each row's scene."""
+        """The value of each row's observation."""
         out = np.empty(len(rows), np.int32)
         values_of(self._layout, sights, rows, self._slots, self._values, out)
         return out

@@ -8,7 +8,7 @@ from electorate.check.column import Row
 from electorate.check.compiler import TICK, Move
 from electorate.check.explain import begins_after, raw_rows, trace_of
 from electorate.check.graph import anything, shortest_way
-from electorate.check.loops import Numbers
+from electorate.check.loops import NumberArray
 from electorate.check.stable import StableGraph
 from electorate.check.verdict import Liveness, Result, Violation, Way
 from electorate.claims import Claim, Witness
@@ -65,45 +65,49 @@ class Component(NamedTuple):
 class Teller:
     """Finds the runs that show what was judged of one goal."""
 
-    def __init__(self, calm: StableGraph, claim: Claim, member: Numbers, lacks: Numbers) -> None:
-        self._calm = calm
+    def __init__(
+        self, graph: StableGraph, claim: Claim, member: NumberArray, lacks: NumberArray
+    ) -> None:
+        self._graph = graph
         self._claim = claim
         self._member = member
         self._lacks = lacks
 
     def lack(self, state: int) -> Witness | None:
         """What a state lacks of the goal."""
-        return self._lack_in(self._calm.row(state))
+        return self._lack_in(self._graph.row(state))
 
     def _lack_in(self, row: Row) -> Witness | None:
-        lacking = self._calm.judge.of(row).lacking
+        lacking = self._graph.judge.of(row).lacking
         return next((witness for claim, witness in lacking if claim is self._claim), None)
 
     def violated(self, liveness: Liveness, component: Component, entry: int) -> Finding:
         """The run into a component where the goal is missed, by this state, and round in it."""
-        path, states = self._calm.stem(entry)
-        moves = [*path, *moves_along(self._calm, states)]
+        path, states = self._graph.stem(entry)
+        moves = [*path, *moves_along(self._graph, states)]
         loop_after: int | None = None
         missed = len(moves)
         stands_still = False
         if component.lacking or not component.exits:
             rest = self._round(entry, component) if component.cyclic else []
             loop_after = len(moves) if component.cyclic else None
-            bounded = self._calm.world.model.bounded
+            bounded = self._graph.world.model.bounded
             stands_still = bounded and not (component.exits or component.ticking)
         else:
             # The goal is held here for any time, and then lost without a fault.
             rest = self._way(entry, lambda state: bool(self._lacks[state]), anything)
             missed += len(rest) - 1
-        moves += moves_along(self._calm, rest)
+        moves += moves_along(self._graph, rest)
         witness = Witness((), STANDSTILL)
         if not stands_still:
-            last = self._calm.row(rest[-1] if rest else entry)
-            missing = self._lack_in(raw_rows(self._calm.world, [*moves, (last, TICK)])[missed])
+            last = self._graph.row(rest[-1] if rest else entry)
+            missing = self._lack_in(raw_rows(self._graph.world, [*moves, (last, TICK)])[missed])
             assert missing is not None
             witness = missing
-        trace = trace_of(self._calm.world, moves)
-        begins = begins_after(self._calm.world, moves, self._calm.row(rest[-1] if rest else entry))
+        trace = trace_of(self._graph.world, moves)
+        begins = begins_after(
+            self._graph.world, moves, self._graph.row(rest[-1] if rest else entry)
+        )
         ends = max(faults_end(moves[:missed]), begins)
         violation = Violation(self._claim.name, witness, trace, ends, loop_after, begins)
         return Finding(self._claim.name, liveness, violation=violation)
@@ -118,12 +122,12 @@ class Teller:
 
     def _run_to(self, state: int) -> Violation:
         """A shortest run to a state from which the goal is never reached."""
-        world = self._calm.world
-        path, states = self._calm.stem(state)
-        moves = [*path, *moves_along(self._calm, states)]
-        witness = self._lack_in(raw_rows(world, [*moves, (self._calm.row(state), TICK)])[-1])
+        world = self._graph.world
+        path, states = self._graph.stem(state)
+        moves = [*path, *moves_along(self._graph, states)]
+        witness = self._lack_in(raw_rows(world, [*moves, (self._graph.row(state), TICK)])[-1])
         assert witness is not None
-        begins = begins_after(world, moves, self._calm.row(state))
+        begins = begins_after(world, moves, self._graph.row(state))
         ends = max(faults_end(moves), begins)
         return Violation(self._claim.name, witness, trace_of(world, moves), ends, None, begins)
 
@@ -134,7 +138,7 @@ class Teller:
     def _way(
         self, start: int, found: Callable[[int], bool], allowed: Callable[[int], bool]
     ) -> list[int]:
-        return shortest_way(self._calm.edges, start, found, allowed)
+        return shortest_way(self._graph.edges, start, found, allowed)
 
     def _round(self, entry: int, component: Component) -> list[int]:
         """From `entry` round and back to it, over a tick if there is one."""
@@ -142,7 +146,7 @@ class Teller:
         if not component.ticking:
             return self._way(entry, entry.__eq__, inside)
         for state in self._nearest_first(entry, inside):
-            for target, tick in self._calm.edges(state):
+            for target, tick in self._graph.edges(state):
                 if tick and inside(target):
                     out = [entry] if state == entry else self._way(entry, state.__eq__, inside)
                     back = [entry] if target == entry else self._way(target, entry.__eq__, inside)
@@ -152,7 +156,7 @@ class Teller:
     def _nearest_first(self, entry: int, inside: Callable[[int], bool]) -> list[int]:
         order, met = [entry], {entry}
         for state in order:
-            for target, _ in self._calm.edges(state):
+            for target, _ in self._graph.edges(state):
                 if target not in met and inside(target):
                     met.add(target)
                     order.append(target)
@@ -160,26 +164,26 @@ class Teller:
 
 
 def slowest_run(
-    calm: StableGraph, claim: Claim, grade: Liveness, tau: int, states: list[int]
+    graph: StableGraph, claim: Claim, grade: Liveness, tau: int, states: list[int]
 ) -> Finding:
     """A goal that is reached: the run along these states, from where faults end, takes longest."""
-    path, before = calm.stem(states[0])
-    moves = [*path, *moves_along(calm, before), *moves_along(calm, states)]
+    path, before = graph.stem(states[0])
+    moves = [*path, *moves_along(graph, before), *moves_along(graph, states)]
     trace, begins = (
-        trace_of(calm.world, moves),
-        begins_after(calm.world, moves, calm.row(states[-1])),
+        trace_of(graph.world, moves),
+        begins_after(graph.world, moves, graph.row(states[-1])),
     )
     # A detector that lies for ever does so after the last fault, too: those lies end nothing.
     return Finding(claim.name, grade, tau, trace, max(faults_end(path), begins), begins)
 
 
-def moves_along(calm: StableGraph, states: list[int]) -> Path:
+def moves_along(graph: StableGraph, states: list[int]) -> Path:
     """The moves along states that follow one another."""
-    world = calm.world
+    world = graph.world
     path: Path = []
     cuts = world.cuts.copy()
     for state, after in pairwise(states):
-        row, wanted = calm.row(state), calm.row(after)
+        row, wanted = graph.row(state), graph.row(after)
         moves = [move for move, found in world.successors(row) if found == wanted]
         # Where time may pass or not on the same way, a slowest run lets it pass.
         path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
+from electorate.check.ablation import Ablation, needs, spent_by
 from electorate.check.explain import trace_of
 from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS, UNLIMITED
-from electorate.check.need import Need, needs, spent_by
 from electorate.check.plain import plain_search
 from electorate.check.progress import LimitReached, Progress
 from electorate.check.start import StartError
@@ -81,7 +81,7 @@ def test_an_opinion_that_was_right_and_changes_is_a_lie() -> None:
 # --- what it needs ---
 
 
-def asked(probe: Probe, claim: Claim, **given: Any) -> dict[str, Need]:
+def asked(probe: Probe, claim: Claim, **given: Any) -> dict[str, Ablation]:
     """Check, and ask which faults the run needs that was found."""
     verdict = probe.check(claim)
     (violation,) = verdict.violations
@@ -214,7 +214,7 @@ def test_an_interruption_between_two_phases_does_so_too(monkeypatch: pytest.Monk
     def interrupted(*given: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("electorate.check.need.check", interrupted)
+    monkeypatch.setattr("electorate.check.ablation.check", interrupted)
     (need,) = needs(machine, model, CLAIMS["A1"], Budget(crashes=1), 10)
     assert need.text("A1") == "not decided (interrupted)"
 
@@ -222,7 +222,7 @@ def test_an_interruption_between_two_phases_does_so_too(monkeypatch: pytest.Monk
 def test_a_search_that_grows_too_large_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     machine, _ = bully()
     model = Model(Setting("bully-as-printed", (1, 2, 3)), Budget(crashes=2, lies=2))
-    monkeypatch.setattr("electorate.check.need.STATES_MIN", 100)
+    monkeypatch.setattr("electorate.check.ablation.STATES_MIN", 100)
     (need,) = needs(machine, model, CLAIMS["A2"], Budget(crashes=2), 30)
     assert need.text("A2") == "not decided within 150 states"
     (need,) = needs(machine, model, CLAIMS["A2"], Budget(crashes=2), 10)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
+from electorate.check.interned import Armed, Local
 from electorate.check.model import Model
-from electorate.check.part import Armed, Local
 from electorate.core import (
     CancelTimer,
     Event,
@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
     turns: tuple[Turn, ...]
 
 
-class Turning:
+class NodeSteps:
     """Takes turns on behalf of the checker."""
 
     def __init__(self, turns: Turns, model: Model) -> None:
