@@ -228,7 +228,7 @@ class Recorder:
             self._file = None
         self._path.rename(part_file(self._path, self._part))
         parts = older_parts(self._path)
-        for _, old in parts[: len(parts) - self._parts_max + 1]:
+        for _, old in parts[: max(0, len(parts) + 1 - self._parts_max)]:
             old.unlink(missing_ok=True)
         self._part += 1
         self._size = self._open()

@@ -4,7 +4,9 @@ With bounded clocks these laws are strict, so that a run found by any other driv
 one above all, can be held against them. With unbounded clocks only the order of events counts.
 """
 
-from electorate.core import NodeId, text_of
+from collections.abc import Iterable
+
+from electorate.core import NodeId, Request, text_of
 from electorate.simulate.world import Envelope, Node, World
 from electorate.trace import Order, Ties
 
@@ -51,6 +53,12 @@ def may_take(world: World, node: Node, timer: str | None = None) -> None:
     ended = world.ended_office(node)
     if ended is not None and ended.timer != timer:
         raise IllegalStep(f"{node.id} {ended.timer} has ended its office and must fire first")
+
+
+def not_offered(node: NodeId, offered: Iterable[Request], asked: str) -> IllegalStep:
+    """A node is asked for something that is not open now."""
+    may = ", ".join(map(text_of, offered)) or "nothing"
+    return IllegalStep(f"{node} may be asked for {may} now, not {asked}")
 
 
 def may_fire(world: World, node: Node, timer: str) -> None:
