@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,6 +179,28 @@ def test_the_next_start_goes_on_numbering(tmp_path: Path) -> None:
     numbers = [number for number, _ in older_parts(tmp_path / "a.jsonl")]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(read(tmp_path / "a.jsonl")) == 2 * 52
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from electorate.runtime.recorder import Recorder
+recorder = Recorder(Path(sys.argv[1]))
+print("writes", flush=True)
+input()
+"""
+
+
+def test_what_another_process_writes_is_refused_until_it_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", WRITES, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"writes\n"
+        with pytest.raises(OSError, match=r"another process writes the record '.*a\.jsonl'"):
+            Recorder(path)
+        other.kill()
+    Recorder(path).close()
 
 
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
