@@ -110,8 +110,7 @@ class Node:
         `on_merge(term, others)` before its work, with the members that came from each other
         leader's group.
         """
-        if inspect.iscoroutinefunction(on_merge):
-            raise ValueError("on_merge has to be a plain function: a thread cannot await another")
+        expect_plain(on_merge=on_merge)
         hook = called_back(on_merge) if callable(on_merge) else on_merge
         return Election(self._node.election(name, priority, safety=safety, on_merge=hook))
 
@@ -202,6 +201,7 @@ class Election:
 
     def run(self, work: Work, stopped: Work | None = None) -> None:
         """Do this work in every term, and `stopped` after each; neither ever overlaps."""
+        expect_plain(work=work, stopped=stopped)
         after = None if stopped is None else called_back(stopped)
         wait(self._election.run(called_back(work), after), None, self._not_leading)
 
@@ -402,6 +402,13 @@ def each(items: AsyncIterable[R], timeout: float | None, otherwise: str) -> Iter
             except StopAsyncIteration:
                 return
             yield item
+
+
+def expect_plain(**given: object) -> None:
+    """ValueError if a function is given that has to be awaited."""
+    for name, act in given.items():
+        if inspect.iscoroutinefunction(act):
+            raise ValueError(f"{name} has to be a plain function: a thread cannot await another")
 
 
 def called_back(act: Callable[..., object]) -> Callable[..., Awaitable[object]]:

@@ -212,6 +212,14 @@ def test_an_election_of_an_application_is_explored_from_where_its_record_stands(
     refused = electorate("check", "--from", str(record))
     assert refused.code == 2
     assert "there are several instances: name one with --instance" in refused.err
+    for protocol, instance, why in (
+        ("bully", "office x", "ran mandate-over-strongest-alive/application, and cannot go on as "),
+        ("leadership", "members", "members ran membership, which is not the election of "),
+    ):
+        there = ("--from", str(record), "--instance", instance, "--at", at)
+        refused = electorate("check", protocol, *there)
+        assert refused.code == 2
+        assert why in refused.err
 
 
 def test_the_members_of_an_application_are_explored_from_where_a_change_was_decided(

@@ -149,3 +149,16 @@ def test_who_does_not_lead_in_time_waits_no_longer_and_stands_no_longer(tmp_path
             assert term.remaining() > 0
         with pytest.raises(LeadershipLost):
             term.check()
+
+
+async def unheard(*_: object) -> None:
+    """A thread cannot await this."""
+    raise AssertionError("nobody called it")
+
+
+def test_work_that_has_to_be_awaited_is_refused_before_anybody_stands(tmp_path: Path) -> None:
+    with sync.Node("a", Cluster(tmp_path).places.values(), tmp_path / "a", pace=PACE) as node:
+        with pytest.raises(ValueError, match="work has to be a plain function"):
+            node.election("x").run(unheard)
+        with pytest.raises(ValueError, match="stopped has to be a plain function"):
+            node.election("x").run(print, unheard)

@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -152,6 +154,17 @@ def test_of_a_very_long_record_the_oldest_parts_go(tmp_path: Path) -> None:
     assert first.entry.alive is not None
 
 
+@pytest.mark.parametrize("parts_max", [1, 2, 4, 16])
+def test_as_many_parts_are_kept_as_was_said(tmp_path: Path, parts_max: int) -> None:
+    diary = Diary(tmp_path / "a.jsonl", 2000, parts_max).begin().live(500)
+    diary.recorder.close()
+    kept = [number for number, _ in older_parts(diary.path)]
+    latest = lines(diary.path)[0]["part"]
+    assert isinstance(latest, int)
+    assert latest > parts_max + 2
+    assert [*kept, latest] == list(range(latest - parts_max + 1, latest + 1))
+
+
 def test_a_record_with_a_hole_is_read_from_both_sides_of_it(tmp_path: Path) -> None:
     written = RecordingNode(tmp_path / "a.jsonl", 2000, 100).begin().live(100)
     written.recorder.close()
@@ -166,6 +179,28 @@ def test_the_next_start_goes_on_numbering(tmp_path: Path) -> None:
     numbers = [number for number, _ in older_parts(tmp_path / "a.jsonl")]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(read(tmp_path / "a.jsonl")) == 2 * 52
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from electorate.runtime.recorder import Recorder
+recorder = Recorder(Path(sys.argv[1]))
+print("writes", flush=True)
+input()
+"""
+
+
+def test_what_another_process_writes_is_refused_until_it_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", WRITES, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"writes\n"
+        with pytest.raises(OSError, match=r"another process writes the record '.*a\.jsonl'"):
+            Recorder(path)
+        other.kill()
+    Recorder(path).close()
 
 
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:

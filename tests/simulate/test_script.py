@@ -149,6 +149,10 @@ def test_what_is_wrong_is_said_with_its_place(text: str, wrong: str) -> None:
     assert problem(text).startswith(wrong)
 
 
+def test_what_cannot_be_asked_for_is_said_as_it_is_written() -> None:
+    assert problem(HEAD + "ask 1 Dance(3, yes)\n").endswith(" now, not Dance(3, yes)")
+
+
 def test_a_protocol_that_breaks_the_contract_is_named() -> None:
     assert "mine.txt:3: Endless: a node never stops" in problem(
         "cluster endless 1\n\nask 1 Mutter(3)"

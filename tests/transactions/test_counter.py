@@ -175,14 +175,15 @@ def config(folder: Path) -> Path:
     return path
 
 
-def test_a_member_is_run_from_a_file(short_path: Path) -> None:
-    path = config(short_path)
-    words = [sys.executable, "-m", "electorate.cli.main", "tx", "serve", str(path), "savings"]
+def test_a_member_is_run_from_a_file_and_recorded(short_path: Path) -> None:
+    path, record = config(short_path), short_path / "record"
+    electorate = [sys.executable, "-m", "electorate.cli.main"]
+    words = [*electorate, "tx", "serve", str(path), "savings", "--record", str(record)]
     serving = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ)
     assert serving.stdout is not None
     try:
         assert serving.stdout.readline() == "savings takes part; stop it with Ctrl-C\n"
-        with sync.Node(**arguments(path, "atm")) as atm:
+        with sync.Node(**arguments(path, "atm"), record=record) as atm:
             wait_until(lambda: number("savings") in host_of(atm).members.alive)
             with atm.transaction() as tx:
                 tx.on("savings").execute("create table account (id int)")
@@ -190,6 +191,10 @@ def test_a_member_is_run_from_a_file(short_path: Path) -> None:
         serving.send_signal(signal.SIGTERM)
         assert serving.wait(10) == 0
         serving.stdout.close()
+    words = [*electorate, "replay", str(record), "--instance", f"transaction {tx.name}"]
+    replayed = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "2 nodes, " in replayed
+    assert "C1, C2, C3 and C7 hold after every step" in replayed
 
 
 @pytest.mark.parametrize(

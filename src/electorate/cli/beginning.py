@@ -59,7 +59,15 @@ def begun(options: argparse.Namespace) -> Begun:
             raise UsageError(f"{options.start} says who takes part: leave out --{name}")
     if is_record(file):
         script, about, names = place_of(options, file)
-        there = _of_script(_without_times(options, script), file.name, script)
+        try:
+            there = _of_script(_without_times(options, script), file.name, script)
+        except UsageError as error:
+            ran = Setting.parse(script.splitlines()[0]).protocol
+            if not options.protocol or find(options.protocol, options.form).spelled() == ran:
+                raise
+            raise UsageError(
+                f"{options.start}: this ran {ran}, and cannot go on as {options.protocol}: {error}"
+            ) from None
         return there._replace(given=replace(there.given, about=about, names=names))
     if options.instance or options.at:
         raise UsageError("--instance and --at are for the record of a real run")

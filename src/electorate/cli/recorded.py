@@ -112,13 +112,18 @@ def _joined(options: argparse.Namespace, file: Path, whole: Protocol) -> Stood:
 
 def _setting_of_all(whole: Protocol, stood: Mapping[str, Stood]) -> Setting:
     """The setting of the ensemble, with the rules that the nodes ran in each part."""
-    usual = whole.kind.form(whole.form).texts()
+    kind: Any = whole.kind
+    usual = kind.form(whole.form).texts()
     rules: list[str] = []
     ids: set[NodeId] = set()
     for part, each in stood.items():
         ids |= {*each.setting.ids}
         texts = find(each.setting.protocol).machine(each.setting).rules.texts()
         named = {f"{part}.{rule}": text for rule, text in texts.items()}
+        if not named.keys() <= usual.keys():
+            hint = ": name another with --instance" if part == str(kind.focus) else ""
+            ran = f"{each.instance} ran {each.setting.protocol}"
+            raise UsageError(f"{ran}, which is not the {part} of {whole.name}{hint}")
         rules += [f"{rule}={text}" for rule, text in named.items() if usual[rule] != text]
     setting = next(iter(stood.values())).setting
     return replace(setting, protocol=whole.spelled(), ids=tuple(sorted(ids)), rules=tuple(rules))

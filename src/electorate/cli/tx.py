@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve = actions.add_parser("serve", help="run a member of a cluster")
     serve.add_argument("config", type=Path, metavar="FILE", help="the cluster, as TOML")
     serve.add_argument("name", metavar="NAME", help="which of its members this is")
+    serve.add_argument(
+        "--record", type=Path, metavar="FOLDER", help="write down there what its machines take"
+    )
     for name, told in (
         ("list", "every transaction that is not over"),
         ("show", "one of them: who is asked, what it waits for"),
@@ -60,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         match options.action:
             case "serve":
-                return _serve(options.config, options.name)
+                return _serve(options.config, options.name, options.record)
             case "resolve":
                 return _resolve(options)
             case _:
@@ -69,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
 
 
-def _serve(config: Path, name: str) -> int:
+def _serve(config: Path, name: str, record: Path | None) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    with Node(**arguments(config, name)) as node:
+    with Node(**arguments(config, name), record=record) as node:
         print(f"{name} takes part; stop it with Ctrl-C", flush=True)
         while node.running and not stopping.wait(0.2):
             pass

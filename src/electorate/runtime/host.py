@@ -426,7 +426,7 @@ class Host:
             for instance in self.instances.values():
                 if instance.record is not None:
                     instance.record.ended(over=False)
-        for close in self._opened:
+        for close in reversed(self._opened):
             close()
         self._opened.clear()
         self._halt()

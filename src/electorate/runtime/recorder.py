@@ -200,7 +200,7 @@ class Recorder:
             log.warning("%s has another format; it is kept as %s", self._path, aside.name)
             self._path.rename(aside)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        self._file = os.open(self._path, flags, 0o600)
+        self._file = _locked(os.open(self._path, flags, 0o600), self._path)
         size = os.fstat(self._file).st_size
         whole = _whole(self._file, size)
         if whole < size:
@@ -228,7 +228,7 @@ class Recorder:
             self._file = None
         self._path.rename(part_file(self._path, self._part))
         parts = older_parts(self._path)
-        for _, old in parts[: len(parts) - self._parts_max + 1]:
+        for _, old in parts[: max(0, len(parts) + 1 - self._parts_max)]:
             old.unlink(missing_ok=True)
         self._part += 1
         self._size = self._open()
@@ -408,6 +408,21 @@ def _make_folder(folder: Path) -> None:
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _locked(file: int, path: Path) -> int:
+    """Keep other processes from writing there: nobody could tell whose lines are whose."""
+    try:
+        import fcntl
+
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        os.close(file)
+        wrong = f"another process writes the record {str(path)!r}: name another folder"
+        raise OSError(wrong) from None
+    except (ImportError, OSError):  # Not every system and not every disk has locks.
+        pass
+    return file
 
 
 def _is_of_another_format(path: Path) -> bool:

@@ -25,6 +25,7 @@ from electorate.core import (
     Wants,
     text_of,
 )
+from electorate.simulate import law
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.named import claims_of
 from electorate.simulate.settle import run_until, settle
@@ -93,16 +94,11 @@ def _untorn(words: list[str]) -> tuple[list[str], TornTurn | None]:
 
 def _request(cluster: Simulation, node: NodeId, text: str) -> Request:
     """The open request with that text."""
-    local = cluster.node(node).local
-    offered = cluster.locals.turns.offered(local.state) if local else ()
-    found = (request for request in offered if text_of(request) == text)
-    return next(found, _Unoffered(text))
-
-
-class _Unoffered(Request):
-    """A request that is not open now; the simulation will say which ones are."""
-
-    text: str
+    offered = cluster.offered(node)
+    for request in offered:
+        if text_of(request) == text:
+            return request
+    raise law.not_offered(node, offered, text)
 
 
 # --- commands that are no happenings ---

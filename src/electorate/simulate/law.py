@@ -4,9 +4,10 @@ With bounded clocks these laws are strict, so that the runs of any other driver,
 exhaustive one, can be checked against them. With unbounded clocks only the order of events counts.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from electorate.core import NodeId, text_of
+from electorate.core import NodeId, Request, text_of
 from electorate.trace import Order, Ties
 
 if TYPE_CHECKING:
@@ -55,6 +56,12 @@ def may_take(run: "Simulation", node: "SimulatedNode", timer: str | None = None)
     ended = run.ended_office(node)
     if ended is not None and ended.timer != timer:
         raise IllegalStep(f"{node.id} {ended.timer} has ended its office and must fire first")
+
+
+def not_offered(node: NodeId, offered: Iterable[Request], asked: str) -> IllegalStep:
+    """A node is asked for something that is not open now."""
+    may = ", ".join(map(text_of, offered)) or "nothing"
+    return IllegalStep(f"{node} may be asked for {may} now, not {asked}")
 
 
 def may_fire(run: "Simulation", node: "SimulatedNode", timer: str) -> None:

@@ -375,15 +375,20 @@ class Simulation:
         if self.recording:
             self._record(Saw(node, alive, before), turns)
 
-    def ask(self, node: NodeId, request: Request, torn: TornTurn | None = None) -> None:
-        """Let the application ask for something."""
+    def offered(self, node: NodeId) -> tuple[Request, ...]:
+        """What its application may ask a node for now."""
         here = self.node(node)
         law.may_take(self, here)
         assert here.local is not None
-        offered = self.locals.turns.offered(here.local.state)
+        return self.locals.turns.offered(here.local.state)
+
+    def ask(self, node: NodeId, request: Request, torn: TornTurn | None = None) -> None:
+        """Let the application ask for something."""
+        offered = self.offered(node)
         if request not in offered:
-            may = ", ".join(map(text_of, offered)) or "nothing"
-            raise IllegalStep(f"{node} may be asked for {may} now, not {text_of(request)}")
+            raise law.not_offered(node, offered, text_of(request))
+        here = self.nodes[node]
+        assert here.local is not None
         outcome = self.locals.asked(here.local, request)
         self._record(Requested(node, request), self.react(here, (outcome,), torn))
 
