@@ -156,7 +156,7 @@ def test_of_a_very_long_record_the_oldest_parts_go(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parts_max", [1, 2, 4, 16])
 def test_as_many_parts_are_kept_as_was_said(tmp_path: Path, parts_max: int) -> None:
-    diary = Diary(tmp_path / "a.jsonl", 2000, parts_max).begin().live(500)
+    diary = RecordingNode(tmp_path / "a.jsonl", 2000, parts_max).begin().live(500)
     diary.recorder.close()
     kept = [number for number, _ in older_parts(diary.path)]
     latest = lines(diary.path)[0]["part"]
