@@ -53,6 +53,13 @@ def test_a_script_that_does_nothing_leads_to_where_its_first_line_begins(
     assert numbers(judged(begun, claims, engine)) == numbers(judged(plain, claims, engine))
 
 
+def test_whoever_a_script_left_paused_is_resumed_when_the_faults_end() -> None:
+    """Fails if an engine resumes only whom a budget lets it pause."""
+    model = model_at("cluster bully 1 2 3\n\npause 3\n", Budget(crashes=1))
+    python, numba = (numbers(judged(model, "A2", engine)) for engine in ENGINES)
+    assert python == numba
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_nobody_is_up_where_nobody_was_started(engine: str) -> None:
     line, budget = "cluster bully 1 2 start=down", Budget(recoveries=2)
