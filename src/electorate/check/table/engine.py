@@ -14,7 +14,7 @@ from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.progress import Effort
 from electorate.check.search import Search
-from electorate.check.table.observed import Observed
+from electorate.check.table.observed import JudgedObservations
 from electorate.check.table.stable import TableStable
 from electorate.check.table.visited import HALF, Level, Visited
 from electorate.check.table.workers import Workers
@@ -42,7 +42,7 @@ class Table:
         self._owners = owners
         self._workers = Workers(world, owners, memory)
         self._visited = Visited(world.width, owners)
-        self._observed = Observed(self._workers.layout)
+        self._observed = JudgedObservations(self._workers.layout)
         self._first: list[Row] = []
         self.stable: TableStable | None = None
         if any(claim.kind is Kind.GOAL for claim in world.claims):

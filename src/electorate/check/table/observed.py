@@ -56,7 +56,7 @@ def values_of(layout: Layout, sights: Any, rows: Any, slots: Any, values: Any, o
         out[place] = values[slot_of(slots, 0, observation_of(layout, sights, rows, place))]
 
 
-class Observed:
+class JudgedObservations:
     """A set of observations, each with a value."""
 
     def __init__(self, layout: Layout) -> None:

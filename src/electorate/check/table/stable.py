@@ -19,7 +19,7 @@ from electorate.check.interned import Pulse
 from electorate.check.loops import PLAIN, TICK, Loops, NumberArray
 from electorate.check.stable import chain
 from electorate.check.table.kernel import compiled, fingerprints
-from electorate.check.table.observed import Observed
+from electorate.check.table.observed import JudgedObservations
 from electorate.check.table.visited import Level, Visited
 from electorate.check.table.workers import Workers
 from electorate.check.world import World
@@ -68,7 +68,7 @@ class TableStable:
         self._world = searched.world
         self._workers = workers
         self._states = Visited(self._world.width, 1, numbered=True)
-        self._observed = Observed(workers.layout)
+        self._observed = JudgedObservations(workers.layout)
         self._found: list[tuple[Array, Array, Array]] = []
         self._codes_max = 0
         self._rows: dict[int, Row] = {}
