@@ -79,7 +79,7 @@ def test_many_seeds_find_shrink_and_keep_a_failing_run(
 def test_a_protocol_from_a_file_is_run_by_every_worker_and_shrunk(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    protocol = f"{Path(__file__).parent / 'probe.py'}:Beat"
+    protocol = f"{Path(__file__).parent / 'machines.py'}:Beat"
     words = ("simulate", protocol, "--nodes", "4", "--seeds", "200", "--claim", "S2")
     code, many = found(capsys, *words, "--workers", "2")
     assert (code, many["seeds"]) == (1, 200)
