@@ -17,7 +17,6 @@ LOAD_MAX = 0.75
 GROWTH = 1.5
 HALF = 0xFFFFFFFF
 NO_PARENT = HALF
-NUMBERS_MAX = HALF - 1
 NOTHING = np.empty(0, np.int64)
 
 Array = np.ndarray[Any, Any]
