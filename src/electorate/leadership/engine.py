@@ -17,7 +17,7 @@ from electorate.leadership.election import ElectionInstance, KnownLeader
 from electorate.leadership.elections import Elections, Safety
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.runtime.config import HostConfig
 
 Condition = Callable[["Leader"], bool]
@@ -230,22 +230,22 @@ class NodeEngine(ABC):
     @property
     def patience_s(self) -> float:
         """How long a hand-over may take at most."""
-        return (self.pace.grace_ms + 3 * self.pace.granted_ms) / 1000
+        return self.pace.grace + 3 * self.pace.granted
 
     @property
     def again_s(self) -> float:
         """How soon to ask again for what may have been lost."""
-        return self.pace.granted_ms / 2000
+        return self.pace.granted / 2
 
     @property
     def answered_s(self) -> float:
         """How long a question and its answer take at most."""
-        return 2 * (self.pace.T_ms + self.pace.P_ms) / 1000
+        return 2 * (self.pace.T + self.pace.P)
 
     @property
     def sure_s(self) -> float:
         """After this time a node that was granted an office here has it, or has given it up."""
-        return (3 * self.pace.T_ms + 2 * self.pace.P_ms) / 1000
+        return 3 * self.pace.T + 2 * self.pace.P
 
     def unchanged(self, election: ElectionInstance) -> str:
         """What is wrong if nothing has come of a request."""
@@ -454,14 +454,14 @@ def host_config(
         data,
         cluster="",  # The directory knows, once it has looked at what was written down.
         record=record,
-        beat_ms=pace.beat_ms,
-        timeout_ms=pace.timeout_ms,
+        beat_ms=in_ms(pace.beat),
+        timeout_ms=in_ms(pace.timeout),
         # What waits on a connection for longer than a lease is of no use to anybody.
-        fresh_ms=pace.lease_ms,
-        still_ms=pace.timeout_ms / 2,
-        patience_ms=pace.lease_ms,
-        late_ms=pace.T_ms + pace.P_ms,
-        probe_ms=pace.probe_ms,
+        fresh_ms=in_ms(pace.lease),
+        still_ms=in_ms(pace.timeout) / 2,
+        patience_ms=in_ms(pace.lease),
+        late_ms=in_ms(pace.T + pace.P),
+        probe_ms=in_ms(2 * pace.T),
         trusts_end=pace.trust_close,
         names={member.id: member.name for member in addresses.values()},
     )
