@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
@@ -22,6 +23,10 @@ from electorate.runtime.config import HostConfig
 
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
+
+PRIORITY_MAX = (1 << 31) - 1
+UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
 
 
 class Leader(NamedTuple):
@@ -267,6 +272,8 @@ def expect_name(name: str) -> None:
     """ValueError if this cannot be the name of an election."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"an election has a name, not {name!r}")
+    if not UNSPEAKABLE.isdisjoint(map(unicodedata.category, name)):
+        raise ValueError(f"the name of an election is one line of text, not {name!r}")
 
 
 class Election:
@@ -287,15 +294,28 @@ class Election:
             raise ValueError('nothing ever merges without safety="group": there is no on_merge')
         if on_merge is not None and not callable(on_merge):
             raise ValueError(f"on_merge is called as on_merge(term, others): not {on_merge!r}")
-        self.name = name
-        self.safety = safety
-        self.node = engine.me.name
-        """The node that takes part here."""
+        self._name = name
+        self._safety = safety
         self._engine = engine
         self._election = engine.election(name, safety)
         self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
+
+    @property
+    def name(self) -> str:
+        """The name of the election."""
+        return self._name
+
+    @property
+    def safety(self) -> Safety:
+        """Whether it is one leader by quorum, or one in each group."""
+        return self._safety
+
+    @property
+    def node(self) -> str:
+        """The node that takes part here."""
+        return self._engine.me.name
 
     @property
     def leader(self) -> Leader:
@@ -307,8 +327,9 @@ class Election:
 
         In a group the member with the highest priority leads, and takes over at once.
         """
-        if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
-            raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
+        is_number = isinstance(priority, int) and not isinstance(priority, bool)
+        if not is_number or not 0 <= priority <= PRIORITY_MAX:
+            raise ValueError(f"a priority is a number from 0 to {PRIORITY_MAX}, not {priority!r}")
         self._engine.set_priority(self._election, priority)
 
     def terms(self) -> "Terms":
