@@ -98,7 +98,7 @@ robust: setup ## see what the promises hang on: all checks again with each defau
 docs-check: setup ## run every command that the docs show, the slow ones too (DOCS=--rewrite writes what is printed)
 	$(BIN)/pytest -q tests/docs $(DOCS)
 
-graphs: setup ## see the mandate come into office on every graph of three, four and five nodes: some minutes
+graphs: setup ## see leaders on every graph: the mandate on up to five nodes, all that a node runs on up to four: some minutes
 	$(BIN)/pytest -v --timeout 3600 tests/check/test_mandate_graph.py
 
 faults: setup ## kill and stop three processes FAULTS=500 times: no two terms overlap, fences hold

@@ -77,7 +77,7 @@ class Electorate(Contender):
     @property
     def title(self) -> str:
         """With the lengths that decide."""
-        return f"electorate, {self.setting} (T {self.pace.T_ms}, P {self.pace.P_ms} ms)"
+        return f"electorate, {self.setting} (T {1000 * self.pace.T:g}, P {1000 * self.pace.P:g} ms)"
 
     def missing(self) -> str | None:
         """It is here."""

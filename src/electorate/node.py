@@ -29,7 +29,7 @@ from electorate.leadership.engine import (
     host_config,
 )
 from electorate.leadership.term import OnMerge, Tenure
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.runtime.host import Host
 from electorate.runtime.recorder import record_file
 from electorate.runtime.store import FolderOfAnother
@@ -380,7 +380,7 @@ class ThreadEngine(NodeEngine):
     def _await_end_of_work(self) -> None:
         """Wait until no work is left and the others have been told, but not for ever."""
         ended = threading.Event()
-        deadline = self.elections.now_ms() + self.pace.grace_ms
+        deadline = self.elections.now_ms() + in_ms(self.pace.grace)
 
         def look() -> None:
             if not self.is_busy:

@@ -1,7 +1,7 @@
 """How fast a node goes, in elections and in transactions, and what is promised about clocks.
 
-An application gives all times in seconds, as in asyncio. The machines count whole milliseconds; for
-them there are the properties in `_ms`.
+An application gives and gets all times in seconds, as in asyncio. The machines count whole
+milliseconds: `in_ms` is how many those are.
 """
 
 import math
@@ -13,16 +13,27 @@ from electorate.protocols.mandate.rule import MandateRules
 
 MAY_BE_ZERO = ("P", "preempt_delay", "settle_timeout")
 
+WERE_IN_MS = {
+    "T_ms": "T",
+    "P_ms": "P",
+    "grace_ms": "grace",
+    "preempt_delay_ms": "preempt_delay",
+    "beat_ms": "beat",
+    "timeout_ms": "timeout",
+    "work_ms": "work_timeout",
+    "votes_ms": "votes_timeout",
+    "patience_ms": "decision_timeout",
+    "again_ms": "retry_every",
+    "idle_ms": "idle_timeout",
+    "settle_ms": "settle_timeout",
+    "sweep_ms": "sweep_every",
+}
+"""What the lengths were called in an older version."""
 
-class Milliseconds:
-    """A length of a pace in the whole milliseconds that the machines count."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, pace: Any, kind: type) -> int:
-        seconds: float = getattr(pace, self.name)
-        return round(1000 * seconds)
+def in_ms(seconds: float) -> int:
+    """A length of time in the whole milliseconds that the machines count."""
+    return round(1000 * seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,27 +89,26 @@ class Pace:
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Name the new argument for one that was in milliseconds; `__init__` explains the rest."""
         for name, value in given.items():
-            length = vars(cls).get(name)
-            if isinstance(length, Milliseconds):
-                now = f"{length.name}={_seconds(value)}"
+            if name in WERE_IN_MS:
+                now = f"{WERE_IN_MS[name]}={_seconds(value)}"
                 raise TypeError(f"Pace is in seconds: say {now} instead of {name}={value!r}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for length in vars(Pace).values():
-            if isinstance(length, Milliseconds):
-                self._expect_length(length.name, getattr(self, length.name))
-        if not 2 * self.beat_ms <= self.timeout_ms:
+        for name in WERE_IN_MS.values():
+            self._expect_length(name, getattr(self, name))
+        if not 2 * in_ms(self.beat) <= in_ms(self.timeout):
             raise ValueError(
                 f"beat={self.beat} is more than half of timeout={self.timeout}: "
                 "a node would be suspect between two signs of life"
             )
-        drift_max = (self.granted_ms - self.lease_ms) / (self.granted_ms + self.lease_ms)
+        lease_ms, granted_ms = in_ms(self.lease), in_ms(self.granted)
+        drift_max = (granted_ms - lease_ms) / (granted_ms + lease_ms)
         if not 0 <= self.drift <= drift_max:
-            free_ms = self.granted_ms - self.lease_ms
+            free_s = (granted_ms - lease_ms) / 1000
             raise ValueError(
                 f"drift={self.drift} is not between 0 and {drift_max:.3f}: with T={self.T} and "
-                f"P={self.P} a voter is free {free_ms / 1000:g} s after a term has ended, and no "
+                f"P={self.P} a voter is free {free_s:g} s after a term has ended, and no "
                 "clock may be off by more than that"
             )
 
@@ -114,81 +124,52 @@ class Pace:
     @property
     def lease(self) -> float:
         """How long a term lasts from when it was last asked for."""
-        return self.lease_ms / 1000
+        return MandateRules().lease.of(self.timing) / 1000
 
     @property
     def granted(self) -> float:
         """How long a voter is bound, and how long an office may be vacant after a crash."""
-        return self.granted_ms / 1000
+        return MandateRules().granted.of(self.timing) / 1000
 
-    # --- the same in whole milliseconds, for the machines ---
-
-    T_ms = Milliseconds("T")
-    P_ms = Milliseconds("P")
-    grace_ms = Milliseconds("grace")
-    preempt_delay_ms = Milliseconds("preempt_delay")
-    beat_ms = Milliseconds("beat")
-    timeout_ms = Milliseconds("timeout")
-    work_ms = Milliseconds("work_timeout")
-    votes_ms = Milliseconds("votes_timeout")
-    patience_ms = Milliseconds("decision_timeout")
-    again_ms = Milliseconds("retry_every")
-    idle_ms = Milliseconds("idle_timeout")
-    settle_ms = Milliseconds("settle_timeout")
-    sweep_ms = Milliseconds("sweep_every")
+    # --- what the machines take, in whole milliseconds ---
 
     @property
     def timing(self) -> Timing:
         """The timing of the machine."""
-        return Timing(self.T_ms, self.P_ms, self.drift)
+        return Timing(in_ms(self.T), in_ms(self.P), self.drift)
 
     @property
     def lengths(self) -> dict[str, Span]:
         """The rules of the mandate that are no bounds of safety."""
         return {
-            "grace": Span(ticks=self.grace_ms),
-            "preempt_delay": Span(ticks=self.preempt_delay_ms),
+            "grace": Span(ticks=in_ms(self.grace)),
+            "preempt_delay": Span(ticks=in_ms(self.preempt_delay)),
         }
 
     @property
     def group_timing(self) -> Timing:
         """The timing of groups: a message is handled within T, all included."""
-        return Timing(self.T_ms + self.P_ms, drift=self.drift)
+        return Timing(in_ms(self.T) + in_ms(self.P), drift=self.drift)
 
     @property
     def transaction_timing(self) -> Timing:
         """The timing of the recovery election: it takes T for a bound, so T is wide."""
-        return Timing(4 * self.T_ms + 2 * self.P_ms)
+        return Timing(4 * in_ms(self.T) + 2 * in_ms(self.P))
 
     @property
     def transaction_lengths(self) -> dict[str, Span]:
         """The rules of a commit protocol that say how long its timers take."""
         return {
-            "votes": Span(ticks=self.votes_ms),
-            "patience": Span(ticks=self.patience_ms),
-            "retry": Span(ticks=self.again_ms),
-            "resend": Span(ticks=self.again_ms),
+            "votes": Span(ticks=in_ms(self.votes_timeout)),
+            "patience": Span(ticks=in_ms(self.decision_timeout)),
+            "retry": Span(ticks=in_ms(self.retry_every)),
+            "resend": Span(ticks=in_ms(self.retry_every)),
         }
 
     @property
     def agreed(self) -> str:
         """What members must have in common: all lengths that bind them follow from it."""
-        return f"T={self.T_ms / 1000:g} s, P={self.P_ms / 1000:g} s, drift={self.drift:g}"
-
-    @property
-    def probe_ms(self) -> int:
-        """How soon a node must answer after its connection broke."""
-        return 2 * self.T_ms
-
-    @property
-    def lease_ms(self) -> int:
-        """How long a term lasts from when it was last asked for."""
-        return MandateRules().lease.of(self.timing)
-
-    @property
-    def granted_ms(self) -> int:
-        """How long a voter is bound."""
-        return MandateRules().granted.of(self.timing)
+        return f"T={in_ms(self.T) / 1000:g} s, P={in_ms(self.P) / 1000:g} s, drift={self.drift:g}"
 
 
 def _seconds(value: Any) -> str:

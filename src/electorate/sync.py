@@ -170,6 +170,11 @@ class Election:
         return self._election.safety
 
     @property
+    def node(self) -> str:
+        """The node that takes part here."""
+        return self._election.node
+
+    @property
     def leader(self) -> Leader:
         """The present leader, as this node knows it."""
         return self._election.leader
@@ -222,7 +227,7 @@ class Election:
 
     @property
     def _not_leading(self) -> str:
-        return f"{self._election.node} does not lead {self.name}"
+        return f"{self.node} does not lead {self.name}"
 
 
 class Place:
@@ -247,6 +252,7 @@ class Transaction:
     def __init__(
         self, transaction: asynchronous_transaction.Transaction, timeout: float | None
     ) -> None:
+        expect_timeout(timeout)
         self._transaction = transaction
         self._timeout = timeout
         self._blocking: Blocking | None = None
@@ -383,8 +389,9 @@ async def _within(awaitable: Awaitable[R], timeout: float | None, otherwise: str
 def wait(awaitable: Awaitable[R], timeout: float | None, otherwise: str) -> R:
     """Wait for an awaitable; TimeoutError if that takes longer."""
     try:
+        expect_timeout(timeout)
         blocking = Blocking()
-    except RuntimeError:
+    except (RuntimeError, TypeError):
         if inspect.iscoroutine(awaitable):
             awaitable.close()
         raise
@@ -394,6 +401,7 @@ def wait(awaitable: Awaitable[R], timeout: float | None, otherwise: str) -> R:
 
 def each(items: AsyncIterable[R], timeout: float | None, otherwise: str) -> Iterator[R]:
     """Wait for one item after the other; TimeoutError if one takes longer."""
+    expect_timeout(timeout)
     with Blocking() as blocking:
         iterator = aiter(items)
         while True:
@@ -402,6 +410,13 @@ def each(items: AsyncIterable[R], timeout: float | None, otherwise: str) -> Iter
             except StopAsyncIteration:
                 return
             yield item
+
+
+def expect_timeout(timeout: object) -> None:
+    """TypeError if this is no number of seconds, nor None for ever."""
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not is_number:
+        raise TypeError(f"timeout is a number of seconds, or None for no limit, not {timeout!r}")
 
 
 def expect_plain(**given: object) -> None:

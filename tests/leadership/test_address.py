@@ -7,7 +7,7 @@ import pytest
 
 from electorate import Node, Sqlite, StoreError, sync
 from electorate.leadership.directory import MemberAddress, addresses, number
-from tests.leadership.cluster import PACE
+from tests.leadership.cluster import PACE, Cluster, run
 from tests.runtime.cluster import free_addresses
 
 
@@ -95,3 +95,39 @@ def test_an_election_without_a_name_is_none(tmp_path: Path) -> None:
                 node.observe(name)  # type: ignore[arg-type]
         node.pause(timeout=5)
         node.resume(timeout=5)
+
+
+def test_the_name_of_an_election_is_one_line(tmp_path: Path) -> None:
+    ((host, port),) = free_addresses(1)
+    with sync.Node(f"a@{host}:{port}", [], tmp_path, pace=PACE) as node:
+        for name in ("two\nlines", "a\ttable", "bell\a", "line\u2028line", "\ud800"):
+            with pytest.raises(
+                ValueError, match="the name of an election is one line of text, not"
+            ):
+                node.election(name)
+            with pytest.raises(
+                ValueError, match="the name of an election is one line of text, not"
+            ):
+                node.observe(name)
+        assert node.election("größte Wäscherei №1 🧺").name == "größte Wäscherei №1 🧺"
+
+
+@pytest.mark.parametrize("priority", [-1, 1 << 31, 1 << 40, True, 1.0, "1", None])
+def test_a_priority_that_is_none_is_told_what_it_may_be(tmp_path: Path, priority: Any) -> None:
+    ((host, port),) = free_addresses(1)
+    with sync.Node(f"a@{host}:{port}", [], tmp_path, pace=PACE) as node:
+        election = node.election("x", (1 << 31) - 1)
+        with pytest.raises(ValueError, match=r"a priority is a number from 0 to 2147483647, not"):
+            election.set_priority(priority)
+
+
+def test_an_election_keeps_its_name(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Node(Cluster(tmp_path, "a").places["a"], [], tmp_path / "a", pace=PACE) as node:
+            election = node.election("x")
+            for part in ("name", "safety", "node"):
+                with pytest.raises(AttributeError):
+                    setattr(election, part, "y")
+            assert (election.name, election.safety, election.node) == ("x", "quorum", "a")
+
+    run(scene())

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from electorate.pace import Milliseconds, Pace
+from electorate.pace import WERE_IN_MS, Pace, in_ms
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,21 @@ def test_other_units_and_names_are_refused_with_what_to_say(
         Pace(**given)
 
 
-def test_every_length_has_its_milliseconds_and_can_not_be_changed() -> None:
-    lengths = {each.name for each in vars(Pace).values() if isinstance(each, Milliseconds)}
-    assert lengths == {each.name for each in fields(Pace)} - {"drift", "trust_close"}
+def test_every_length_is_in_seconds_and_can_not_be_changed() -> None:
+    assert set(WERE_IN_MS.values()) == {each.name for each in fields(Pace)} - {
+        "drift",
+        "trust_close",
+    }
     pace = Pace(T=0.2, retry_every=0.3)
-    assert (pace.T_ms, pace.P_ms, pace.again_ms, pace.lease) == (200, 25, 300, 1.75)
+    assert (pace.T, pace.P, pace.retry_every, pace.lease) == (0.2, 0.025, 0.3, 1.75)
+    assert (pace.timing.T, pace.timing.P) == (200, 25)
+    assert pace.transaction_lengths["retry"].of(pace.timing) == 300
+    assert not [name for name in dir(pace) if name.endswith("_ms")]
     with pytest.raises(FrozenInstanceError):
         pace.T = 1.0  # type: ignore[misc]
 
 
 def test_the_largest_drift_that_is_allowed_is_allowed_by_the_machine_too() -> None:
     pace = Pace(drift=0.043)
-    fast, slow = pace.timing.lasts(pace.lease_ms)[1], pace.timing.lasts(pace.granted_ms)[0]
-    assert fast <= slow
+    lease, granted = (pace.timing.lasts(in_ms(each)) for each in (pace.lease, pace.granted))
+    assert lease[1] <= granted[0]

@@ -130,6 +130,28 @@ def test_groups_that_part_and_merge_are_played_again_by_the_simulator(
     assert "the same as written" in again.out
 
 
+def test_records_of_two_runs_in_one_folder_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The nodes have the same names, and each knows the others by memories of its own run."""
+
+    async def scene(folder: Path) -> None:
+        async with started(Recorded(folder)) as cluster:
+            cluster.stand()
+            await cluster.led()
+
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        run(scene(folder))
+    replay, record = runner(capsys), tmp_path / "one" / "record"
+    told = replay("replay", str(record))
+    assert (told.code, told.err) == (0, "")
+    (record / "a.jsonl").write_bytes((tmp_path / "two" / "record" / "a.jsonl").read_bytes())
+    told = replay("replay", str(record))
+    assert "b and c knew a by another memory than a has in its record: these are" in told.err
+    assert "a knew b by another memory than b has in its record" in told.err
+
+
 def test_what_the_simulator_cannot_play_is_judged_by_what_nodes_believed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,6 +166,7 @@ def test_what_the_simulator_cannot_play_is_judged_by_what_nodes_believed(
     assert told.code == 0, told.err
     assert "M1, M2, M3 and M4 hold after every step" in told.out
     assert "only claims about terms and groups are judged: the simulator cannot play" in told.err
+    assert "this: a may be asked for " in told.err
     told = replay("replay", record, "--instance", "office x", "--script", str(tmp_path / "x.txt"))
     assert told.code == 2
     assert "no script can be made of this: the simulator cannot play this: " in told.err

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,12 +144,31 @@ def test_who_does_not_lead_in_time_waits_no_longer_and_stands_no_longer(tmp_path
         with pytest.raises(TimeoutError, match=why), threads.election("b").lead(timeout=0.3):
             raise AssertionError("a leads")
         threads.nodes["a"].pause()
-        time.sleep(2 * PACE.lease_ms / 1000)
+        time.sleep(2 * PACE.lease)
         assert threads.election("c").leader == VACANT, "b stands no longer"
         with threads.election("b").lead(timeout=PATIENCE_S) as term:
             assert term.remaining() > 0
         with pytest.raises(LeadershipLost):
             term.check()
+
+
+def test_a_timeout_that_is_no_number_of_seconds_is_refused(tmp_path: Path) -> None:
+    why = "timeout is a number of seconds, or None for no limit, not '1'"
+    odd: Any = "1"
+    with sync.Node("a", Cluster(tmp_path).places.values(), tmp_path / "a", pace=PACE) as node:
+        election = node.election("x")
+        with pytest.raises(TypeError, match=why), election.lead(timeout=odd):
+            raise AssertionError("nobody waited")
+        with pytest.raises(TypeError, match=why):
+            next(election.terms(timeout=odd))
+        with pytest.raises(TypeError, match=why):
+            next(iter(election.observe(timeout=odd)))
+        with pytest.raises(TypeError, match=why):
+            node.pause(timeout=odd)
+        with pytest.raises(TypeError, match=why):
+            node.transaction(timeout=odd)
+        with pytest.raises(TypeError, match="not True"):
+            node.resume(timeout=True)
 
 
 async def unheard(*_: object) -> None:

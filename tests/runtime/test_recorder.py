@@ -370,3 +370,6 @@ def test_a_record_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match=r"into a folder, and '.*/file' is a file"):
         Recorder(tmp_path / "file" / "a.jsonl")
+    for folder in (tmp_path / "file" / "below", tmp_path / "file" / "far" / "below"):
+        with pytest.raises(NotADirectoryError, match=r"into a folder, and '.*/file' is a file"):
+            Recorder(folder / "a.jsonl")

@@ -22,7 +22,7 @@ async def test_who_restarts_at_a_faster_pace_is_bound_for_as_long_as_it_was(
     for name in others:
         cluster.crash(name)
     cluster.pace = Pace()
-    cluster.delay(0, 20)
+    cluster.delay(0, 0.02)
     for name in others:
         cluster.restart(name)
     assert await cluster.leader(ELECTION, other_than=first) in others

@@ -70,7 +70,7 @@ def _stood(options: argparse.Namespace, file: Path, instance: str | None) -> Sto
     if records.differences:
         raise UsageError(f"{name}: this came out differently: {records.differences[0]}")
     if merged is None:
-        raise UsageError(f"{name}: there are several instances: name one with --instance")
+        raise UsageError(f"{name}: name one with --instance: there are {records.few()}")
     if merged.doubts:
         why = [*_missing(records, merged.trace.setting.ids), *merged.doubts]
         raise UsageError(f"{name}: where {merged.instance} stood is not known: {listed(why)}")

@@ -1,6 +1,7 @@
 """Reading what nodes wrote down, re-running every instance of it, and making one run of one."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -13,6 +14,7 @@ from electorate.cli.error import UsageError
 from electorate.cli.protocol import find
 from electorate.core import Machine, NodeId, ProtocolError, Send
 from electorate.core.turn import Sample, SampledTurns
+from electorate.protocols.mandate.admission import AdmissionState
 from electorate.trace import Setting, Trace
 from electorate.trace.merge import (
     ClockId,
@@ -34,7 +36,7 @@ from electorate.trace.record import (
     Took,
     series_in,
 )
-from electorate.trace.word import listed
+from electorate.trace.word import listed, with_names
 
 TURNS_MAX = 20_000
 LISTED_MAX = 40
@@ -105,6 +107,29 @@ class RecordedMachines:
         return find(setting.protocol).machine(setting)
 
 
+class Memories:
+    """The memories by which members know each other, to tell nodes of one name apart."""
+
+    def __init__(self) -> None:
+        self._own: defaultdict[NodeId, set[str]] = defaultdict(set)
+        """The memories with which a member lived, by its number."""
+        self._last: dict[NodeId, AdmissionState] = {}
+
+    def see(self, node: NodeId, state: AdmissionState) -> None:
+        """Take in what a directory knows after an event."""
+        self._last[node] = state
+        self._own[state.number].add(state.memory(state.number))
+
+    def strangers(self) -> dict[NodeId, set[NodeId]]:
+        """Members that others know by a memory which is not in their record, and who those are."""
+        found: defaultdict[NodeId, set[NodeId]] = defaultdict(set)
+        for node, state in self._last.items():
+            for number in state.known.keys() & self._own.keys():
+                if state.memory(number) not in {"", *self._own[number]}:
+                    found[number].add(node)
+        return found
+
+
 class Merged(NamedTuple):
     """One instance, all nodes in one run."""
 
@@ -133,6 +158,7 @@ class Records:
         self._wanted = instance
         self._kept: dict[NodeId, list[Occurrence]] = {}
         self._gaps: list[Gap] = []
+        self._memories = Memories()
         clusters: set[str] = set()
         for file in [each for path in paths for each in _series(path)]:
             # A node that is about to join does not know yet which cluster that is.
@@ -143,12 +169,14 @@ class Records:
             raise UsageError("there is not one whole line in these records")
         if instance is not None and instance not in self.courses:
             near = get_close_matches(instance, self.courses, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {self._few()}"
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {self.few()}"
             raise UsageError(f"no instance {instance!r} in these records: {hint}")
         self._clocks.settle()
         firsts = [self._clocks.at(*c.first) for c in self._every() if c.first is not None]
         self._zero = min(firsts, default=0.0)
         self.notes += map(self._told_gap, self._gaps)
+        self._strangers = self._memories.strangers()
+        self.notes += sorted(self._told_stranger(*each) for each in self._strangers.items())
 
     def _read(self, file: RecordFile) -> list[Any]:
         try:
@@ -175,6 +203,8 @@ class Records:
         if found is None:
             return
         self._clocks.see(instance, found)
+        if found.turn is not None and isinstance(found.turn.state, AdmissionState):
+            self._memories.see(node, found.turn.state)
         if self._wanted is None and len(self.courses) > 1:
             self._kept.clear()  # None of several is told unless one is named.
         elif self._wanted in (None, instance):
@@ -193,12 +223,23 @@ class Records:
             told += f", {lives} not in it"
         return f"{told}: what {name} did then is not known"
 
+    def _told_stranger(self, member: NodeId, others: set[NodeId]) -> str:
+        name = self.called(member)
+        return (
+            f"{listed(sorted(map(self.called, others)))} knew {name} by another memory than {name} "
+            "has in its record: these are records of different runs, or some of that one is missing"
+        )
+
     def _every(self) -> Iterator[Course]:
         return (course for at_nodes in self.courses.values() for course in at_nodes.values())
 
     def called(self, node: NodeId) -> str:
         """What people call a node."""
         return self.names.get(node, f"node {node}")
+
+    def named(self, text: str) -> str:
+        """A text that speaks of nodes by their names."""
+        return with_names(text, self.names)
 
     @property
     def events(self) -> int:
@@ -213,7 +254,7 @@ class Records:
     @property
     def differences(self) -> list[str]:
         """Everything that the re-run gave differently."""
-        return [course.difference for course in self._every() if course.difference]
+        return [self.named(each.difference) for each in self._every() if each.difference]
 
     @property
     def end(self) -> float:
@@ -289,7 +330,8 @@ class Records:
             parts, key=lambda name: [p.zfill(20) if p.isdecimal() else p for p in parts[name]]
         )
 
-    def _few(self) -> str:
+    def few(self) -> str:
+        """Some of the instances, by their names."""
         names = self._names()
         return listed([*names[:5], f"{len(names) - 5} more"] if len(names) > 6 else names)
 
@@ -319,7 +361,9 @@ class Records:
         try:
             trace = merger.trace()
         except (RecordError, ProtocolError) as error:
-            raise UsageError(f"the records of {name} do not fit together: {error}") from None
+            wrong = f"the records of {name} do not fit together: {error}"
+            why = "; they may be of different runs" if self._strangers else ""
+            raise UsageError(self.named(wrong) + why) from None
         self._note_missing(absent, merger)
         doubts = [*self._doubts(trace, merger)]
         return Merged(name, machine, trace, doubts, is_one, merger.first_views)
@@ -345,6 +389,8 @@ class Records:
     def _doubts(self, trace: Trace, merger: Merger) -> Iterator[str]:
         if merger.strays:
             yield "messages were received that no record shows to have been sent"
+        if self._strangers:
+            yield "the records may be of different runs"
         if self._gaps or any(map(is_held, trace.steps)):
             yield "the records begin in the middle, or have a gap"
         for node in sorted(merger.surprises):

@@ -163,7 +163,7 @@ def _run_records(options: argparse.Namespace, files: Sequence[Path]) -> int:
     merged = records.merged()
     shows = options.tell or options.script or options.svg or options.between
     if merged is None and shows and not records.differences:
-        raise UsageError("there are several instances: name one with --instance")
+        raise UsageError(f"name one with --instance: there are {records.few()}")
     played = None if merged is None else _of_record(options, records, merged, files[0])
     for note in records.notes:
         print(f"electorate: mind that {note}", file=sys.stderr)
@@ -198,7 +198,7 @@ def _of_record(
         try:
             played = _played(options.runs[0], file, script_of(merged.trace))
         except ScriptError as error:
-            unplayed = f"the simulator cannot play this: {error.problem}"
+            unplayed = records.named(f"the simulator cannot play this: {error.problem}")
         else:
             played = played._replace(trace=merged.trace, names=records.names)
             return played._replace(instance=merged.instance)

@@ -28,7 +28,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.errors import ClusterMismatch, Removed, StoreError
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.mandate.admission import (
     Acquaintance,
     Admission,
@@ -199,7 +199,7 @@ def identity(founders: dict[NodeId, MemberAddress]) -> str:
 def admission_machine(pace: Pace) -> Admission:
     """The machine of admission at this pace, for any members."""
     rules: Any = Admission.form("application")
-    patience = Span(ticks=pace.grace_ms + pace.granted_ms)
+    patience = Span(ticks=in_ms(pace.grace) + in_ms(pace.granted))
     return Admission(Members.open(), pace.timing, msgspec.structs.replace(rules, patience=patience))
 
 

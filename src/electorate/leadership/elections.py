@@ -16,7 +16,7 @@ from electorate.leadership.directory import Directory, MemberAddress
 from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
 from electorate.leadership.groups import Groups
 from electorate.leadership.register import BEFORE, MEMBERS, Register
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.leadership import TO_ELECTIONS
 from electorate.protocols.mandate.admission import TO_DIRECTORY, AdmissionState
 from electorate.protocols.mandate.message import Decree, Listed, Order
@@ -444,6 +444,6 @@ class Elections(Service, Admission):
             log.warning(BEHIND, self.directory.me.name, late_ms, len(elections))
         for election in elections:
             if election.term is not None:  # Its work may have no end.
-                election.term.abandon_after(self.pace.grace_ms)
+                election.term.abandon_after(in_ms(self.pace.grace))
         if not self.is_busy:
             self.directory.expect_member()

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
@@ -17,11 +18,15 @@ from electorate.leadership.election import ElectionInstance, KnownLeader
 from electorate.leadership.elections import Elections, Safety
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.runtime.config import HostConfig
 
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
+
+PRIORITY_MAX = (1 << 31) - 1
+UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
 
 
 class Leader(NamedTuple):
@@ -230,22 +235,22 @@ class NodeEngine(ABC):
     @property
     def patience_s(self) -> float:
         """How long a hand-over may take at most."""
-        return (self.pace.grace_ms + 3 * self.pace.granted_ms) / 1000
+        return self.pace.grace + 3 * self.pace.granted
 
     @property
     def again_s(self) -> float:
         """How soon to ask again for what may have been lost."""
-        return self.pace.granted_ms / 2000
+        return self.pace.granted / 2
 
     @property
     def answered_s(self) -> float:
         """How long a question and its answer take at most."""
-        return 2 * (self.pace.T_ms + self.pace.P_ms) / 1000
+        return 2 * (self.pace.T + self.pace.P)
 
     @property
     def sure_s(self) -> float:
         """After this time a node that was granted an office here has it, or has given it up."""
-        return (3 * self.pace.T_ms + 2 * self.pace.P_ms) / 1000
+        return 3 * self.pace.T + 2 * self.pace.P
 
     def unchanged(self, election: ElectionInstance) -> str:
         """What is wrong if nothing has come of a request."""
@@ -267,6 +272,8 @@ def expect_name(name: str) -> None:
     """ValueError if this cannot be the name of an election."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"an election has a name, not {name!r}")
+    if not UNSPEAKABLE.isdisjoint(map(unicodedata.category, name)):
+        raise ValueError(f"the name of an election is one line of text, not {name!r}")
 
 
 class Election:
@@ -287,15 +294,28 @@ class Election:
             raise ValueError('nothing ever merges without safety="group": there is no on_merge')
         if on_merge is not None and not callable(on_merge):
             raise ValueError(f"on_merge is called as on_merge(term, others): not {on_merge!r}")
-        self.name = name
-        self.safety = safety
-        self.node = engine.me.name
-        """The node that takes part here."""
+        self._name = name
+        self._safety = safety
         self._engine = engine
         self._election = engine.election(name, safety)
         self._on_merge = on_merge
         if priority is not None:
             self.set_priority(priority)
+
+    @property
+    def name(self) -> str:
+        """The name of the election."""
+        return self._name
+
+    @property
+    def safety(self) -> Safety:
+        """Whether it is one leader by quorum, or one in each group."""
+        return self._safety
+
+    @property
+    def node(self) -> str:
+        """The node that takes part here."""
+        return self._engine.me.name
 
     @property
     def leader(self) -> Leader:
@@ -307,8 +327,9 @@ class Election:
 
         In a group the member with the highest priority leads, and takes over at once.
         """
-        if not isinstance(priority, int) or not 0 <= priority < 1 << 31:
-            raise ValueError(f"a priority is a number from 0 up, not {priority!r}")
+        is_number = isinstance(priority, int) and not isinstance(priority, bool)
+        if not is_number or not 0 <= priority <= PRIORITY_MAX:
+            raise ValueError(f"a priority is a number from 0 to {PRIORITY_MAX}, not {priority!r}")
         self._engine.set_priority(self._election, priority)
 
     def terms(self) -> "Terms":
@@ -454,14 +475,14 @@ def host_config(
         data,
         cluster="",  # The directory knows, once it has looked at what was written down.
         record=record,
-        beat_ms=pace.beat_ms,
-        timeout_ms=pace.timeout_ms,
+        beat_ms=in_ms(pace.beat),
+        timeout_ms=in_ms(pace.timeout),
         # What waits on a connection for longer than a lease is of no use to anybody.
-        fresh_ms=pace.lease_ms,
-        still_ms=pace.timeout_ms / 2,
-        patience_ms=pace.lease_ms,
-        late_ms=pace.T_ms + pace.P_ms,
-        probe_ms=pace.probe_ms,
+        fresh_ms=in_ms(pace.lease),
+        still_ms=in_ms(pace.timeout) / 2,
+        patience_ms=in_ms(pace.lease),
+        late_ms=in_ms(pace.T + pace.P),
+        probe_ms=in_ms(2 * pace.T),
         trusts_end=pace.trust_close,
         names={member.id: member.name for member in addresses.values()},
     )

@@ -28,7 +28,7 @@ from electorate.errors import StoreError
 from electorate.leadership.directory import Directory
 from electorate.leadership.election import ElectionInstance, KnownLeader, Machines
 from electorate.leadership.term import GroupTenure, Tenure
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.invitation import RankedInvitation
 from electorate.protocols.invitation.ranked_invitation import Anew, Reconciled, Stand
 from electorate.runtime.host import Host, Mail
@@ -212,7 +212,7 @@ class Groups:
 
     def __init__(self, port: GroupsPort) -> None:
         self.elections: dict[str, GroupElection] = {}
-        self.grace_ms = float(port.pace.grace_ms)
+        self.grace_ms = float(in_ms(port.pace.grace))
         rules = RankedInvitation.form("application")
         self._machine = RankedInvitation(Members.open("highest"), port.pace.group_timing, rules)
         self._codec = Codec(self._machine)

@@ -29,7 +29,7 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.errors import MembersUnchanged, StoreError
 from electorate.leadership.directory import Directory, MemberAddress
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.leadership import Register as RegisterMachine
 from electorate.protocols.mandate.membership import Change, Hold, Settle, Show, Withdraw
 from electorate.protocols.mandate.message import Release
@@ -87,7 +87,7 @@ def register_machine(pace: Pace) -> Machine[Any]:
     """The machine of the register at this pace, for any members."""
     sound: Any = RegisterMachine.form("sound")
     inner = replace(sound.inner, **pace.lengths)
-    rules = replace(sound, inner=inner, care=Span(ticks=pace.grace_ms // 2))
+    rules = replace(sound, inner=inner, care=Span(ticks=in_ms(pace.grace) // 2))
     return RegisterMachine(Members.open("highest"), pace.timing, rules)
 
 
@@ -312,7 +312,7 @@ class Register(Owner):
                     is_asked = True
                     self._port.enter_here(self._ask, request)
                 expect_possible(request)
-                await asyncio.sleep(self._port.pace.T_ms / 1000)
+                await asyncio.sleep(self._port.pace.T)
         finally:
             # Nobody wants it here any more: others must be able to have the register.
             if is_asked:
@@ -347,7 +347,7 @@ class Register(Owner):
 
     def _deadline_ms(self) -> float:
         pace = self._port.pace
-        return self._port.now_ms() + 2 * pace.grace_ms + 6 * pace.granted_ms
+        return self._port.now_ms() + in_ms(2 * pace.grace + 6 * pace.granted)
 
     def _unanswered(self, member: MemberAddress) -> str:
         if self._port.me not in self.roster.everybody:

@@ -401,9 +401,10 @@ def _version() -> str:
 
 def _make_folder(folder: Path) -> None:
     """Make the folder, readable by its owner only; one that exists stays as it is."""
-    if folder.exists() and not folder.is_dir():
+    above = next(each for each in (folder, *folder.parents) if each.exists())
+    if not above.is_dir():
         raise NotADirectoryError(
-            f"records are written into a folder, and {str(folder)!r} is a file: name another"
+            f"records are written into a folder, and {str(above)!r} is a file: name another"
         )
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)

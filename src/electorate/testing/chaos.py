@@ -49,7 +49,7 @@ def draw_plan(
             node, kind = chance.choice(well), chance.choice(faults)
             until = whole_at[node] = now + chance.uniform(0, LENGTH_S)
             others = [other for other in nodes if other != node]
-            plan += _fault(chance, kind, node, others, *map(_units, (now, until)))
+            plan += _fault(chance, kind, node, others, *map(units, (now, until)))
         now += chance.uniform(0, GAP_S)
     return tuple(sorted(plan, key=lambda fault: fault.at))
 
@@ -67,5 +67,6 @@ def _fault(
     return [CutLink(at, until, *way) for way in ways]
 
 
-def _units(seconds: float) -> int:
+def units(seconds: float) -> int:
+    """A length of time in what the simulated network counts."""
     return int(seconds * UNITS_PER_S)

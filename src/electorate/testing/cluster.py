@@ -15,7 +15,7 @@ from electorate.pace import Pace
 from electorate.runtime.frame import is_letter
 from electorate.simulate.delay import Uniform, parse_delay
 from electorate.simulate.fault import AnyFault, Crash, CutLink, Pause, Recover
-from electorate.testing.chaos import FAULTS, Hurt, draw_plan
+from electorate.testing.chaos import FAULTS, Hurt, draw_plan, units
 from electorate.testing.loop import VirtualLoop
 from electorate.testing.member import Program, SimulatedMember
 from electorate.testing.network import UNITS_PER_S, SimulatedMachine, SimulatedNetwork
@@ -50,7 +50,7 @@ class Cluster:
         self._chance = random.Random(f"{seed} chaos")
         self._loop = VirtualLoop(limit_s)  # type: ignore[abstract]
         self.story = ClusterStory(lambda: self._loop.now)
-        usual = Uniform(0, self.pace.T_ms * UNITS_PER_S // 1000)
+        usual = Uniform(0, units(self.pace.T))
         self._network = SimulatedNetwork(self._loop, seed, usual, self._tell)
         self._watch = Watch(lambda: self._loop.now, self.story, self._up_ones)
         self._members: dict[str, SimulatedMember] = {}
@@ -175,9 +175,9 @@ class Cluster:
     async def calm(self, within_s: float = 2 * PATIENCE_S) -> None:
         """Wait until no node has changed its mind for so long that none will any more."""
         pace, deadline = self.pace, self.now + within_s
-        quiet_ms = pace.timeout_ms + 2 * pace.granted_ms + pace.preempt_delay_ms + pace.grace_ms
+        quiet_s = pace.timeout + 2 * pace.granted + pace.preempt_delay + pace.grace
         begun = self.now
-        while self.now - max(begun, self._watch.changed_at) <= quiet_ms / 1000:
+        while self.now - max(begun, self._watch.changed_at) <= quiet_s:
             if self.now > deadline:
                 raise TimeoutError(f"leaders still change after {within_s:g} s")
             await asyncio.sleep(STEP_S)
@@ -283,22 +283,20 @@ class Cluster:
         self._network.loss = 0.0
         self.story.tell("the network is whole")
 
-    def delay(self, low_ms: float | str, high_ms: float | None = None) -> None:
-        """From now on a message takes between these many milliseconds; before, 0 to T.
+    def delay(self, low_s: float | str, high_s: float | None = None) -> None:
+        """From now on a message takes between these many seconds; before, 0 to T.
 
         Instead of two bounds it may be a model as `electorate simulate --delay` takes it.
         """
-        if isinstance(low_ms, str):
-            timing = Timing(self.pace.T_ms * UNITS_PER_S // 1000)
-            self._network.delay = parse_delay(low_ms, timing)
-            self.story.tell(f"delays are {low_ms}")
+        if isinstance(low_s, str):
+            self._network.delay = parse_delay(low_s, Timing(units(self.pace.T)))
+            self.story.tell(f"delays are {low_s}")
         else:
-            high_ms = low_ms if high_ms is None else high_ms
-            if not 0 <= low_ms <= high_ms:
-                raise ValueError(f"a delay from {low_ms:g} up to {high_ms:g} ms is empty")
-            bounds = (int(ms * UNITS_PER_S / 1000) for ms in (low_ms, high_ms))
-            self._network.delay = Uniform(*bounds)
-            self.story.tell(f"messages take {low_ms:g} to {high_ms:g} ms")
+            high_s = low_s if high_s is None else high_s
+            if not 0 <= low_s <= high_s:
+                raise ValueError(f"a delay from {low_s:g} up to {high_s:g} s is empty")
+            self._network.delay = Uniform(units(low_s), units(high_s))
+            self.story.tell(f"messages take {low_s:g} to {high_s:g} s")
 
     def lose(self, rate: float) -> None:
         """From now on this share of what is sent is lost, and sent again after a while."""
@@ -307,14 +305,14 @@ class Cluster:
         self._network.loss = rate
         self.story.tell(f"{rate:.0%} of all messages are lost")
 
-    def clock_jump(self, name: str, ms: float) -> None:
+    def clock_jump(self, name: str, by_s: float) -> None:
         """Set its clock ahead. No node can guard against that: only tokens help."""
-        if ms < 0:
+        if by_s < 0:
             raise ValueError("the clock of a node never goes back")
         self._watch.clocks_keep_their_word = False
-        self._member(name).clock.jump(self._loop.now, ms / 1000)
+        self._member(name).clock.jump(self._loop.now, by_s)
         self._loop.reset_timers()
-        self.story.tell(f"the clock of {name} jumps by {ms:g} ms")
+        self.story.tell(f"the clock of {name} jumps by {by_s:g} s")
 
     def clock_rate(self, name: str, rate: float) -> None:
         """Run its clock at another speed, 1 being right; `pace.drift` says what is allowed for."""

@@ -10,7 +10,7 @@ from electorate.errors import NodeStopped
 from electorate.leadership.election import ElectionInstance
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import NodeEngine, host_config
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.runtime.environment import Environment
 from electorate.runtime.host import Host
 from electorate.testing.process import Process
@@ -61,7 +61,7 @@ class SimulatedEngine(NodeEngine):
         """Stand nowhere any more, give work the time to end, and stop."""
         self.expect_running()
         self.pause(True)
-        deadline = self.host.now_ms() + self.pace.grace_ms
+        deadline = self.host.now_ms() + in_ms(self.pace.grace)
         await asyncio.sleep(STEP_S)
         while self.is_busy and self.host.now_ms() < deadline:
             await asyncio.sleep(STEP_S)

@@ -118,7 +118,7 @@ class ResourceGuard:
 
     async def _sweep(self, worker: ResourceWorker) -> None:
         for round_ in count(1):
-            await asyncio.sleep(self._port.pace.sweep_ms / 1000)
+            await asyncio.sleep(self._port.pace.sweep_every)
             if worker.trouble is not None:
                 continue
             for tx in worker.orphans():

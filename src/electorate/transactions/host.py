@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from electorate.core import Members, NodeId, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.told_leader import ToldLeader
 from electorate.runtime.frame import FRAME_MAX, Hello
@@ -119,7 +119,9 @@ class TransactionHost(Service):
         host, database = self.host, self._database
         self._process = f"{host.environment.chance('transactions').getrandbits(48):012x}"
         self.worker = (
-            None if database is None else ResourceWorker(database, self.pace.idle_ms, host.now_ms)
+            None
+            if database is None
+            else ResourceWorker(database, in_ms(self.pace.idle_timeout), host.now_ms)
         )
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
@@ -337,7 +339,7 @@ class TransactionHost(Service):
     async def _remind(self) -> None:
         """Say again what may have been lost, and tell transactions whom they may ask by now."""
         while True:
-            await asyncio.sleep(self.pace.sweep_ms / 1000)
+            await asyncio.sleep(self.pace.sweep_every)
             if self._lives:
                 self.enter(self.recovery.look)
             self.enter(self._name_all)

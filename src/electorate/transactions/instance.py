@@ -29,7 +29,7 @@ from electorate.core import (
 )
 from electorate.core.codec import Codec
 from electorate.errors import Damaged
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.commit.state import Again, Applied, Done, Vote
 from electorate.protocols.told_leader import Name
 from electorate.runtime.host import Host
@@ -167,7 +167,7 @@ class TransactionInstance(Owner):
         If this comes too soon, it may reach a node that is just done with the transaction, and has
         to be told anew.
         """
-        if self._port.host.now_ms() - self._said_ms < self._port.pace.again_ms:
+        if self._port.host.now_ms() - self._said_ms < in_ms(self._port.pace.retry_every):
             return
         self._said_ms = self._port.host.now_ms()
         if Again() in self._turns.may_ask(self.view) and not self._is_alone:

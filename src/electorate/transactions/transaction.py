@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from electorate.core import NodeId, Stage
 from electorate.errors import Aborted, NodeStopped, OutcomeUnknown, Refused
-from electorate.pace import Pace
+from electorate.pace import Pace, in_ms
 from electorate.protocols.commit.state import Begin
 from electorate.runtime.frame import Hello
 from electorate.transactions.instance import TransactionInstance
@@ -204,7 +204,7 @@ class Draft:
         if instance.decided.result() is Stage.ABORTED:
             why = "; ".join(instance.reasons) or "not everybody voted yes in time"
             raise Aborted(self.tx, why)
-        await asyncio.wait([instance.ended], timeout=self._port.pace.settle_ms / 1000)
+        await asyncio.wait([instance.ended], timeout=self._port.pace.settle_timeout)
 
     async def abort(self) -> None:
         """Tell all that have done work to undo it; a node that does not hear it does so in time."""
@@ -238,7 +238,7 @@ class Errands:
         key, pace = (work.tx, to, work.number), self._port.pace
         answer: asyncio.Future[tuple[Answer, Party]] = asyncio.get_running_loop().create_future()
         self._asked[key] = answer
-        deadline = self._port.now_ms() + pace.work_ms
+        deadline = self._port.now_ms() + in_ms(pace.work_timeout)
         suspect = False
         try:
             while not answer.done():
@@ -251,7 +251,7 @@ class Errands:
                     raise Refused(f"no answer within {pace.work_timeout:g} s")
                 # The work or its answer may get lost; a node that has done it already only says so.
                 self._port.send(to, work)
-                await asyncio.wait([answer], timeout=min(pace.again_ms, left_ms) / 1000)
+                await asyncio.wait([answer], timeout=min(pace.retry_every, left_ms / 1000))
             if answer.cancelled():
                 raise Refused("the node has ended")
             return answer.result()
