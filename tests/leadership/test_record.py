@@ -146,6 +146,9 @@ def test_records_of_two_runs_in_one_folder_are_told_apart(
     replay, record = runner(capsys), tmp_path / "one" / "record"
     told = replay("replay", str(record))
     assert (told.code, told.err) == (0, "")
+    refused = replay("replay", str(record), "--tell")
+    assert refused.code == 2
+    assert "name one with --instance: there are directory, members and office x" in refused.err
     (record / "a.jsonl").write_bytes((tmp_path / "two" / "record" / "a.jsonl").read_bytes())
     told = replay("replay", str(record))
     assert "b and c knew a by another memory than a has in its record: these are" in told.err

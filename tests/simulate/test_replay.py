@@ -18,7 +18,7 @@ ask 1 Shout(2)
 cut 1->3
 tick
 ----
-1 is asked to Shout(2)
+1 is asked for Shout(2)
   1 stable.said: 0 => 2
   1 sends Note(0) to 2
   1 sends Note(0) to 3

@@ -91,7 +91,7 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
     (Saw(2, frozenset({10, 9}), frozenset({9})), "view 2 9 10", "2 trusts 10"),
     (Saw(2, frozenset({2, 3}), frozenset({1, 2})), "view 2 2 3", "2 suspects 1 and trusts 3"),
     (Saw(2, frozenset({1, 2}), frozenset({1, 2})), "view 2 1 2", "2 sees 1 2"),
-    (Requested(2, Resign()), "ask 2 Resign", "2 is asked to Resign"),
+    (Requested(2, Resign()), "ask 2 Resign", "2 is asked for Resign"),
     (Crashed(2), "crash 2", "2 crashes"),
     (Recovered(2), "recover 2", "2 recovers"),
     (Recovered(2, first=True), "recover 2", "2 boots"),

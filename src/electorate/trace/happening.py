@@ -408,7 +408,7 @@ class Requested(Happening):
     budget = "ask", "asks"
 
     def fact(self, at: int, timing: Timing) -> str:
-        return f"{self.node} is asked to {text_of(self.request)}"
+        return f"{self.node} is asked for {text_of(self.request)}"
 
     def told(self, there: Presence) -> tuple[str, str]:
         return f"Node {self.node}", f"is asked for {said(self.request)}"
