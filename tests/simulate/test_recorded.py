@@ -1,12 +1,13 @@
 """A recorded run is judged as it is, to the same verdict as by the simulator that plays it."""
 
 import pytest
+from msgspec.structs import replace
 
 from electorate.runs import run_file, run_names
-from electorate.simulate.recorded import RecordVerdict, judged
+from electorate.simulate.recorded import RecordVerdict, by_the_clock, judged
 from electorate.simulate.replay import Replay, replay
 from electorate.simulate.start import started
-from electorate.trace import Trace
+from electorate.trace import Clock, Start, Trace, script_of
 from electorate.trace.happening import Fired
 from tests.script import find
 
@@ -53,6 +54,20 @@ def test_an_office_is_over_when_its_time_is_though_its_holder_notices_late() -> 
     fired = {step.happening for step in played.trace.steps if isinstance(step.happening, Fired)}
     assert Fired(3, "even") not in fired, "it never noticed, and another entered"
     assert [*verdict.kept] == [*TERMS]
+
+
+def test_a_record_that_can_be_played_is_judged_by_its_times_all_the_same() -> None:
+    """Played with clocks that take any time, a holder that notices late is in office too long."""
+    timed = replay(PAUSED, find, "run.txt").trace
+    machine = timed.setting.machine(*find(timed.setting.protocol))
+    _, boots = started(timed.setting, machine)
+    trace = Trace(timed.setting, (*boots, *timed.steps))
+    untimed = replace(timed.setting, clock=Clock.UNBOUNDED, start=Start.DOWN)
+    played = replay(script_of(Trace(untimed, trace.steps)), find, "run.txt")
+    assert "M3" in played.breaches
+    verdict = by_the_clock(played, trace, machine)
+    assert not verdict.breaches
+    assert {*TERMS} <= {*verdict.kept}
 
 
 def test_goals_are_not_judged() -> None:

@@ -23,7 +23,7 @@ from electorate.core import Machine, NodeId, Standing, Timing
 from electorate.lectures import LectureError, item_of, run_of
 from electorate.runs import run_file, run_names
 from electorate.simulate.law import IllegalStep
-from electorate.simulate.recorded import RecordVerdict, judged
+from electorate.simulate.recorded import RecordVerdict, by_the_clock, judged
 from electorate.simulate.replay import Difference, Replay, ReplayViolation, replay
 from electorate.simulate.script import ScriptError, with_rules
 from electorate.trace import Trace, script_of
@@ -71,12 +71,12 @@ class ReplayedRun(NamedTuple):
     instance: str = ""
     """The instance of a record; empty for a script."""
     judged: RecordVerdict | None = None
-    """For a record that the simulator cannot play, what can be said without it."""
+    """For a record, what its times say of its terms; all, if the simulator cannot play it."""
 
     @property
     def verdict(self) -> Replay | RecordVerdict | None:
         """What claims say of it; None if nothing."""
-        return self.replayed or self.judged
+        return self.judged or self.replayed
 
     @property
     def difference(self) -> Difference | None:
@@ -200,7 +200,9 @@ def _of_record(
         except ScriptError as error:
             unplayed = records.named(f"the simulator cannot play this: {error.problem}")
         else:
-            played = played._replace(trace=merged.trace, names=records.names)
+            assert played.replayed is not None
+            timed = by_the_clock(played.replayed, merged.trace, merged.machine)
+            played = played._replace(trace=merged.trace, names=records.names, judged=timed)
             return played._replace(instance=merged.instance)
     if options.script:
         reasons = [unplayed, *doubts] if unplayed else doubts

@@ -1,4 +1,4 @@
-"""Judges a recorded run as it is, without playing it again.
+"""Judges a recorded run as it is, by the times in it and without playing it again.
 
 The simulator plays one machine with one list of members. A deployed election changes its ranks
 while it runs, as when an application stands in it, so no simulator can play it. What nodes believed
@@ -23,7 +23,7 @@ from electorate.core import (
     Topic,
 )
 from electorate.simulate.named import claims_of
-from electorate.simulate.replay import ReplayViolation, Watcher
+from electorate.simulate.replay import Replay, ReplayViolation, Watcher
 from electorate.trace import Trace
 from electorate.trace.happening import Fired, Placed, Step
 
@@ -45,6 +45,21 @@ def judged(trace: Trace, machine: Machine[Any]) -> RecordVerdict:
     for number, row in _rows(trace, machine):
         watcher.look(row, number)
     return RecordVerdict(dict(sorted(watcher.breaches.items())), watcher.kept())
+
+
+def by_the_clock(played: Replay, trace: Trace, machine: Machine[Any]) -> RecordVerdict:
+    """What the simulator says of a record that it has played, and of terms and groups what the
+    times in the record say.
+
+    A record is played with clocks that take any time. To the simulator an office therefore lasts
+    until its holder notices, which a process that was stopped does too late.
+    """
+    timed = judged(trace, machine)
+    names = {claim.name for claim in claims_of(machine) if _reads_numbers_alone(claim)}
+    breaches = {n: breach for n, breach in played.breaches.items() if n not in names}
+    kept = {n: kind for n, kind in played.kept.items() if n not in names}
+    both = sorted({**kept, **timed.kept}.items())
+    return RecordVerdict(dict(sorted({**breaches, **timed.breaches}.items())), dict(both))
 
 
 def _reads_numbers_alone(claim: Claim) -> bool:
