@@ -178,7 +178,7 @@ def test_what_the_simulator_cannot_play_is_judged_by_what_nodes_believed(
 def test_records_whose_oldest_parts_are_gone_come_out_the_same_from_there_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = partial(Recorder, part_bytes=3000, parts_max=3)
+    small = partial(Recorder, part_bytes=12_000, parts_max=3)
     monkeypatch.setattr("electorate.runtime.host.Recorder", small)
 
     async def scene() -> None:
