@@ -176,8 +176,11 @@ class Whims:
             await asyncio.sleep(0.02)
 
     async def _work(self, node: Node, name: str) -> None:
+        task = asyncio.current_task()
+        assert task is not None
         with suppress(NodeStopped):
-            while True:
+            # One that fails while it is being dismissed loses its cancellation, and is to end.
+            while not task.cancelling():
                 election = self._stands(node, name)
                 with suppress(Whim):
                     if self.chance.random() < 0.5:
