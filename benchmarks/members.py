@@ -84,7 +84,7 @@ async def measured(elections: int, trials: int, folder: Path) -> Found:
 
 async def _live(node: "electorate.Node") -> None:
     """Be a member for as long as the others want it."""
-    with suppress(electorate.ElectorateError):
+    with suppress(electorate.Removed, electorate.NodeStopped):
         async with node:
             await asyncio.sleep(1e9)
 
