@@ -23,7 +23,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
+.PHONY: help setup up check kernels test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -40,7 +40,10 @@ check: setup ## formatting, lint, types, imports, tidiness
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
-test: setup ## run every test but the slow ones
+kernels: setup ## compile the loops of the checker, once for all that run it
+	$(BIN)/python -m tests.kernels
+
+test: setup kernels ## run every test but the slow ones
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 slow: setup ## run the slow tests: searches of minutes
