@@ -43,8 +43,8 @@ def test_every_run_of_a_drawn_machine_spends_what_its_budget_lacks(part: int) ->
             continue
         for place, row in enumerate(search.engine.rows):
             path = search.path(place)
-            spent = spent_by(trace_of(search.world, path), model, machine)
-            left = search.world.budgets.cards[row[-1]]
+            spent = spent_by(trace_of(search.moves, path), model, machine)
+            left = search.space.budgets.cards[row[-1]]
             for kind in BUDGETS:
                 given = getattr(model.first_budget(), kind)
                 taken = given - getattr(left, kind)

@@ -16,8 +16,8 @@ from electorate.check.compiler import Move
 from electorate.check.interned import Local, Pulse
 from electorate.check.model import Model
 from electorate.check.progress import LimitReached
+from electorate.check.space import StateSpace
 from electorate.check.start import Beginning
-from electorate.check.world import World
 from electorate.trace import Setting, Start
 
 
@@ -34,47 +34,48 @@ def exploring(model: Model) -> Model:
     return msgspec.structs.replace(model, setting=setting, reduced=False, renames=False)
 
 
-def met_at(world: World, local: int, watch: int) -> Met:
-    """A node that is coded so in a world; whoever is paused goes on."""
-    value = world.locals.cards[local].value
+def met_at(space: StateSpace, local: int, watch: int) -> Met:
+    """A node that is coded so; one that is paused goes on."""
+    value = space.locals.cards[local].value
     if value.pulse is not Pulse.AWAKE:
         value = value._replace(pulse=Pulse.AWAKE)
-    if not world.machine.uses_views or value.state is None:
-        return Met(value, (True,) * world.n)
-    return Met(value, tuple(entry.trusted for entry in world.detectors.pool.cards[watch].value))
+    if not space.machine.uses_views or value.state is None:
+        return Met(value, (True,) * space.n)
+    return Met(value, tuple(entry.trusted for entry in space.detectors.pool.cards[watch].value))
 
 
-def anywhere(world: World, met: list[set[Met]], rows_max: int) -> list[Beginning]:
+def anywhere(space: StateSpace, met: list[set[Met]], rows_max: int) -> list[Beginning]:
     """Every combination; `met` has what was met at each node."""
-    if any(claim.kind.is_safety for claim in world.claims):
+    if any(claim.kind.is_safety for claim in space.claims):
         raise ModelError("from any only goals can be judged: anything may be broken there")
     count = prod(len(each) for each in met)
     if count > rows_max:
         sizes = " x ".join(f"{len(each):,}" for each in met)
         raise LimitReached(f"{sizes} = {count:,} states to begin with (--states-max)")
     ordered = [sorted(each, key=repr) for each in met]
-    return [_beginning(world, nodes) for nodes in product(*ordered)]
+    return [_beginning(space, nodes) for nodes in product(*ordered)]
 
 
-def _beginning(world: World, nodes: tuple[Met, ...]) -> Beginning:
-    columns = [world.locals.code(node.local) for node in nodes]
-    columns += [world.empty] * len(world.channel_columns)
-    if world.machine.uses_views:
-        columns += [_watch(world, place, nodes) for place in range(world.n)]
-    columns += [0] * (world.model.has_cuts + world.remembers)
-    row = world.at_first((*columns, world.budgets.code(world.model.last_budget())))
+def _beginning(space: StateSpace, nodes: tuple[Met, ...]) -> Beginning:
+    columns = [space.locals.code(node.local) for node in nodes]
+    columns += [space.empty] * len(space.columns.channels)
+    if space.machine.uses_views:
+        columns += [_watch(space, place, nodes) for place in range(space.n)]
+    columns += [0] * (space.model.has_cuts + space.columns.remembers)
+    row = space.at_first((*columns, space.budgets.code(space.model.last_budget())))
     path: list[tuple[Row, Move]] = [
         (row, Move("place", place, node)) for place, node in enumerate(nodes)
     ]
     return Beginning(row, tuple(path))
 
 
-def _watch(world: World, me: int, nodes: tuple[Met, ...]) -> int:
+def _watch(space: StateSpace, me: int, nodes: tuple[Met, ...]) -> int:
     """The detector of a node: it trusts whom it trusted, rightly or not."""
     if nodes[me].local.state is None:
-        return world.detectors.blind
+        return space.detectors.blind
     entries = []
     for other, trusted in enumerate(nodes[me].trusted):
-        up = nodes[other].local.state is not None and (other == me or (me, other) in world.link)
-        entries.append(world.detectors.entry(trusted, right=trusted == up))
-    return world.detectors.pool.code(tuple(entries))
+        linked = other == me or (me, other) in space.columns.link
+        up = linked and nodes[other].local.state is not None
+        entries.append(space.detectors.entry(trusted, right=trusted == up))
+    return space.detectors.pool.code(tuple(entries))

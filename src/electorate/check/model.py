@@ -137,7 +137,7 @@ class Model(Value):
     """Whether a crash keeps all or none of a turn's messages, instead of any prefixes; it may still
     come between saving and sending."""
     drops: bool = True
-    """Whether what can never matter again is dropped at once (`Board.drop_lost`)."""
+    """Whether what can never matter again is dropped at once (`StateSpace.drop_lost`)."""
     renames: bool = True
     """Whether numbers that never stop growing are renamed (check/renaming.py)."""
     given: Given | None = None
