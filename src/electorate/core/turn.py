@@ -260,10 +260,10 @@ def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:
         raise
     except BaseException as error:  # A SystemExit too: it would end the run as if all was well.
         told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise Breach(f"the handler raised {told}{_place(run, error)}") from error
+        raise Breach(f"the handler raised {told}{_location(run, error)}") from error
 
 
-def _place(run: Callable[..., object], error: BaseException) -> str:
+def _location(run: Callable[..., object], error: BaseException) -> str:
     """The line of the protocol that has raised this, or has called the code that did."""
     handlers = getattr(run, "__self__", run)
     packages = {kind.__module__.partition(".")[0] for kind in type(handlers).__mro__}

@@ -18,7 +18,7 @@ BAND = 0.14
 """How strongly an interval is shaded."""
 DASH = "6 4"
 
-Place = tuple[float, float]
+Position = tuple[float, float]
 Bounds = tuple[float, float, float]
 """The value at a point, and the ends of its interval."""
 
@@ -145,5 +145,5 @@ def _legend(pen: Pen, curves: Sequence[Sequence[Point]], top: float) -> float:
     return y
 
 
-def _path(points: Sequence[Place]) -> str:
+def _path(points: Sequence[Position]) -> str:
     return "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points)
