@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Limits
 from electorate.check.explain import trace_of
 from electorate.check.interned import Local
-from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS
 from electorate.check.plain import plain_search
 from electorate.check.space import StateSpace

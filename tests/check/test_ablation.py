@@ -6,11 +6,10 @@ import pytest
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
 from electorate.check.ablation import Ablation, needs, spent_by
+from electorate.check.effort import LimitReached, Limits, Progress
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS, UNLIMITED
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached, Progress
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.core import ProtocolError

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate.check import Bounds, Budget, Model, Result, Verdict, check
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.interned import Pulse
-from electorate.check.limit import Limits
 from electorate.check.plain import Plain, plain_search
-from electorate.check.progress import LimitReached
 from electorate.check.reduction import Reduction, hearing, may_reduce, unhurried
 from electorate.check.search import Search
 from electorate.check.start import StartError

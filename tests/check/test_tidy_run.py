@@ -9,11 +9,10 @@ import pytest
 from electorate.check import Bounds, Budget, Model, Violation, check
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
 from electorate.check.moves import Moves
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached
 from electorate.check.start import StartError
 from electorate.check.tidy_run import (
     Ordered,

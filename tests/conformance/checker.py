@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from electorate.check import Budget, Model
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Limits
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
 from electorate.check.plain import Plain, plain_search
 from electorate.check.search import Search
 from electorate.claims import Claim, Kind

@@ -1,4 +1,4 @@
-"""The row of the place that a script has led to (check/given.py), and how it is told.
+"""The row of the global state that a script has led to (`Given`), and how it is told.
 
 The simulator, which ran the script, says all but one thing: how long each failure detector may go
 on being wrong. That is followed here, step by step, by the rules that the search goes by itself.
@@ -10,8 +10,8 @@ from itertools import groupby
 
 from electorate.check.column import ModelError, Row
 from electorate.check.compiler import Move
-from electorate.check.given import Given
 from electorate.check.interned import RIGHT
+from electorate.check.model import Given
 from electorate.check.space import StateSpace
 from electorate.core import NodeId
 from electorate.trace import (

@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from electorate.check.declared import NotAsDeclared
+from electorate.check.effort import LimitReached, Limits, Report
 from electorate.check.judge import SAYS_NOTHING
-from electorate.check.limit import Limits
 from electorate.check.model import BOUND_OPTIONS, Model
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached, Report
 from electorate.check.search import Search
 from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.check.witness_run import STANDSTILL, Finding

@@ -11,14 +11,12 @@ from typing import Any
 
 from electorate.check.column import Row
 from electorate.check.compiler import TICKS, Move
+from electorate.check.effort import Effort, Limits, Memory
 from electorate.check.engine import OnStep, Path
 from electorate.check.graph import Stretch
-from electorate.check.limit import Limits
 from electorate.check.loops import PLAIN, TICK, NumberArray
-from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.moves import Moves, Step
-from electorate.check.progress import Effort
 from electorate.check.search import Search
 from electorate.claims import Claim, Kind
 from electorate.core import Machine

@@ -4,19 +4,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from electorate.check.anywhere import anywhere, exploring, met_at
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import LimitReached, Limits, Progress, Report
 from electorate.check.engine import Path, SearchEngine
 from electorate.check.judge import Judge, lack_of
-from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
 from electorate.check.model import Model
 from electorate.check.moves import Moves, resumptions
-from electorate.check.progress import LimitReached, Progress, Report
 from electorate.check.space import StateSpace
 from electorate.check.stable import StableGraph, handed_over
-from electorate.check.start import Beginning, beginnings
+from electorate.check.start import Beginning, anywhere, beginnings, exploring, met_at
 from electorate.check.tidy_run import STATES_MAX, ordered_violation
 from electorate.check.verdict import Violation
 from electorate.check.witness_run import Finding

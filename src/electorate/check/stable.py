@@ -8,13 +8,12 @@ to replay the way there.
 from collections.abc import Callable, Iterator
 
 from electorate.check.column import Row
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.engine import Path, StableStates
 from electorate.check.graph import Stretch, edges_of
 from electorate.check.judge import Judge
-from electorate.check.limit import Limits
 from electorate.check.loops import Loops, NumberArray
 from electorate.check.moves import Moves
-from electorate.check.progress import LimitReached
 from electorate.check.space import StateSpace
 from electorate.claims import Claim, Kind
 

@@ -13,10 +13,9 @@ import msgspec
 
 from electorate.check.column import Row
 from electorate.check.compiler import Move
-from electorate.check.limit import Limits
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.model import Budget, Model
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached
 from electorate.check.space import StateSpace
 from electorate.core import Machine, NodeId, Stage, Status, Topic, text_of
 from electorate.trace import Setting, Start

@@ -8,12 +8,10 @@ import numpy as np
 
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Effort, Limits, Memory
 from electorate.check.engine import OnStep, Path
-from electorate.check.limit import Limits
-from electorate.check.memory import Memory
 from electorate.check.model import Model
 from electorate.check.moves import Moves
-from electorate.check.progress import Effort
 from electorate.check.search import Search
 from electorate.check.table.observed import JudgedObservations
 from electorate.check.table.stable import TableStable

@@ -30,9 +30,8 @@ from electorate.check.table.kernel import (
     word,
 )
 from electorate.check.table.move import apply, outgoing, tick, write_down
-from electorate.check.table.prefetch import prefetch
 from electorate.check.table.rename import rename
-from electorate.check.table.slot import first_slot, is_seen
+from electorate.check.table.visited import first_slot, is_seen, prefetch
 
 MISSES_PER_ROW = 256
 """So many misses of one row are noted at the most; the rest is found when it is done again."""

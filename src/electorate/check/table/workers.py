@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from electorate.check.column import Row
+from electorate.check.effort import Memory
 from electorate.check.engine import OnStep
-from electorate.check.memory import Memory
 from electorate.check.moves import Moves
 from electorate.check.table.expand import (
     FIRST_CUT,
