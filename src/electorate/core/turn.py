@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from electorate.core.contract import Breach, Contract, HiddenMemory, hashable, same_kinds
-from electorate.core.effect import Effect
-from electorate.core.event import Event, Viewed
+from electorate.core.event import Effect, Event, Viewed
 from electorate.core.machine import Machine
 from electorate.core.standing import Standing
 from electorate.core.value import NodeId, Request, Stable, State, Value, text_of

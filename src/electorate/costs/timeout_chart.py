@@ -7,8 +7,7 @@ from typing import NamedTuple
 from electorate.costs.chart import COLOURS, SHAPES, draw_mark
 from electorate.costs.timeout import Point
 from electorate.trace.diagram.ink import width_of
-from electorate.trace.svg.palette import GRID, INK, SOFT
-from electorate.trace.svg.pen import Pen, Style, document, number
+from electorate.trace.svg.pen import GRID, INK, SOFT, Pen, Style, document, number
 
 MARGIN, HEAD, LEFT, GAP = 24.0, 64.0, 46.0, 76.0
 WIDTH, HEIGHT = 400.0, 280.0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from electorate.core import NodeId
 from electorate.trace.diagram.flight import BEFORE, Fate, Flight
-from electorate.trace.diagram.link import goes_on
+from electorate.trace.diagram.life import goes_on
 from electorate.trace.happening import Step, Ticked, Trace
 from electorate.trace.setting import Clock
 
