@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.strike import Goal, Round, Trial
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE, UsageError
-from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.protocol import node_count
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.cli.up import add_pace_arguments, keep_pace
 from electorate.protocols.registry import REGISTRY
 

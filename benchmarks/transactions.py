@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_args
 from benchmarks.table import Place, rewritten
 from benchmarks.transfer import CLIENTS_MAX, Kind, Run, Site, Wrong, site
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE
-from electorate.cli.interrupt import any_end_is_ctrl_c
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.errors import Refused
 from examples.bank.server import NoServer
 

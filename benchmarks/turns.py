@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 from benchmarks.engine import ROOT
 from electorate.cli.error import EXIT_DONE, EXIT_UNKNOWN
-from electorate.cli.interrupt import any_end_is_ctrl_c
+from electorate.cli.supervisor import any_end_is_ctrl_c
 
 TIMEOUT_S = 1_800.0
 LEADERSHIP = ("kill", "stop", "hand-over", "cold")

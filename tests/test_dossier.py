@@ -7,7 +7,7 @@ import pytest
 
 from electorate.cli.protocol import find
 from electorate.costs import cases_of
-from electorate.costs.registry import GENERIC
+from electorate.costs.case import GENERIC
 from electorate.dossier import dossier_of
 from electorate.protocols.registry import INSIDE, REGISTRY
 

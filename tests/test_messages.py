@@ -87,7 +87,7 @@ NO_MESSAGES = {
     "core.codec.Nothing": "stands in where a machine has no message, and is never sent",
     "core.ensemble.Ensemble": "machines side by side",
     "core.machine.Machine": "the contract",
-    "core.over.Over": "a machine over another",
+    "core.lift.Over": "a machine over another",
     "core.value.Message": "the contract",
     "core.value.Request": "the contract",
 }

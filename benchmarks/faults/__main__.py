@@ -25,7 +25,7 @@ from benchmarks.faults.fleet import KINDS, NODES, Blow, Fleet, Hung, Kind, plann
 from benchmarks.faults.worker import MUTANTS
 from benchmarks.leadership.island import islands, unavailable
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE
-from electorate.cli.interrupt import any_end_is_ctrl_c
+from electorate.cli.supervisor import any_end_is_ctrl_c
 
 LINE_S = 10.0
 """How often a line tells how far it is, where nobody watches."""

@@ -30,7 +30,7 @@ from benchmarks.leadership.result import BEGIN, END, Result, as_markdown, as_obj
 from benchmarks.leadership.rival import RIVALS
 from benchmarks.table import rewritten
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, EXIT_USAGE, UsageError
-from electorate.cli.interrupt import any_end_is_ctrl_c
+from electorate.cli.supervisor import any_end_is_ctrl_c
 
 PARTS = (*FAULTS, "calm", "idle", "many")
 CONTENDERS: tuple[Contender, ...] = (DEFAULTS, FAST, TRUSTING, *RIVALS)

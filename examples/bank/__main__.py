@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
-from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.main import OneLineParser, exit_code
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.errors import Refused
 from examples.bank.crew import Stuck
 from examples.bank.isolation import Tried, anomalies

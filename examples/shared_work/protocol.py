@@ -37,7 +37,7 @@ from electorate.core import (
     Topic,
     Value,
 )
-from electorate.core.over import OverRules
+from electorate.core.lift import OverRules
 from electorate.protocols.invitation import Group, Invitation, InvitationRules
 
 

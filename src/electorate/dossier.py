@@ -159,10 +159,10 @@ def row(*words: str) -> str:
     """A row in its one spelling: options in one order, and three nodes go without saying."""
     protocol, *options = re.split(r" (?=--)", " ".join(word for word in words if word))
     said = [option for option in options if option != "--nodes 3"]
-    return " ".join((protocol, *sorted(said, key=_place)))
+    return " ".join((protocol, *sorted(said, key=_sort_key)))
 
 
-def _place(option: str) -> tuple[int, str]:
+def _sort_key(option: str) -> tuple[int, str]:
     name, _, _ = option.partition(" ")
     return FIRST.index(name) if name in FIRST else len(FIRST), option
 

@@ -34,7 +34,7 @@ from electorate.transactions.host import Watch
 from electorate.transactions.recovery import USUAL
 from electorate.transactions.resource import Answer, Resource
 
-__all__ = ["Election", "Node", "Place", "Transaction"]
+__all__ = ["Election", "Node", "Participant", "Transaction"]
 
 R = TypeVar("R")
 Work = Callable[[Term], object]
@@ -230,19 +230,22 @@ class Election:
         return f"{self.node} does not lead {self.name}"
 
 
-class Place:
+class Participant:
     """A member where work is to be done."""
 
     def __init__(
-        self, place: asynchronous_transaction.Place, name: str, transaction: "Transaction"
+        self,
+        participant: asynchronous_transaction.Participant,
+        name: str,
+        transaction: "Transaction",
     ) -> None:
-        self._place = place
+        self._participant = participant
         self._name = name
         self._transaction = transaction
 
     def execute(self, statement: Any, *values: Any) -> Answer:
         """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
-        work = self._place.execute(statement, *values)
+        work = self._participant.execute(statement, *values)
         return self._transaction._wait(work, f"{self._name} does not answer")
 
 
@@ -263,9 +266,9 @@ class Transaction:
         """What it is called in logs, and by `electorate tx`."""
         return self._transaction.name
 
-    def on(self, name: str) -> Place:
+    def on(self, name: str) -> Participant:
         """A member, by its name."""
-        return Place(self._transaction.on(name), name, self)
+        return Participant(self._transaction.on(name), name, self)
 
     def __enter__(self) -> Self:
         self._wait(self._transaction.__aenter__(), "the transaction does not begin")

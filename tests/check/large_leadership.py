@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from electorate.check import Budget, Verdict
-from electorate.check.memory import parse, text_of
+from electorate.check.effort import parse, text_of
 from electorate.check.model import Model
 from tests.check.leading import PATH, Case, judged, model_of
 

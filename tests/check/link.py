@@ -19,20 +19,20 @@ def after(probe: Probe, row: Row | None, kind: str, *who: int) -> Row:
     """The row after this move, made as a whole: of a node, or of the link between two."""
     where = who[0] - 1
     if len(who) == 2:
-        where = probe.world.links.index((who[0] - 1, who[1] - 1))
-    moves = probe.world.successors(probe.rows[0] if row is None else row)
+        where = probe.columns.links.index((who[0] - 1, who[1] - 1))
+    moves = probe.successors(probe.rows[0] if row is None else row)
     return next(r for m, r in moves if (m.kind, m.where, m.torn) == (kind, where, None))
 
 
 def ticked(probe: Probe, row: Row, ticks: int = 1) -> Row:
     for _ in range(ticks):
-        row = next(r for move, r in probe.world.successors(row) if move.kind == "tick")
+        row = next(r for move, r in probe.successors(row) if move.kind == "tick")
     return row
 
 
 def on_their_way(probe: Probe, row: Row, sender: int, to: int) -> int:
-    column = probe.world.column[sender - 1, to - 1]
-    return len(probe.world.channels.cards[row[column]].value)
+    column = probe.columns.of_channel[sender - 1, to - 1]
+    return len(probe.space.channels.cards[row[column]].value)
 
 
 def ends_of(probe: Probe, row: Row, node: int) -> set[tuple[str, ...] | None]:

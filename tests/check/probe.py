@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from electorate.check import Bounds, Budget, Model, Verdict, check
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Limits
 from electorate.check.explain import trace_of
 from electorate.check.interned import Local
-from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS
 from electorate.check.plain import plain_search
-from electorate.check.world import World
+from electorate.check.space import StateSpace
 from electorate.claims import Claim, Kind
 from electorate.core import Members, Timing
 from electorate.simulate.script import run_script
@@ -59,7 +59,8 @@ class Probe:
         self.machine = kind(setting.members(), timing, orders, **machine)
         self._kind, self._declared = kind, machine
         self.search = plain_search(self.machine, self.model, [NOTHING], Limits(100_000))
-        self.world: World = self.search.world
+        self.space: StateSpace = self.search.space
+        self.columns = self.space.columns
         self.search.run(lambda progress: None)
         self.rows = self.search.engine.rows
 
@@ -75,11 +76,11 @@ class Probe:
 
     def expect_retold(self, row: Row) -> Trace:
         """The way to a row; the simulator tells it in the same words and gets to the same place."""
-        trace = trace_of(self.world, self.search.path(self.rows.index(row)))
+        trace = trace_of(self.search.moves, self.search.path(self.rows.index(row)))
         places: list[Snapshot] = []
         text = script_of(trace)
         assert self.retold(text, lambda cluster: places.append(of_cluster(cluster))) == text
-        assert places[-1].as_kept(self.world, row) == of_row(self.world, row)
+        assert places[-1].as_kept(self.space, row) == of_row(self.space, row)
         return trace
 
     def check(self, *claims: Claim, states_max: int = 100_000) -> Verdict:
@@ -88,7 +89,7 @@ class Probe:
     # --- rows ---
 
     def node(self, row: Row, node: int) -> Local:
-        return self.world.locals.cards[row[node - 1]].value
+        return self.space.locals.cards[row[node - 1]].value
 
     def state(self, row: Row, node: int) -> DiaryState | None:
         state = self.node(row, node).state
@@ -110,15 +111,21 @@ class Probe:
         return {self.diary(row, node) for row in self.rows if self.is_end(row)}
 
     def is_end(self, row: Row) -> bool:
-        calm = self.world.stabilised(row)
-        return all(after == calm for _, after in self.world.successors(calm))
+        calm = self.space.stabilised(row)
+        return all(after == calm for _, after in self.successors(calm))
 
     # --- moves ---
+
+    def successors(self, row: Row) -> list[tuple[Move, Row]]:
+        return self.search.moves.successors(row)
+
+    def node_of(self, move: Move) -> int:
+        return self.search.moves.node_of(move)
 
     def moves(self) -> Iterator[Taken]:
         """Every move of the graph once, without its time."""
         for row in self.rows:
-            for move, after in self.world.successors(row):
+            for move, after in self.successors(row):
                 yield Taken(0, move, row, after)
 
     def kinds(self) -> set[str]:
@@ -129,7 +136,7 @@ class Probe:
         first = (self.rows[0] if start is None else start, 0)
         seen, ways = {first}, [first]
         for row, now in ways:
-            for move, after in self.world.successors(row):
+            for move, after in self.successors(row):
                 yield Taken(now, move, row, after)
                 then = (after, now + (move.kind == "tick"))
                 if then not in seen and then[1] <= horizon:
@@ -143,7 +150,7 @@ class Probe:
             for taken in self.walk(start, horizon)
             if taken.move.kind == kind
             and taken.move.torn is None
-            and self.world.node_of(taken.move) == node - 1
+            and self.node_of(taken.move) == node - 1
         }
 
     def most(self, counted: Callable[[Taken], bool]) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from electorate.check.column import Row
 from electorate.check.interned import Pulse
-from electorate.check.world import World
+from electorate.check.space import StateSpace
 from electorate.core import NodeId, text_of
 from electorate.simulate.simulation import Envelope, SimulatedNode, Simulation
 from electorate.trace import Order, Setting
@@ -39,10 +39,10 @@ class Snapshot(NamedTuple):
         """What still matters where nobody boots again and no link heals."""
         return self.without({node for node, known in self.nodes.items() if not known[0]}, self.cut)
 
-    def as_kept(self, world: World, row: Row) -> "Snapshot":
+    def as_kept(self, space: StateSpace, row: Row) -> "Snapshot":
         """What the checker keeps of this where it has come to a row."""
-        left = world.budgets.cards[row[-1]]
-        lost = {world.ids[place] for place in range(world.n) if world.is_lost(row, place)}
+        left = space.budgets.cards[row[-1]]
+        lost = {space.ids[place] for place in range(space.n) if space.is_lost(row, place)}
         return self.without(lost, set() if left.heals else self.cut)
 
 
@@ -87,24 +87,24 @@ def _links(setting: Setting) -> set[frozenset[NodeId]]:
     return {frozenset(pair) for pair in pairs}
 
 
-def of_row(world: World, row: Row) -> Snapshot:
+def of_row(space: StateSpace, row: Row) -> Snapshot:
     """What the checker holds of everybody."""
-    setting = world.model.setting
+    setting = space.model.setting
     nodes: dict[NodeId, tuple[object, ...]] = {}
-    for place, code in enumerate(row[: world.n]):
-        local = world.locals.cards[code].value
+    for place, code in enumerate(row[: space.n]):
+        local = space.locals.cards[code].value
         state, timers = local.state, frozenset(map(tuple, local.timers))
         stable, view = local.stable, None
         if state is not None:
             stable = state.stable
-            if world.machine.uses_views:
-                view = world.detectors.pool.cards[row[world.watch_column + place]].alive
-        nodes[world.ids[place]] = (state, stable, timers, view, local.pulse)
+            if space.machine.uses_views:
+                view = space.detectors.pool.cards[row[space.columns.watch_column + place]].alive
+        nodes[space.ids[place]] = (state, stable, timers, view, local.pulse)
     lanes: Lanes = {}
-    for column, to in world.channel_columns:
-        for sender, message, age in world.channels.cards[row[column]].value:
+    for column, to in space.columns.channels:
+        for sender, message, age in space.channels.cards[row[column]].value:
             left = setting.delay_max - age if setting.prompt else 0
-            _put(lanes, setting, world.ids[to], (sender, text_of(message), left))
-    cut = world.cut_links(row)
-    links = [frozenset(world.ids[end] for end in link) for link in world.links]
+            _put(lanes, setting, space.ids[to], (sender, text_of(message), left))
+    cut = space.columns.cut_links(row)
+    links = [frozenset(space.ids[end] for end in link) for link in space.columns.links]
     return Snapshot(nodes, lanes, {link for n, link in enumerate(links) if cut >> n & 1})

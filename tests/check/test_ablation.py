@@ -6,11 +6,10 @@ import pytest
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
 from electorate.check.ablation import Ablation, needs, spent_by
+from electorate.check.effort import LimitReached, Limits, Progress
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
 from electorate.check.model import BUDGETS, UNLIMITED
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached, Progress
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim, Kind
 from electorate.core import ProtocolError
@@ -43,8 +42,8 @@ def test_every_run_of_a_drawn_machine_spends_what_its_budget_lacks(part: int) ->
             continue
         for place, row in enumerate(search.engine.rows):
             path = search.path(place)
-            spent = spent_by(trace_of(search.world, path), model, machine)
-            left = search.world.budgets.cards[row[-1]]
+            spent = spent_by(trace_of(search.moves, path), model, machine)
+            left = search.space.budgets.cards[row[-1]]
             for kind in BUDGETS:
                 given = getattr(model.first_budget(), kind)
                 taken = given - getattr(left, kind)

@@ -35,8 +35,8 @@ def test_nothing_is_asked_of_a_node_that_is_down() -> None:
 
 def test_nothing_is_asked_once_nothing_fails_any_more() -> None:
     probe = Probe({}, nodes=1, asks=1, wishes=("w",))
-    calm = probe.world.stabilised(probe.rows[0])
-    assert [move.kind for move, _ in probe.world.successors(calm)] == ["tick"]
+    calm = probe.space.stabilised(probe.rows[0])
+    assert [move.kind for move, _ in probe.successors(calm)] == ["tick"]
 
 
 OWING = {"1 boot": "elect", "1 asked w": "follow 1", "1 asked v": "follow 2"}
@@ -57,8 +57,8 @@ def test_time_waits_for_what_is_owed() -> None:
 
 def test_what_is_owed_is_asked_when_nothing_fails_any_more_too() -> None:
     probe = Probe(OWING, nodes=1, debts=("w",))
-    calm = probe.world.stabilised(probe.rows[0])
-    assert [move.kind for move, _ in probe.world.successors(calm)] == ["answer"]
+    calm = probe.space.stabilised(probe.rows[0])
+    assert [move.kind for move, _ in probe.successors(calm)] == ["answer"]
 
 
 def test_nothing_is_owed_by_a_node_that_is_down_or_paused() -> None:
@@ -89,7 +89,7 @@ def test_an_answer_is_no_fault() -> None:
     for row in probe.rows:
         trace = probe.expect_retold(row)
         spent = spent_by(trace, probe.model, probe.machine)
-        assert spent.asks == 1 - probe.world.budgets.cards[row[-1]].asks
+        assert spent.asks == 1 - probe.space.budgets.cards[row[-1]].asks
 
 
 class Pushy(Diary):

@@ -17,7 +17,7 @@ LETTER = {"1 boot": "send 2 a"}
 
 
 def after(probe: Probe, row: Row, kind: str, where: int) -> Row:
-    moves = probe.world.successors(row)
+    moves = probe.successors(row)
     return next(r for m, r in moves if (m.kind, m.where, m.torn) == (kind, where, None))
 
 

@@ -15,7 +15,7 @@ PASSING = [order for order in Order if order is not Order.SET]
 
 def down(probe: Probe, node: int) -> Row:
     """The row in which the node crashes at once."""
-    moves = probe.world.successors(probe.rows[0])
+    moves = probe.successors(probe.rows[0])
     return next(row for move, row in moves if (move.kind, move.where) == ("crash", node - 1))
 
 
@@ -25,18 +25,18 @@ def second_lives(probe: Probe, node: int) -> set[tuple[str, ...]]:
 
 def test_a_message_due_at_a_node_that_is_down_is_lost() -> None:
     probe = Probe(LETTER, T=2, crashes=1, recoveries=1)
-    column = probe.world.column[0, 1]
+    column = probe.columns.of_channel[0, 1]
     walk = [t for t in probe.walk(down(probe, 2)) if probe.node(t.before, 2).state is None]
     assert {taken.now for taken in walk} == set(range(9))
-    waiting = {taken.now for taken in walk if taken.before[column] != probe.world.empty}
+    waiting = {taken.now for taken in walk if taken.before[column] != probe.space.empty}
     assert waiting == {0, 1, 2}
 
 
 def test_a_message_to_a_node_that_is_down_for_good_is_dropped_at_once() -> None:
     probe = Probe(LETTER, T=2, crashes=1)
-    column = probe.world.column[0, 1]
+    column = probe.columns.of_channel[0, 1]
     after = {taken.before[column] for taken in probe.walk(down(probe, 2))}
-    assert after == {probe.world.empty}
+    assert after == {probe.space.empty}
 
 
 def test_a_message_reaches_the_next_life_within_its_bound_and_no_later() -> None:
@@ -49,7 +49,7 @@ def test_a_message_reaches_the_next_life_within_its_bound_and_no_later() -> None
 def test_a_message_that_arrives_while_nobody_is_there_is_lost_before_it_is_due() -> None:
     probe = Probe(LETTER, T=2, crashes=1, recoveries=1)
     back = {taken.after for taken in probe.walk(down(probe, 2)) if taken.move.kind == "recover"}
-    silent = [row for row in back if row[probe.world.column[0, 1]] == probe.world.empty]
+    silent = [row for row in back if row[probe.columns.of_channel[0, 1]] == probe.space.empty]
     assert probe.moments("lose", 2, down(probe, 2)) == {0, 1, 2}
     assert silent
     late = Probe(LETTER, T=2, delay_min=1, crashes=1, recoveries=1)
@@ -91,20 +91,20 @@ def test_connections_that_outlive_a_receiver_allow_all_that_connections_that_die
 def test_with_connections_that_die_nothing_reaches_the_next_life() -> None:
     probe = Probe(LETTER, T=2, crashes=1, recoveries=1, connections=DIE)
     assert second_lives(probe, 2) == {("again",)}
-    assert down(probe, 2)[probe.world.column[0, 1]] == probe.world.empty
+    assert down(probe, 2)[probe.columns.of_channel[0, 1]] == probe.space.empty
 
 
 def test_with_connections_that_die_what_is_sent_to_a_node_that_is_down_is_lost_at_once() -> None:
     orders = {"1 boot": "set x 1", "1 fired x": "send 2 a; send 3 a"}
     probe = Probe(orders, nodes=3, T=2, crashes=1, recoveries=1, connections=DIE)
     fired = [t for t in probe.walk(down(probe, 2)) if t.move.kind == "fire" and not t.move.torn]
-    to_second, to_third = probe.world.column[0, 1], probe.world.column[0, 2]
+    to_second, to_third = probe.columns.of_channel[0, 1], probe.columns.of_channel[0, 2]
     sent = {
-        (probe.node(t.before, 2).state is None, t.after[to_second] == probe.world.empty)
+        (probe.node(t.before, 2).state is None, t.after[to_second] == probe.space.empty)
         for t in fired
     }
     assert sent == {(True, True), (False, False)}
-    assert all(taken.after[to_third] != probe.world.empty for taken in fired)
+    assert all(taken.after[to_third] != probe.space.empty for taken in fired)
 
 
 def test_messages_of_the_last_life_arrive_while_the_sender_is_down() -> None:
@@ -131,8 +131,8 @@ def test_with_connections_that_die_a_recovery_ends_the_last_lifes_messages() -> 
             if taken.move.where == 0:
                 senders = {
                     (item.sender, item.message)
-                    for column, _ in probe.world.channel_columns
-                    for item in probe.world.channels.cards[taken.after[column]].value
+                    for column, _ in probe.columns.channels
+                    for item in probe.space.channels.cards[taken.after[column]].value
                 }
                 texts = {getattr(message, "text", "") for sender, message in senders if sender == 1}
                 assert texts <= {"b"}

@@ -20,7 +20,7 @@ def heard(probe: Probe, *nodes: int) -> set[tuple[tuple[str, ...] | None, ...]]:
 
 def test_a_crash_keeps_any_prefix_of_a_turn_on_each_channel() -> None:
     probe = Probe(BROADCAST, nodes=3, crashes=1)
-    first = probe.world.locals.cards
+    first = probe.space.locals.cards
     live = {
         (probe.diary(row, 2), probe.diary(row, 3))
         for row in probe.rows
@@ -67,7 +67,7 @@ def test_a_message_whose_turn_is_torn_has_been_taken() -> None:
     probe = Probe(orders, nodes=3, crashes=1)
     torn = [t for t in probe.moves() if t.move.kind == "deliver" and t.move.torn]
     assert {t.move.torn.sent for t in torn if t.move.torn} >= {((3, 0),), ((3, 1),)}
-    assert {t.after[probe.world.column[0, 1]] for t in torn} == {probe.world.empty}
+    assert {t.after[probe.columns.of_channel[0, 1]] for t in torn} == {probe.space.empty}
 
 
 def test_a_message_torn_out_of_its_turn_is_still_fifo() -> None:
@@ -85,7 +85,7 @@ def test_a_crash_may_hit_the_first_turn_of_a_new_life(atomic: bool) -> None:
     halves = set() if atomic else {((2, 1), (3, 0)), ((2, 0), (3, 1))}
     assert counts == {none} | halves
     assert {probe.node(taken.after, 1).stable for taken in torn} == {Saved(("s",))}
-    budgets = {probe.world.budgets.cards[taken.after[-1]] for taken in torn}
+    budgets = {probe.space.budgets.cards[taken.after[-1]] for taken in torn}
     assert {(left.crashes, left.recoveries) for left in budgets} == {(0, 1)}
 
 
@@ -187,7 +187,9 @@ def test_a_crash_may_fall_into_the_turn_of_a_doubled_message() -> None:
         probe = Probe(orders, nodes=3, connections=connections, **budget)
         torn = [t for t in probe.moves() if t.move.kind == "double" and t.move.torn]
         assert {t.move.torn.sent for t in torn if t.move.torn} == {((3, 0),), ((3, 1),)}
-        left = {probe.world.channels.cards[t.after[probe.world.column[0, 1]]].value for t in torn}
+        left = {
+            probe.space.channels.cards[t.after[probe.columns.of_channel[0, 1]]].value for t in torn
+        }
         assert bool(left - {()}) is (connections is Connections.OUTLIVE)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Bounds, Budget, Model, Result, Verdict, check
-from electorate.check.progress import Progress
+from electorate.check.effort import Progress
 from electorate.claims import Claim
 from electorate.trace import Setting, Start
 from tests.check.agree import ALWAYS, GOAL

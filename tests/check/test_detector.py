@@ -13,7 +13,7 @@ ALL, BOTH = "saw 1 2 3", "saw 1 2"
 
 def after(probe: Probe, kind: str, node: int, row: Row | None = None) -> Row:
     """The row after this move, made at once and as a whole."""
-    moves = probe.world.successors(probe.rows[0] if row is None else row)
+    moves = probe.successors(probe.rows[0] if row is None else row)
     found = (r for m, r in moves if (m.kind, m.where, m.torn) == (kind, node - 1, None))
     return next(found)
 
@@ -103,7 +103,7 @@ def test_in_the_end_every_view_is_right_whatever_crashed_came_back_or_was_lied_a
     for row in ends:
         up = frozenset(node for node in (1, 2) if probe.node(row, node).state is not None)
         for node in up:
-            watch = probe.world.detectors.pool.cards[row[probe.world.watch_column + node - 1]]
+            watch = probe.space.detectors.pool.cards[row[probe.columns.watch_column + node - 1]]
             assert watch.alive == up
     assert {sum(probe.node(row, node).state is None for node in (1, 2)) for row in ends} == {
         0,
@@ -183,7 +183,7 @@ def test_a_paused_node_learns_after_its_pause_what_happened_meanwhile() -> None:
     probe = Probe(orders, views=True, crashes=1, recoveries=1, pauses=1, notices_restarts=True)
     row = after(probe, "crash", 1, after(probe, "pause", 2))
     for _ in range(5):
-        row = next(r for m, r in probe.world.successors(row) if m.kind == "tick")
+        row = next(r for m, r in probe.successors(row) if m.kind == "tick")
     row = after(probe, "recover", 1, row)
     resumed = after(probe, "resume", 2, row)
     assert probe.moments("view", 2, resumed) == {0, 1, 2}

@@ -54,7 +54,7 @@ def test_messages_and_detectors_do_not_drift() -> None:
     orders = {"1 boot": "send 2 a"}
     assert Probe(orders, T=4, drift=0.5).moments("deliver", 2, horizon=9) == {0, 1, 2, 3, 4}
     probe = Probe({}, T=2, views=True, crashes=1, drift=0.5)
-    moves = probe.world.successors(probe.rows[0])
+    moves = probe.successors(probe.rows[0])
     down = next(row for move, row in moves if (move.kind, move.where) == ("crash", 0))
     assert probe.moments("view", 2, down, horizon=9) == {0, 1, 2, 3, 4}
 

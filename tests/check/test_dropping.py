@@ -72,7 +72,7 @@ def test_what_is_saved_is_kept_for_a_next_life_and_no_longer() -> None:
     orders = {"1 boot": "save s", "1 again": "quietly"}
     probe = Probe(orders, nodes=1, crashes=2, recoveries=1)
     down = [row for row in probe.rows if probe.node(row, 1).state is None]
-    left = {(probe.world.budgets.cards[row[-1]].recoveries, probe.node(row, 1)) for row in down}
+    left = {(probe.space.budgets.cards[row[-1]].recoveries, probe.node(row, 1)) for row in down}
     assert {(recoveries, local.stable) for recoveries, local in left} == {
         (1, Saved(("s",))),
         (0, None),
@@ -82,6 +82,6 @@ def test_what_is_saved_is_kept_for_a_next_life_and_no_longer() -> None:
 def test_a_message_over_a_link_that_is_cut_for_good_is_dropped_at_once() -> None:
     for heals in (0, 1):
         probe = Probe({"1 boot": "send 2 a"}, cuts=1, heals=heals)
-        column = probe.world.column[0, 1]
+        column = probe.columns.of_channel[0, 1]
         cut = [taken.after[column] for taken in probe.moves() if taken.move.kind == "cut"]
-        assert any(code != probe.world.empty for code in cut) is bool(heals)
+        assert any(code != probe.space.empty for code in cut) is bool(heals)

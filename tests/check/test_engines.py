@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate.check import Bounds, Budget, Model, Verdict, Violation, check
-from electorate.check.limit import Limits
+from electorate.check.effort import Limits
 from electorate.check.start import StartError
 from electorate.check.table.engine import table_search
 from electorate.claims import CLAIMS, Claim, Fold, Kind, Row, Witness

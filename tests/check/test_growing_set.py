@@ -52,8 +52,8 @@ def keeping(
 
 def kept(probe: Probe, row: Row, node: int) -> set[tuple[int, str]]:
     """Senders and texts of what may be handed to the node."""
-    column = next(column for column, to in probe.world.channel_columns if to == node - 1)
-    items = probe.world.channels.cards[row[column]].value
+    column = next(column for column, to in probe.columns.channels if to == node - 1)
+    items = probe.space.channels.cards[row[column]].value
     found = {(item.sender, text_of(item.message)) for item in items}
     assert len(found) == len(items)
     return found

@@ -55,7 +55,7 @@ def test_a_return_behind_a_cut_is_seen_when_the_link_heals() -> None:
     probe = Probe({"any again": "quietly"}, views=True, cuts=1, heals=1, crashes=1, recoveries=1)
     row = after(probe, after(probe, None, "crash", 1), "view", 2)
     back = after(probe, after(probe, row, "cut", 1, 2), "recover", 1)
-    calm = probe.world.stabilised(back)
+    calm = probe.space.stabilised(back)
     assert probe.moments("view", 2, calm) == set()
     # The new detector trusts its neighbour, wrongly.
     assert probe.diary(back, 1) == ("saw 1 2",)
@@ -100,8 +100,8 @@ def test_in_the_end_every_view_shows_who_is_up_and_linked(notices: bool, clock: 
     for row in ends:
         up = {node for node in (1, 2, 3) if probe.node(row, node).state is not None}
         for node in up:
-            watch = probe.world.detectors.pool.cards[row[probe.world.watch_column + node - 1]]
-            linked = {n for n in up if n == node or probe.world.reach(row, node - 1, n - 1)}
+            watch = probe.space.detectors.pool.cards[row[probe.columns.watch_column + node - 1]]
+            linked = {n for n in up if n == node or probe.columns.reach(row, node - 1, n - 1)}
             assert watch.alive == linked
             alone += linked == {node}
     assert alone

@@ -70,7 +70,7 @@ def test_a_node_that_comes_back_is_wrong_about_no_stranger() -> None:
     """Fails if a new detector has to correct itself about those it is not linked to."""
     probe = Probe({}, nodes=3, views=True, graph=LINE, crashes=3, recoveries=1)
     row = after(probe, after(probe, None, "crash", 1), "crash", 3)
-    back = probe.world.stabilised(after(probe, row, "recover", 1))
+    back = probe.space.stabilised(after(probe, row, "recover", 1))
     assert probe.moments("view", 1, back) == set()
     back = after(probe, after(probe, row, "crash", 2), "recover", 1)
     assert ends_of(probe, back, 1) == {("again", "saw 1 2", "saw 1")}
@@ -98,7 +98,7 @@ def test_what_is_sent_over_a_cut_link_is_lost_at_once_both_ways() -> None:
     probe = Probe(orders, nodes=3, T=2, cuts=1, heals=1)
     cut = after(probe, None, "cut", 1, 2)
     for taken in probe.walk(cut):
-        if taken.move.kind == "fire" and probe.world.cut_links(taken.before):
+        if taken.move.kind == "fire" and probe.columns.cut_links(taken.before):
             assert on_their_way(probe, taken.after, 1, 2) == 0
             assert on_their_way(probe, taken.after, 2, 1) == 0
     heard = ends_of(probe, cut, 3)
@@ -112,7 +112,7 @@ def test_what_is_on_its_way_over_a_cut_link_cannot_be_handed_over() -> None:
     assert on_their_way(probe, cut, 1, 2) == 1
     handed = [taken for taken in probe.walk(cut) if taken.move.kind == "deliver"]
     assert handed
-    assert not any(probe.world.cut_links(taken.before) for taken in handed)
+    assert not any(probe.columns.cut_links(taken.before) for taken in handed)
     probe = Probe(LETTER, T=2, cuts=1)
     for_good = after(probe, None, "cut", 1, 2)
     assert on_their_way(probe, for_good, 1, 2) == 0
@@ -134,7 +134,7 @@ def test_a_message_gets_through_within_its_bound_if_the_link_heals_by_then() -> 
     assert probe.moments("heal", 1, cut, horizon=4) == {0, 1, 2, 3, 4}
     assert probe.moments("deliver", 2, cut) == {1, 2}
     due = after(probe, ticked(probe, cut, 2), "heal", 1, 2)
-    assert {move.kind for move, _ in probe.world.successors(due)} == {"deliver"}
+    assert {move.kind for move, _ in probe.successors(due)} == {"deliver"}
     late = after(probe, ticked(probe, cut, 3), "heal", 1, 2)
     assert ends_of(probe, late, 2) == {()}
 
@@ -147,7 +147,7 @@ def test_a_message_on_a_cut_link_may_get_lost_for_nothing_while_the_link_may_hea
         found = [
             taken
             for taken in probe.walk(cut)
-            if taken.move.kind == "lose" and probe.world.cut_links(taken.before)
+            if taken.move.kind == "lose" and probe.columns.cut_links(taken.before)
         ]
         assert {taken.now for taken in found} == when
         assert all(taken.before[-1] == taken.after[-1] for taken in found)
@@ -168,9 +168,9 @@ def test_no_timer_waits_for_a_message_that_is_due_on_a_cut_link() -> None:
     probe = Probe(orders, nodes=3, cuts=1, heals=1)
     cut = ticked(probe, after(probe, None, "cut", 1, 2))
     assert on_their_way(probe, cut, 1, 2) == 1
-    assert [m.kind for m, _ in probe.world.successors(cut)] == ["lose", "fire", "heal"]
+    assert [m.kind for m, _ in probe.successors(cut)] == ["lose", "fire", "heal"]
     healed = after(probe, cut, "heal", 1, 2)
-    assert [m.kind for m, _ in probe.world.successors(healed)] == ["deliver"]
+    assert [m.kind for m, _ in probe.successors(healed)] == ["deliver"]
 
 
 def test_a_cut_kills_connections_that_die() -> None:
@@ -207,13 +207,13 @@ def test_links_are_cut_and_heal_as_often_as_the_budget_allows(
 def test_every_link_of_the_graph_may_be_cut_and_no_other() -> None:
     """Fails if a link that is not there is cut, or one of several never is."""
     probe = Probe({}, nodes=3, graph=LINE, cuts=2)
-    cut = {probe.world.links[m.where] for row in probe.rows for m in cuts_of(probe, row)}
+    cut = {probe.columns.links[m.where] for row in probe.rows for m in cuts_of(probe, row)}
     assert cut == {(0, 1), (1, 2)}
-    assert len({probe.world.cut_links(row) for row in probe.rows}) == 4
+    assert len({probe.columns.cut_links(row) for row in probe.rows}) == 4
 
 
 def cuts_of(probe: Probe, row: Row) -> list[Move]:
-    return [move for move, _ in probe.world.successors(row) if move.kind == "cut"]
+    return [move for move, _ in probe.successors(row) if move.kind == "cut"]
 
 
 @pytest.mark.parametrize("heals", [0, 1])

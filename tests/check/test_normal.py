@@ -13,9 +13,10 @@ from electorate.check.column import Row
 from electorate.check.interned import Armed, Channel, Local
 from electorate.check.judge import lack_of
 from electorate.check.model import Normal
-from electorate.check.normal import DRAWN, calm_run, fault_free_moves
+from electorate.check.moves import Moves
+from electorate.check.normal import DRAWN, fault_free_moves, punctual_run
+from electorate.check.space import StateSpace
 from electorate.check.start import StartError, beginnings
-from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim
 from electorate.claims import Row as Seen
 from electorate.cli.protocol import find
@@ -90,10 +91,10 @@ def test_ends_that_differ_in_phases_alone_are_one() -> None:
     }
     boots = {"1 boot": "send 2 a; set beat 3", "2 boot": "elect"}
     probe = Probe({**orders, **boots}, T=2, start=NORMAL, periodic=("beat",))
-    assert probe.world.normal == Normal(ends=1)
+    assert probe.space.normal == Normal(ends=1)
     drifting = Probe({**orders, **boots}, T=2, start=NORMAL, periodic=("beat",), drift=0.5)
-    assert drifting.world.normal is not None
-    assert drifting.world.normal.ends == 1
+    assert drifting.space.normal is not None
+    assert drifting.space.normal.ends == 1
 
 
 def test_a_loop_that_a_run_can_leave_is_no_end_but_the_verdict_mentions_it() -> None:
@@ -103,10 +104,10 @@ def test_a_loop_that_a_run_can_leave_is_no_end_but_the_verdict_mentions_it() -> 
         "1 fired x": "quietly; cancel y; follow 1",
         "1 fired y": "quietly; cancel x; set w 1",
     }
-    assert Probe(orders, nodes=1, start=NORMAL).world.normal == Normal(ends=1, endless=True)
+    assert Probe(orders, nodes=1, start=NORMAL).space.normal == Normal(ends=1, endless=True)
 
 
-def test_where_the_calm_run_goes_round_is_an_end_even_if_others_leave_it() -> None:
+def test_where_the_punctual_run_goes_round_is_an_end_even_if_others_leave_it() -> None:
     orders = {
         "1 boot": "set w 1",
         "1 fired w": "quietly; set x 1; set y 1",
@@ -158,11 +159,11 @@ def test_every_protocol_has_somewhere_to_begin(name: str, nodes: int, clock: Clo
     protocol = find(name)
     ids = tuple(range(1, nodes + protocol.kind.extra_nodes + 1))
     setting = Setting(name, ids, strongest=protocol.kind.strongest, clock=clock)
-    world = World(Turns(protocol.machine(setting)), Model(setting))
-    assert beginnings(world, lack_of)
-    assert world.normal is not None
-    assert world.normal.drawn == 0
-    assert not world.cuts
+    space = StateSpace(Turns(protocol.machine(setting)), Model(setting))
+    assert beginnings(Moves(space), lack_of)
+    assert space.normal is not None
+    assert space.normal.drawn == 0
+    assert not space.cuts
 
 
 def test_a_form_that_never_elects_is_judged_from_its_normal_state() -> None:
@@ -182,14 +183,15 @@ def test_what_is_drawn_from_is_all_that_can_happen_without_a_fault(draw: Draw) -
         if model.setting.order is Order.SET:
             continue
         setting = msgspec.structs.replace(model.setting, clock=Clock.BOUNDED)
-        world = World(Turns(machine), Model(setting, bounds=Bounds(capacity=1000)))
+        space = StateSpace(Turns(machine), Model(setting, bounds=Bounds(capacity=1000)))
+        moves = Moves(space)
         try:
-            row = world.booted()
+            row = space.booted()
             for _ in range(30):
                 if row is None:
                     break
-                found = world.successors(row)
-                assert {move for move, _ in found} == set(fault_free_moves(world, row)), seed
+                found = moves.successors(row)
+                assert {move for move, _ in found} == set(fault_free_moves(space, row)), seed
                 kinds |= {move.kind for move, _ in found}
                 row = Random(seed).choice(found)[1]
         except ProtocolError:
@@ -198,7 +200,7 @@ def test_what_is_drawn_from_is_all_that_can_happen_without_a_fault(draw: Draw) -
 
 
 @pytest.mark.parametrize("draw", [drawn, drawn_watchers, drawn_talkers])
-def test_a_search_begins_wherever_the_calm_run_goes_round_at_every_phase(draw: Draw) -> None:
+def test_a_search_begins_wherever_the_punctual_run_goes_round_at_every_phase(draw: Draw) -> None:
     """As it did when that was all it began with."""
     compared = 0
     for seed in range(60):
@@ -206,12 +208,14 @@ def test_a_search_begins_wherever_the_calm_run_goes_round_at_every_phase(draw: D
         if model.setting.order is Order.SET:
             continue
         setting = msgspec.structs.replace(model.setting, start=NORMAL, clock=Clock.BOUNDED)
-        world = World(Turns(machine), Model(setting, model.budget, Bounds(2, normal=100)))
+        space = StateSpace(Turns(machine), Model(setting, model.budget, Bounds(2, normal=100)))
         try:
-            found = {read(world, start.row) for start in beginnings(world, lambda calm, row: None)}
+            found = {
+                read(space, start.row) for start in beginnings(Moves(space), lambda twin, row: None)
+            }
         except (ProtocolError, StartError):
             continue
-        rows = calm_rows(machine, setting)
+        rows = punctual_rows(machine, setting)
         if rows is None:
             continue
         compared += 1
@@ -222,23 +226,23 @@ def test_a_search_begins_wherever_the_calm_run_goes_round_at_every_phase(draw: D
 Values = tuple[tuple[Local, ...], tuple[Channel, ...]]
 
 
-def read(world: World, row: Row) -> Values:
+def read(space: StateSpace, row: Row) -> Values:
     """What a row says of nodes and channels."""
-    nodes = tuple(world.locals.cards[code].value for code in row[: world.n])
-    columns = [column for column, _ in world.channel_columns]
-    return nodes, tuple(world.channels.cards[row[column]].value for column in columns)
+    nodes = tuple(space.locals.cards[code].value for code in row[: space.n])
+    columns = [column for column, _ in space.columns.channels]
+    return nodes, tuple(space.channels.cards[row[column]].value for column in columns)
 
 
-def calm_rows(machine: Machine[Any], setting: Setting) -> Iterator[Values] | None:
-    """The rows of the calm run's loop; None if a bound cuts the very first boots."""
-    world = World(Turns(machine), Model(setting, bounds=Bounds(2)))
-    first = world.booted()
-    return None if first is None else _calm_rows(machine, world, first)
+def punctual_rows(machine: Machine[Any], setting: Setting) -> Iterator[Values] | None:
+    """The rows of the punctual run's loop; None if a bound cuts the very first boots."""
+    space = StateSpace(Turns(machine), Model(setting, bounds=Bounds(2)))
+    first = space.booted()
+    return None if first is None else _punctual_rows(machine, space, first)
 
 
-def _calm_rows(machine: Machine[Any], world: World, first: Row) -> Iterator[Values]:
+def _punctual_rows(machine: Machine[Any], space: StateSpace, first: Row) -> Iterator[Values]:
     """The rows of the loop, with each periodic timer at every phase."""
-    rows = [read(world, row) for row, _ in calm_run(world, first).loop]
+    rows = [read(space, row) for row, _ in punctual_run(Moves(space), first).loop]
     periodic = {timer.name for timer in machine.timers if timer.periodic}
     longest: dict[tuple[int, str], int] = {}
     for nodes, _ in rows:

@@ -15,7 +15,7 @@ BUSY = {"1 boot": "send 2 a", "2 boot": "set x 1"}
 
 
 def of_node(probe: Probe, taken: Taken, node: int) -> bool:
-    return taken.move.kind != "tick" and probe.world.node_of(taken.move) == node - 1
+    return taken.move.kind != "tick" and probe.node_of(taken.move) == node - 1
 
 
 def test_a_paused_node_takes_no_event() -> None:
@@ -39,7 +39,7 @@ def test_the_timers_of_a_paused_node_run_on() -> None:
     probe = Probe({"2 boot": "set x 2"}, pauses=1)
     assert probe.moments("fire", 2) == {2, 3, 4, 5, 6, 7, 8}
     resumed = [t for t in probe.walk() if t.move.kind == "resume" and t.now == 4]
-    assert {probe.world.locals.cards[t.after[1]].ready for t in resumed} == {("x",), ()}
+    assert {probe.space.locals.cards[t.after[1]].ready for t in resumed} == {("x",), ()}
 
 
 def test_after_a_pause_all_that_is_due_is_handled_in_every_order() -> None:
@@ -103,7 +103,7 @@ def test_nodes_are_paused_as_often_as_the_budget_allows(pauses: int, clock: Cloc
 def test_a_crash_ends_a_pause() -> None:
     probe = Probe({"any again": ""}, pauses=1, crashes=1, recoveries=1)
     lives = (row for row in probe.rows if probe.diary(row, 1) == ("again",))
-    budgets = ((probe.node(row, 1).pulse, probe.world.budgets.cards[row[-1]]) for row in lives)
+    budgets = ((probe.node(row, 1).pulse, probe.space.budgets.cards[row[-1]]) for row in lives)
     assert {pulse for pulse, left in budgets if left.pauses == 0} >= {Pulse.AWAKE}
 
 
@@ -135,6 +135,6 @@ def test_without_bounds_a_node_that_was_paused_is_like_any_other() -> None:
 def test_a_node_is_paused_in_the_status_it_was_in() -> None:
     probe = Probe({"1 boot": "elect"}, pauses=1)
     for row in probe.rows:
-        standing = probe.world.locals.cards[row[0]].standing
+        standing = probe.space.locals.cards[row[0]].standing
         assert standing is not None
         assert standing.status is Status.ELECTION

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate.check import Bounds, Budget, Model, Result, Verdict, check
-from electorate.check.board import Board
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.interned import Pulse
-from electorate.check.limit import Limits
 from electorate.check.plain import Plain, plain_search
-from electorate.check.progress import LimitReached
 from electorate.check.reduction import Reduction, hearing, may_reduce, unhurried
 from electorate.check.search import Search
 from electorate.check.start import StartError
@@ -106,7 +104,7 @@ def compare(seed: int) -> tuple[bool, bool, int]:
         if less is None:
             return False, True, 0
         # Where a bound cuts some order, an order that it does not cut may show more.
-        cut = bool(full.world.cuts or less.world.cuts)
+        cut = bool(full.space.cuts or less.space.cuts)
         same &= cut or set(full.broken) == set(less.broken)
         compared |= not cut
         if not full.broken and not less.broken:
@@ -135,8 +133,8 @@ def test_a_reduction_that_overlooks_what_claims_see_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def careless(self: Reduction, column: int, channel: int, local: int, budget: Budget) -> bool:
-        board: Board = self._board
-        node, items = board.locals.cards[local], board.channels.cards[channel]
+        space = self._space
+        node, items = space.locals.cards[local], space.channels.cards[channel]
         idle = node.up and node.value.pulse is Pulse.AWAKE and not node.value.timers
         return column in self._columns and budget == Budget() and idle and bool(items.deliverable)
 
@@ -209,7 +207,7 @@ def test_a_broken_claim_is_shown_by_a_run_that_is_shortest_without_reduction() -
     for seed in range(300):
         machine, model = drawn_ring(seed)
         full = explored(machine, model, ALWAYS, reduced=False)
-        if full is None or not full.broken or full.world.cuts:
+        if full is None or not full.broken or full.space.cuts:
             continue
         (shortest,) = full.violations(tidy=False)
         (shown,) = check(machine, model, [ALWAYS], STATES_MAX).violations

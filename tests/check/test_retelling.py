@@ -16,8 +16,9 @@ import pytest
 from electorate.check import Model, check
 from electorate.check.column import ModelError, Row
 from electorate.check.explain import trace_of
+from electorate.check.moves import Moves
+from electorate.check.space import StateSpace
 from electorate.check.start import StartError, beginnings
-from electorate.check.world import World
 from electorate.core import Machine, ProtocolError, Turns
 from electorate.simulate.script import run_script
 from electorate.simulate.simulation import Simulation
@@ -115,7 +116,7 @@ class Walk(NamedTuple):
 
     trace: Trace
     kinds: list[str]
-    world: World
+    space: StateSpace
     rows: list[Row]
     """Where it began, and where each move led."""
 
@@ -146,7 +147,7 @@ def test_the_simulator_goes_wherever_the_checker_goes(draw: Draw, start: Start, 
         assert retold == text, seed
         assert len(places) == len(went.rows), seed
         for place, row in zip(places, went.rows, strict=True):
-            assert place.as_kept(went.world, row) == snapshot.of_row(went.world, row), seed
+            assert place.as_kept(went.space, row) == snapshot.of_row(went.space, row), seed
         kinds.update(went.kinds)
         walks += 1
     assert walks > count / 2
@@ -156,19 +157,19 @@ def test_the_simulator_goes_wherever_the_checker_goes(draw: Draw, start: Start, 
 
 
 def walk(machine: Machine[Any], model: Model, lot: Random) -> Walk:
-    world = World(Turns(machine), model)
-    beginning = lot.choice(beginnings(world, lambda calm, row: None))
+    moves = Moves(StateSpace(Turns(machine), model))
+    beginning = lot.choice(beginnings(moves, lambda twin, row: None))
     path, row = list(beginning.path), beginning.row
     rows = [*(passed for passed, _ in path), row]
-    while len(rows) <= MOVES and (moves := world.successors(row)):
+    while len(rows) <= MOVES and (found := moves.successors(row)):
         # As many faults as deliveries, however many messages there are, and seldom a tick.
-        kinds = sorted({move.kind for move, _ in moves} - {lot.choice(("tick", ""))})
+        kinds = sorted({move.kind for move, _ in found} - {lot.choice(("tick", ""))})
         wanted = lot.choice(kinds or ["tick"])
-        move, after = lot.choice([found for found in moves if found[0].kind == wanted])
+        move, after = lot.choice([each for each in found if each[0].kind == wanted])
         path.append((row, move))
         rows.append(after)
         row = after
-    return Walk(trace_of(world, path), [move.kind for _, move in path], world, rows)
+    return Walk(trace_of(moves, path), [move.kind for _, move in path], moves.space, rows)
 
 
 def played(machine: Machine[Any], text: str) -> tuple[str, list[Snapshot]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from electorate.check import Bounds, Budget, Detector, Model, Result, check
-from electorate.check.progress import Progress, Report
+from electorate.check.effort import Progress, Report
 from electorate.check.robust import Build, Change, Recheck, changes, rechecks
 from electorate.check.start import StartError
 from electorate.claims import CLAIMS, Claim

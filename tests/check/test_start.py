@@ -49,7 +49,7 @@ def test_the_first_fault_free_run_has_every_delay_at_its_longest_and_messages_fi
 def test_from_boot_a_search_begins_with_the_first_words_on_their_way() -> None:
     probe = Probe({"1 boot": "send 2 a"}, start=Start.BOOT)
     first = probe.rows[0]
-    assert probe.world.channels.cards[first[probe.world.column[0, 1]]].value[0].age == 0
+    assert probe.space.channels.cards[first[probe.columns.of_channel[0, 1]]].value[0].age == 0
     assert probe.diary(first, 2) == ()
 
 
@@ -94,7 +94,7 @@ def test_a_run_from_anywhere_in_the_loop_tells_how_to_get_there(
     kinds = set()
     for place, depth in enumerate(probe.search.engine.depths):
         if depth <= 1:
-            trace = trace_of(probe.world, probe.search.path(place))
+            trace = trace_of(probe.search.moves, probe.search.path(place))
             kinds |= {type(step.happening) for step in trace.steps}
             assert probe.retold(script_of(trace)) == script_of(trace)
     assert kinds >= {Fired, Requested}

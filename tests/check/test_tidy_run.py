@@ -9,10 +9,10 @@ import pytest
 from electorate.check import Bounds, Budget, Model, Violation, check
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
+from electorate.check.moves import Moves
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached
 from electorate.check.start import StartError
 from electorate.check.tidy_run import (
     Ordered,
@@ -22,7 +22,6 @@ from electorate.check.tidy_run import (
     ordered_violation,
     switches_of,
 )
-from electorate.check.world import World
 from electorate.claims import CLAIMS, Claim, Kind, Witness
 from electorate.claims import Row as Views
 from electorate.core import Machine, ProtocolError
@@ -69,7 +68,7 @@ class Broken:
         self.claim = claim
         self.search = plain_search(machine, model, [claim], Limits(states_max))
         self.search.run(lambda progress: None)
-        self.world = self.search.world
+        self.space, self.moves = self.search.space, self.search.moves
         self.starts = list(self.search.origins.values())
         if claim.name not in self.search.broken:
             raise Unbroken
@@ -84,7 +83,7 @@ class Broken:
     def shown(self, **given: Any) -> Ordered:
         search = self.search
         return ordered_violation(
-            self.world,
+            self.moves,
             search.judge,
             self.claim.name,
             self.starts,
@@ -94,13 +93,13 @@ class Broken:
         )
 
     def fewest(self) -> Run:
-        run = fewest_switches(self.world, self.starts, self.depth, self.witness_of)
+        run = fewest_switches(self.moves, self.starts, self.depth, self.witness_of)
         assert run is not None
         return run
 
     def mended(self) -> Run:
         first = len(self.found.path) - self.depth
-        return mended(self.world, self.found, self.witness_of, first)
+        return mended(self.moves, self.found, self.witness_of, first)
 
 
 # --- a brute force that knows nothing of levels ---
@@ -118,7 +117,7 @@ def all_shortest(broken: Broken) -> list[Path] | None:
             return
         if not left and broken.witness_of(None, row):
             found.append(path)
-        for move, after in broken.world.successors(row) if left else ():
+        for move, after in broken.moves.successors(row) if left else ():
             extend(after, [*path, (row, move)], left - 1)
 
     for beginning in broken.starts:
@@ -140,9 +139,9 @@ def node_of(step: Step) -> int | None:
             return node
 
 
-def counted(world: World, path: Path) -> int:
+def counted(moves: Moves, path: Path) -> int:
     """The switches as a reader of the trace counts them."""
-    steps = [step for step in trace_of(world, path).steps if not is_consequence(step)]
+    steps = [step for step in trace_of(moves, path).steps if not is_consequence(step)]
     nodes = [node for step in steps if (node := node_of(step)) is not None]
     return sum(1 for k in range(1, len(nodes)) if nodes[k] != nodes[k - 1])
 
@@ -153,7 +152,7 @@ def best(broken: Broken) -> Path | None:
     if runs is None:
         return None
     assert runs
-    return min(runs, key=lambda path: (len(path), counted(broken.world, path)))
+    return min(runs, key=lambda path: (len(path), counted(broken.moves, path)))
 
 
 def drawn_broken(part: int, start: Start) -> Iterator[tuple[int, Broken]]:
@@ -223,16 +222,16 @@ def test_among_equals_the_run_comes_first_whose_moves_do() -> None:
 
 
 def test_ticks_are_nobodys_and_undo_no_switch() -> None:
-    def run(*moves: tuple[str, int]) -> int:
-        return switches_of(world, Run([((), Move(*move)) for move in moves], ()))
+    def run(*made: tuple[str, int]) -> int:
+        return switches_of(moves, Run([((), Move(*move)) for move in made], ()))
 
-    world = errands().world
+    moves = errands().moves
     fires = [("fire", 0), ("fire", 1)]
     assert run(*fires) == run(fires[0], ("tick", 0), fires[1]) == 1
     assert run(fires[1], ("tick", 0), fires[1]) == 0
     assert run(fires[1], ("phase", 0), fires[1]) == 0
     assert run(fires[0], ("crash", 1), ("recover", 1), ("pause", 0)) == 2
-    into = {to: column for column, to in world.channel_columns}
+    into = {to: column for column, to in moves.space.columns.channels}
     assert run(("lose", into[1]), ("deliver", into[1]), ("double", into[0])) == 1
 
 
@@ -247,11 +246,11 @@ def test_a_claim_that_is_broken_from_the_start_needs_no_moves() -> None:
 
 
 def is_valid(broken: Broken, run: Run) -> bool:
-    """Whether each move is one that the world knows, and leads to the next row."""
+    """Whether each move is one that its row allows, and leads to the next row."""
     first = len(run.path) - broken.depth
     rows = run.rows
     return all(
-        (move, rows[place + 1]) in broken.world.successors(row)
+        (move, rows[place + 1]) in broken.moves.successors(row)
         for place, (row, move) in enumerate(run.path)
         if place >= first
     )
@@ -270,10 +269,10 @@ def test_a_mended_run_ends_in_the_same_row_and_switches_no_more_often(
         assert len(run.path) == len(found.path), seed
         first = len(run.path) - broken.depth
         assert list(run.path[:first]) == list(found.path[:first]), seed
-        switches = switches_of(broken.world, run)
-        assert switches <= switches_of(broken.world, found), seed
+        switches = switches_of(broken.moves, run)
+        assert switches <= switches_of(broken.moves, found), seed
         if len(broken.fewest().path) == len(run.path):
-            assert switches >= switches_of(broken.world, broken.fewest()), seed
+            assert switches >= switches_of(broken.moves, broken.fewest()), seed
         compared += 1
     assert compared > 20
 
@@ -285,7 +284,7 @@ def muddled(broken: Broken, places: list[int]) -> Run:
     for place in places:
         move, after = next(
             (move, after)
-            for move, after in broken.world.successors(row)
+            for move, after in broken.moves.successors(row)
             if move.kind == "fire" and move.where == place
         )
         path.append((row, move))
@@ -303,15 +302,15 @@ def test_moves_are_carried_past_several_others(places: list[int]) -> None:
     def anything(before: Row | None, row: Row) -> Witness:
         return Witness((), "")
 
-    assert switches_of(broken.world, mended(broken.world, run, anything)) == 1
-    last = mended(broken.world, run, anything, len(places) - 1)
+    assert switches_of(broken.moves, mended(broken.moves, run, anything)) == 1
+    last = mended(broken.moves, run, anything, len(places) - 1)
     assert last.path == run.path, "nothing before the first is touched"
 
 
 def test_a_run_is_mended_only_if_the_claim_stays_broken() -> None:
     broken = errands()
     run = muddled(broken, [0, 1, 0, 1])
-    assert mended(broken.world, run, lambda before, row: None).path == run.path
+    assert mended(broken.moves, run, lambda before, row: None).path == run.path
 
 
 def test_beyond_so_many_states_the_run_that_was_found_is_mended() -> None:
@@ -321,39 +320,39 @@ def test_beyond_so_many_states_the_run_that_was_found_is_mended() -> None:
     best, other = broken.shown(), broken.shown(states_max=broken.search.states - 1)
     assert (best.fewest, other.fewest) == (True, False)
     assert best.length == other.length == broken.depth
-    assert best.switches <= other.switches < switches_of(broken.world, broken.found)
+    assert best.switches <= other.switches < switches_of(broken.moves, broken.found)
 
 
 def test_too_many_rows_are_given_up() -> None:
     broken = errands(nodes=3)
-    assert fewest_switches(broken.world, broken.starts, broken.depth, broken.witness_of, 1) is None
+    assert fewest_switches(broken.moves, broken.starts, broken.depth, broken.witness_of, 1) is None
 
 
 def test_an_interruption_shows_the_run_as_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = errands()
-    usual = broken.world.successors
+    usual = broken.moves.successors
 
     def interrupted(row: Row) -> Any:
         if row == broken.found.path[-1][0]:
             return usual(row)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(broken.world, "successors", interrupted)
+    monkeypatch.setattr(broken.moves, "successors", interrupted)
     shown = broken.shown()
-    monkeypatch.setattr(broken.world, "successors", usual)
+    monkeypatch.setattr(broken.moves, "successors", usual)
     assert not shown.fewest
-    assert shown.trace == trace_of(broken.world, broken.found.path)
+    assert shown.trace == trace_of(broken.moves, broken.found.path)
 
 
 def test_to_compare_runs_is_no_new_cut() -> None:
     boots = {"1 boot": "send 2 a; set x 0; set z 0", "2 boot": "set z 0"}
     probe = Probe({**boots, "1 fired x": "send 2 b", "any fired z": "follow 1"}, capacity=1)
     broken = Broken(probe.machine, probe.model, BOTH)
-    cuts = broken.world.cuts.copy()
+    cuts = broken.space.cuts.copy()
     assert cuts.total() > 0
     assert broken.shown().fewest
     assert not broken.shown(states_max=0).fewest
-    assert broken.world.cuts == cuts
+    assert broken.space.cuts == cuts
 
 
 # --- every engine ---
@@ -387,7 +386,7 @@ def test_both_engines_show_the_same_run_of_drawn_machines(part: int) -> None:
     for seed, broken in drawn_broken(part, Start.BOOT):
         if seed >= SEEDS / 3:
             break
-        machine, model = broken.world.machine, broken.world.model
+        machine, model = broken.space.machine, broken.space.model
         plain, table = (
             check(machine, model, [ALWAYS], engine=engine).violations
             for engine in ("python", "numba")

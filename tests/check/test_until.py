@@ -15,7 +15,7 @@ def statuses(probe: Probe, node: int) -> dict[tuple[str, ...] | None, set[Status
     """What counts as the node's status, for each of its diaries."""
     found: dict[tuple[str, ...] | None, set[Status]] = {}
     for row in probe.rows:
-        standing = probe.world.locals.cards[row[node - 1]].standing
+        standing = probe.space.locals.cards[row[node - 1]].standing
         assert standing is not None
         found.setdefault(probe.diary(row, node), set()).add(standing.status)
     return found
@@ -56,8 +56,8 @@ def test_the_end_of_an_office_comes_before_any_other_event_of_that_node() -> Non
     for ties in Ties:
         probe = Probe(orders, ties=ties, delay_min=1, asks=1, wishes=("w",), views=True, lies=1)
         for taken in probe.walk():
-            if taken.now == 1 and probe.world.locals.cards[taken.before[0]].expired:
-                mine = taken.move.kind == "tick" or probe.world.node_of(taken.move) == 0
+            if taken.now == 1 and probe.space.locals.cards[taken.before[0]].expired:
+                mine = taken.move.kind == "tick" or probe.node_of(taken.move) == 0
                 assert not mine or (taken.move.kind, taken.move.what) == ("fire", "x")
 
 
@@ -70,21 +70,21 @@ def test_the_end_of_an_office_does_not_wait_for_messages_that_are_due() -> None:
 def test_other_nodes_go_on_while_an_ended_office_is_not_noticed_yet() -> None:
     orders = {**OFFICE, "1 boot": "follow 1 until x; set x 1", "2 boot": "set y 1"}
     probe = Probe(orders)
-    ended = [t for t in probe.walk() if probe.world.locals.cards[t.before[0]].expired]
+    ended = [t for t in probe.walk() if probe.space.locals.cards[t.before[0]].expired]
     assert {t.move.kind for t in ended if t.move.kind != "tick"} == {"fire"}
     assert {t.move.where for t in ended} == {0, 1}
 
 
 def test_a_crash_may_come_first() -> None:
     probe = Probe(OFFICE, crashes=1)
-    ended = (t for t in probe.moves() if probe.world.locals.cards[t.before[0]].expired)
+    ended = (t for t in probe.moves() if probe.space.locals.cards[t.before[0]].expired)
     assert {t.move.kind for t in ended} == {"fire", "crash"}
 
 
 def test_an_office_with_jitter_lasts_until_its_timer_fires_or_must_have() -> None:
     orders = {**OFFICE, "1 boot": "follow 1 until x; set x 1 2"}
     probe = Probe(orders)
-    ended = [t.now for t in probe.walk() if probe.world.locals.cards[t.before[0]].expired]
+    ended = [t.now for t in probe.walk() if probe.space.locals.cards[t.before[0]].expired]
     assert set(ended) == {3}
     assert probe.moments("fire", 1) == {1, 2, 3}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from electorate.check import Liveness, Result, check
-from electorate.check.progress import Progress
+from electorate.check.effort import Progress
 from electorate.claims import CLAIMS
 from tests.check.asked import asked
 from tests.check.claim import everybody_follows, nobody_follows

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from electorate.check import Budget, Model, Violation, check
-from electorate.check.progress import Progress, Report
+from electorate.check.effort import Progress, Report
 from electorate.check.tidy_run import Ordered
 from electorate.claims import CLAIMS, Witness
 from electorate.cli.counterexample import CALM, LOOP, Counterexample

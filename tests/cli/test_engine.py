@@ -45,7 +45,7 @@ def test_memory_that_cannot_be_had_is_an_unknown_verdict(
     def exhausted(*given: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("electorate.check.memory.Memory.expect", exhausted)
+    monkeypatch.setattr("electorate.check.effort.Memory.expect", exhausted)
     ran = electorate("check", *BIG, "--engine", engine, "--json")
     assert ran.code == 3
     assert ran.object["reason"] == "out of memory"

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from electorate.check import board
-from electorate.check.board import Board
+from electorate.check import space
 from electorate.check.interned import Armed, Local, LocalCard
 from electorate.check.node_step import NodeSteps, Outcome
+from electorate.check.space import StateSpace
 from electorate.core import Event, NodeId, SetTimer
 from electorate.simulate.local import EventOutcome
 from electorate.simulate.run import SimulatedRun
@@ -176,15 +176,15 @@ def a_checker_that_forgets_a_torn_turn(patch: pytest.MonkeyPatch) -> None:
 
 @CHECKERS.noticed_by(rule.nothing_of_an_old_connection_arrives, "speech")
 def a_checker_whose_connections_outlive_their_nodes(patch: pytest.MonkeyPatch) -> None:
-    whole = Board.revive
+    whole = StateSpace.revive
 
-    def revive(self: Board, row: list[int], place: int) -> None:
-        kept = [(column, row[column]) for column, _ in self.channel_columns]
+    def revive(self: StateSpace, row: list[int], place: int) -> None:
+        kept = [(column, row[column]) for column, _ in self.columns.channels]
         whole(self, row, place)
         for column, code in kept:
             row[column] = code
 
-    patch.setattr(Board, "revive", revive)
+    patch.setattr(StateSpace, "revive", revive)
 
 
 @CHECKERS.noticed_by(clock_rule.the_last_order_to_a_timer_counts, "clock")
@@ -210,4 +210,4 @@ def a_checker_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
             super().__init__(*given)
             self.expired = None
 
-    patch.setattr(board, "LocalCard", Late)
+    patch.setattr(space, "LocalCard", Late)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from electorate.check import Budget, Model
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Limits
 from electorate.check.explain import trace_of
-from electorate.check.limit import Limits
 from electorate.check.plain import Plain, plain_search
 from electorate.check.search import Search
 from electorate.claims import Claim, Kind
@@ -54,9 +54,9 @@ class Checker:
                 Limits(STATES_MAX),
             )
             search.run(lambda progress: None)
-            assert not search.world.cuts
+            assert not search.space.cuts
             for path in _paths(search):
-                yield told(trace_of(search.world, path))
+                yield told(trace_of(search.moves, path))
 
 
 def _paths(search: Search[Plain]) -> Iterator[list[tuple[Row, Move]]]:
@@ -67,6 +67,6 @@ def _paths(search: Search[Plain]) -> Iterator[list[tuple[Row, Move]]]:
         path = search.path(place)
         if place not in passed:
             yield path
-        for move, after in search.world.successors(row):
+        for move, after in search.moves.successors(row):
             if search.engine.parents[places[after]] != (place, move):
                 yield [*path, (row, move)]

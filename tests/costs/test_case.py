@@ -7,7 +7,7 @@ import pytest
 
 from electorate.core import Machine
 from electorate.costs import Case, cases_of
-from electorate.costs.registry import GENERIC
+from electorate.costs.case import GENERIC
 from electorate.protocols.bully import Bully
 from electorate.trace import Start
 from examples.two_phase_gray_lamport import TwoPhase

@@ -11,9 +11,8 @@ import pytest
 
 from electorate.core import Ensemble, Machine, Over
 from electorate.costs import Case, CostRow, Measure, MeasuredProtocol, cases_of
-from electorate.costs.case import MEASURES
-from electorate.costs.registry import GENERIC
-from electorate.costs.row import formula_at
+from electorate.costs.case import GENERIC, MEASURES
+from electorate.costs.measure import formula_at
 from electorate.protocols.bully_rpc import BullyRpc
 from electorate.protocols.chang_roberts import ChangRoberts
 from electorate.protocols.registry import REGISTRY

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from electorate.costs import Case, CostRow, Measure, MeasuredProtocol, cases_of, chart_of
 from electorate.protocols.registry import REGISTRY
-from electorate.trace.svg.palette import ALARM
+from electorate.trace.svg.pen import ALARM
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import pytest
 
 from electorate.costs import Case, CostRow, Figure
 from electorate.costs.formula import ExpectedRange
+from electorate.costs.measure import MeasuredRuns, formula_at, row_of
 from electorate.costs.play import Tally
-from electorate.costs.row import MeasuredRuns, formula_at, row_of
 
 
 def bounds(least: int, most: int) -> ExpectedRange:

@@ -16,7 +16,7 @@ from electorate.core import Request, Standing
 from electorate.protocols.mandate import voter
 from electorate.protocols.mandate.membership import Change, Membership
 from electorate.protocols.mandate.message import Claim, Decree
-from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.rule import Parameters
 from electorate.protocols.mandate.state import AnyState, Promise, Roster
 from tests.check.begun import begun, cluster_at
 from tests.check.leading import (
@@ -169,14 +169,14 @@ def test_a_candidate_that_counts_as_a_voter_makes_a_second_majority(
     case = Case(4, NOTHING, "members.inner.base=3 election.base=3", claims="M3", graph=links)
     assert judged(case).result is Result.HOLDS
 
-    def voters(terms: Terms, s: AnyState) -> tuple[int, ...]:
+    def voters(parameters: Parameters, s: AnyState) -> tuple[int, ...]:
         standing = {j for j, _ in s.ranks}
-        return tuple(sorted({*s.stable.roster.everybody, *standing} & {*terms.members.ids}))
+        return tuple(sorted({*s.stable.roster.everybody, *standing} & {*parameters.members.ids}))
 
     def agreed(roster: Roster, votes: frozenset[int], needs: str) -> bool:
         return all(2 * len(votes) > len(members) for members in (roster.old, roster.new))
 
-    monkeypatch.setattr(Terms, "voters", voters)
+    monkeypatch.setattr(Parameters, "voters", voters)
     monkeypatch.setattr(Roster, "agreed", agreed)
     expect_broken(judged(case), "M3", 23)
 
@@ -231,9 +231,9 @@ def test_who_had_promised_more_comes_to_know_the_holder_though_the_list_is_undec
     yields = voter._yields
 
     def yields_nothing_undecided(
-        terms: Terms, promise: Promise, j: int, claim: Claim | Decree, roster: Roster
+        parameters: Parameters, promise: Promise, j: int, claim: Claim | Decree, roster: Roster
     ) -> bool:
-        return not roster.is_pending and yields(terms, promise, j, claim, roster)
+        return not roster.is_pending and yields(parameters, promise, j, claim, roster)
 
     monkeypatch.setattr(voter, "_yields", yields_nothing_undecided)
     expect_broken(begun(file, "", BACK, "M7", mortal=(4,)), "M7", 151)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from electorate.check import Budget, Liveness, Result, board
+from electorate.check import Budget, Liveness, Result, space
 from electorate.check.interned import LocalCard
 from electorate.trace import Clock
 from tests.check.mandate import BARE, Case, applied, judged
@@ -64,7 +64,7 @@ def test_an_office_that_does_not_end_first_comes_back(
 ) -> None:
     case = Case(BARE, nodes, Budget(asks=1), claim)
     assert judged(case, engine="python").result is Result.WITHIN_BOUNDS
-    monkeypatch.setattr(board, "LocalCard", Late)
+    monkeypatch.setattr(space, "LocalCard", Late)
     late = judged(case, engine="python")
     assert late.claims == {claim: Result.VIOLATED}
     assert [violation.length for violation in late.violations] == [8]

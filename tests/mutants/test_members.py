@@ -15,7 +15,7 @@ from electorate.cli.error import UsageError
 from electorate.core import NodeId
 from electorate.core import Result as Turn
 from electorate.protocols.mandate import Mandate, candidate, change
-from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.rule import Parameters
 from electorate.protocols.mandate.state import AnyState
 from electorate.trace import Clock, Order
 from tests.check.begun import begun, cluster_at
@@ -106,9 +106,9 @@ def test_a_change_that_nobody_takes_over_is_never_decided(monkeypatch: pytest.Mo
     """The holder crashes that has proposed it; the next one waits for somebody to decide it."""
     decide = change.decide
 
-    def decide_own(terms: Terms, s: AnyState) -> Turn[AnyState]:
+    def decide_own(parameters: Parameters, s: AnyState) -> Turn[AnyState]:
         is_own = s.stable.roster.version[0] == s.stable.promise.epoch
-        return decide(terms, s) if is_own else (s, [])
+        return decide(parameters, s) if is_own else (s, [])
 
     monkeypatch.setattr(change, "take_over", lambda s: s)
     monkeypatch.setattr(change, "decide", decide_own)
@@ -118,7 +118,7 @@ def test_a_change_that_nobody_takes_over_is_never_decided(monkeypatch: pytest.Mo
 def test_a_holder_that_decides_nothing_is_stuck_with_its_own_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(change, "decide", lambda terms, s: (s, []))
+    monkeypatch.setattr(change, "decide", lambda parameters, s: (s, []))
     expect_stuck(lasting(2, 3, Budget(asks=1)), "M6", 24)
 
 
@@ -127,7 +127,7 @@ def test_who_has_begun_a_change_that_nobody_takes_up_never_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It crashes before anybody hears of the change, and is back when another is in office."""
-    monkeypatch.setattr(change, "take_up", lambda terms, s, roster: s)
+    monkeypatch.setattr(change, "take_up", lambda parameters, s, roster: s)
     expect_stuck(lasting(3, 3, BACK), "M7", 96)
     expect_stuck(lasting(3, 3, BACK), "M6", 96)
 
@@ -141,7 +141,7 @@ def test_who_shows_nobody_its_list_leaves_the_office_empty(monkeypatch: pytest.M
 @pytest.mark.slow
 def test_so_does_who_is_not_told_of_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """It leaves the office to one that knows itself removed, and does not say so."""
-    monkeypatch.setattr(candidate, "compare", lambda terms, s, j, roster: (s, []))
+    monkeypatch.setattr(candidate, "compare", lambda parameters, s, j, roster: (s, []))
     expect_stuck(lasting(4, 4, CRASH), "M5", 54)
 
 
@@ -149,8 +149,8 @@ def test_so_does_who_is_not_told_of_a_newer_one(monkeypatch: pytest.MonkeyPatch)
 def test_who_finishes_its_own_removal_must_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     step_down = candidate.step_down
 
-    def stay(terms: Terms, s: AnyState, heir: NodeId | None) -> Turn[AnyState]:
-        return step_down(terms, s, heir) if s.me in terms.voters(s) else (s, [])
+    def stay(parameters: Parameters, s: AnyState, heir: NodeId | None) -> Turn[AnyState]:
+        return step_down(parameters, s, heir) if s.me in parameters.voters(s) else (s, [])
 
     monkeypatch.setattr(candidate, "step_down", stay)
     expect_stuck(lasting(4, 4, CRASH), "M6", 72)
@@ -188,6 +188,6 @@ def test_one_that_drops_the_round_which_is_open_may(
     base: int, nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was asked before it counts no more, and the first lease may end before the next."""
-    monkeypatch.setattr(change, "_is_asking", lambda terms, s: False)
+    monkeypatch.setattr(change, "_is_asking", lambda parameters, s: False)
     verdict = judged(patient(base, nodes), None, ONE_TERM)
     assert [violation.length for violation in verdict.violations] == [40]

@@ -35,8 +35,7 @@ from electorate.trace import (
 )
 from electorate.trace.diagram.axis import Axis
 from electorate.trace.diagram.flight import BEFORE, Fate, flights_of
-from electorate.trace.diagram.life import Ending, lives_of
-from electorate.trace.diagram.link import severances_of
+from electorate.trace.diagram.life import Ending, lives_of, severances_of
 from tests.trace.run import SVG, A, B, C, NoteState, drawn, fates, of_class, starts, trace_of, view
 
 # --- messages ---

@@ -42,7 +42,7 @@ def test_a_moment_of_a_run_is_where_the_run_itself_is_then(name: str) -> None:
     cluster = played(file.read_text(), name)
     trace = as_recorded(cluster.trace())
     moment = Moment(trace, cluster.now, {})
-    places = tuple(Step(0, place) for place in moment.places(1, trace.setting.ids))
+    places = tuple(Step(0, place) for place in moment.placements(1, trace.setting.ids))
     again = played(script_of(Trace(replace(trace.setting, start=Start.ANY), places)), name)
     one, other = given_of(cluster, name), given_of(again, name)
     assert one.nodes == other.nodes
@@ -103,14 +103,14 @@ def test_instances_of_a_node_are_the_parts_of_an_ensemble_with_what_wires_still_
         ),
     }
     found = joined(ensemble, setting, moments)
-    one, two, _ = found.places(1, setting.ids)
+    one, two, _ = found.placements(1, setting.ids)
     states = {node: msgspec.json.decode(each.json) for node, each in ((1, one), (2, two))}
     assert [states[1]["due"], states[2]["due"]] == [[], [0]]
     assert ("election.told", 0, ensemble.rules.sweep.of(ensemble.timing)) in two.timers
     assert all(timer.startswith(("members.", "election.")) for timer, *_ in one.timers)
     for part, moment in moments.items():
         assert states[1][part] == msgspec.json.decode(json_word(moment.up[1]))
-    placed = tuple(Step(0, place) for place in found.places(1, setting.ids))
+    placed = tuple(Step(0, place) for place in found.placements(1, setting.ids))
     again = played(script_of(Trace(replace(setting, start=Start.ANY), placed)), "again")
     assert [node.local is not None for node in again.nodes.values()] == [True] * 3
 
@@ -126,7 +126,7 @@ def test_a_part_that_a_node_has_not_run_yet_begins_at_that_moment() -> None:
     register = played("cluster membership 1 2 3 start=boot\n\nrun 2T\n", "register").trace()
     nowhere = Trace(setting, ())
     moments = {"members": Moment(as_recorded(register), 2, {}), "election": Moment(nowhere, 2, {})}
-    for placed in joined(ensemble, setting, moments).places(1, setting.ids):
+    for placed in joined(ensemble, setting, moments).placements(1, setting.ids):
         state = msgspec.json.decode(placed.json)
         assert state["election"]["stable"]["promise"] == msgspec.to_builtins(Promise())
         assert state["due"] == [0]

@@ -20,7 +20,7 @@ from electorate.trace.diagram import layout_of
 from electorate.trace.diagram.flight import BEFORE, flights_of
 from electorate.trace.diagram.layout import DiagramLayout
 from electorate.trace.svg import svg_of
-from electorate.trace.svg.palette import STYLES
+from electorate.trace.svg.pen import STYLES
 from tests.script import GOLDEN, SCRIPTS
 from tests.trace.run import SVG, A, Note, drawn, golden_trace, of_class, starts, trace_of, view
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from electorate.check.checking import check
+from electorate.check.effort import Progress, Report
 from electorate.check.judge import SAYS_NOTHING
 from electorate.check.model import BUDGETS, Budget, Detector, Model
-from electorate.check.progress import Progress, Report
 from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.claims import Claim
 from electorate.core import Machine, NodeId, Request, Value

@@ -1,4 +1,4 @@
-"""The row of the place that a script has led to (check/given.py), and how it is told.
+"""The row of the global state that a script has led to (`Given`), and how it is told.
 
 The simulator, which ran the script, says all but one thing: how long each failure detector may go
 on being wrong. That is followed here, step by step, by the rules that the search goes by itself.
@@ -10,9 +10,9 @@ from itertools import groupby
 
 from electorate.check.column import ModelError, Row
 from electorate.check.compiler import Move
-from electorate.check.given import Given
 from electorate.check.interned import RIGHT
-from electorate.check.world import World
+from electorate.check.model import Given
+from electorate.check.space import StateSpace
 from electorate.core import NodeId
 from electorate.trace import (
     Crashed,
@@ -33,18 +33,18 @@ TOLD = "told"
 """The kind of a move that only tells what the script did; it is in no search."""
 
 
-def arrived(world: World, given: Given) -> tuple[Row, tuple[tuple[Row, Move], ...]]:
+def arrived(space: StateSpace, given: Given) -> tuple[Row, tuple[tuple[Row, Move], ...]]:
     """The row that the search begins with, and the moves that tell how it was reached."""
-    columns = [world.locals.code(node) for node in given.nodes]
-    columns += _channels(world, given)
-    if world.machine.uses_views:
-        columns += Detectors(world, given).codes()
-    if world.model.has_cuts:
-        columns.append(_cut_links(world, given))
-    if world.recall is not None:
-        columns.append(world.recall.after_all(given.past))
-    reached = (*columns, world.budgets.code(world.model.first_budget()))
-    row = world.begun(world.without_lost(reached))
+    columns = [space.locals.code(node) for node in given.nodes]
+    columns += _channels(space, given)
+    if space.machine.uses_views:
+        columns += Detectors(space, given).codes()
+    if space.model.has_cuts:
+        columns.append(_cut_links(space, given))
+    if space.recall is not None:
+        columns.append(space.recall.after_all(given.past))
+    reached = (*columns, space.budgets.code(space.model.first_budget()))
+    row = space.begun(space.without_lost(reached))
     told = [Move(TOLD, 0, steps) for steps in _told(given.steps)]
     # What can never matter again is dropped with the last step: then its loss is told in its time.
     rows = [row] * (len(told) - 1) + [reached]
@@ -63,27 +63,26 @@ def _told(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
         yield tuple(first)
 
 
-def _channels(world: World, given: Given) -> list[int]:
+def _channels(space: StateSpace, given: Given) -> list[int]:
     """The channels with what is on its way."""
-    ids, capacity = world.ids, world.model.bounds.capacity
-    codes = dict.fromkeys((column for column, _ in world.channel_columns), world.empty)
-    placed = [
-        (world.column[ids.index(item.sender), ids.index(to)], item) for to, item in given.mail
-    ]
+    ids, capacity = space.ids, space.model.bounds.capacity
+    codes = dict.fromkeys((column for column, _ in space.columns.channels), space.empty)
+    column_of = space.columns.of_channel
+    placed = [(column_of[ids.index(item.sender), ids.index(to)], item) for to, item in given.mail]
     for column, group in groupby(sorted(placed, key=lambda each: each[0]), lambda each: each[0]):
         items = tuple(item for _, item in group)
-        card = world.channels.cards[world.empty]
+        card = space.channels.cards[space.empty]
         if len(items) > capacity and not card.lasting:
-            option = "--capacity-blocks" if world.model.bounds.blocks else "--capacity"
+            option = "--capacity-blocks" if space.model.bounds.blocks else "--capacity"
             raise ModelError(
                 f"where {given.name} ends, {len(items)} messages are on one channel, which holds "
                 f"{capacity}: give {option} {len(items)} or more"
             )
-        codes[column] = world.channels.code(card.with_more(items))
+        codes[column] = space.channels.code(card.with_more(items))
     return list(codes.values())
 
 
-def _cut_links(world: World, given: Given) -> int:
+def _cut_links(space: StateSpace, given: Given) -> int:
     """The links that are cut, as bits."""
     bits = 0
     for sender, to in sorted(given.cut):
@@ -92,26 +91,26 @@ def _cut_links(world: World, given: Given) -> int:
                 f"where {given.name} ends, {sender}->{to} is cut and {to}->{sender} is not: a "
                 f"search cuts links both ways, so write cut {to}->{sender} or heal {sender}->{to}"
             )
-        bits |= 1 << world.link[world.ids.index(sender), world.ids.index(to)]
+        bits |= 1 << space.columns.link[space.ids.index(sender), space.ids.index(to)]
     return bits
 
 
 class Detectors:
     """What every failure detector holds of every node, and for how long it may still be wrong."""
 
-    def __init__(self, world: World, given: Given) -> None:
-        self._world = world
-        self._detectors = world.detectors
+    def __init__(self, space: StateSpace, given: Given) -> None:
+        self._space = space
+        self._detectors = space.detectors
         self._name = given.name
-        places = range(world.n)
-        all_up = world.model.setting.start in (Start.NORMAL, Start.BOOT)
+        places = range(space.n)
+        all_up = space.model.setting.start in (Start.NORMAL, Start.BOOT)
         self._up = set(places) if all_up else set[int]()
         self._paused: set[int] = set()
         self._cut: set[tuple[NodeId, NodeId]] = set()
         self._placed: dict[int, frozenset[NodeId]] = {}
         first, blind = self._detectors.first, self._detectors.blind
         self._watch = [first(place, places) if all_up else blind for place in places]
-        self._there = {pair: self._is_there(*pair) for pair in world.link}
+        self._there = {pair: self._is_there(*pair) for pair in space.columns.link}
         self._late: Counter[tuple[int, int]] = Counter()
         """For how many ticks a detector has been wrong beyond its bound."""
         for step in given.steps:
@@ -120,7 +119,7 @@ class Detectors:
     def codes(self) -> list[int]:
         """The column of each node's detector."""
         for (watcher, target), ticks in self._late.items():
-            ids, within = self._world.ids, self._world.model.detection_ticks
+            ids, within = self._space.ids, self._space.model.detection_ticks
             trusts = self._detectors.pool.cards[self._watch[watcher]].value[target].trusted
             raise ModelError(
                 f"where {self._name} ends, node {ids[watcher]} has for {within + ticks} ticks "
@@ -131,11 +130,11 @@ class Detectors:
         return self._watch
 
     def _is_there(self, watcher: int, target: int) -> bool:
-        one, other = self._world.ids[watcher], self._world.ids[target]
+        one, other = self._space.ids[watcher], self._space.ids[target]
         return target in self._up and not {(one, other), (other, one)} & self._cut
 
     def _take(self, step: Step) -> None:
-        place = self._world.ids.index
+        place = self._space.ids.index
         match step.happening:
             case Placed(node, _, is_up, alive):
                 if is_up:
@@ -155,7 +154,7 @@ class Detectors:
                 self._cut.difference_update(happening.ways)
             case Saw(node, alive):
                 self._see(place(node), alive)
-            case Ticked(by) if self._world.model.bounded:
+            case Ticked(by) if self._space.model.bounded:
                 for _ in range(by):
                     self._age()
         for turn in step.turns:
@@ -191,7 +190,7 @@ class Detectors:
         """Who was put into a state trusts whom it trusted, rightly or not."""
         for watcher, alive in self._placed.items():
             entries = []
-            for target, node in enumerate(self._world.ids):
+            for target, node in enumerate(self._space.ids):
                 there = self._there.get((watcher, target), watcher == target)
                 entries.append(self._detectors.entry(node in alive, right=(node in alive) == there))
             self._watch[watcher] = self._detectors.pool.code(tuple(entries))
@@ -199,7 +198,7 @@ class Detectors:
     def _see(self, watcher: int, alive: frozenset[NodeId]) -> None:
         card = self._detectors.pool.cards[self._watch[watcher]]
         entries = list(card.value)
-        for target, node in enumerate(self._world.ids):
+        for target, node in enumerate(self._space.ids):
             entry = entries[target]
             if entry.trusted is not (node in alive):
                 lies = entry.left == RIGHT

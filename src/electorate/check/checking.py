@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from electorate.check.declared import NotAsDeclared
+from electorate.check.effort import LimitReached, Limits, Report
 from electorate.check.judge import SAYS_NOTHING
-from electorate.check.limit import Limits
 from electorate.check.model import BOUND_OPTIONS, Model
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached, Report
 from electorate.check.search import Search
 from electorate.check.verdict import Liveness, Result, Verdict
 from electorate.check.witness_run import STANDSTILL, Finding
@@ -106,10 +105,10 @@ def _checked(
 ) -> Verdict:
     search = _engine(engine)(machine, model, claims, limits)
     verdict = _judged(search, report, tidy)
-    if search.world.may_stand_still and _keeps_safety(verdict, claims):
+    if search.space.outcomes.may_stand_still and _keeps_safety(verdict, claims):
         clock = _engine(engine)(machine, model, [TIME_GOES_ON], limits._replace(lean=True))
         return _while_time_passes(verdict, _judged(clock, report, tidy=False))
-    if search.world.reduction is None or verdict.result is not Result.VIOLATED:
+    if search.moves.reduction is None or verdict.result is not Result.VIOLATED:
         return verdict
     # What breaks a claim in fewer orders does so in all of them, but perhaps in fewer moves.
     every = msgspec.structs.replace(model, reduced=False)
@@ -185,7 +184,7 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
     finally:
         search.close()
     if is_whole:
-        seen = Result.WITHIN_BOUNDS if search.world.cuts else Result.HOLDS
+        seen = Result.WITHIN_BOUNDS if search.space.cuts else Result.HOLDS
         results |= {claim.name: seen for claim in claims if claim.kind.is_safety}
         results |= {finding.goal: finding.result for finding in findings}
         unspent, empty = search.judge.unspent(), _empty(search, results)
@@ -209,16 +208,16 @@ def _judged(search: AnySearch, report: Report, tidy: bool) -> Verdict:
         transitions=search.transitions,
         stable_states=search.stable_states,
         depth=search.depth,
-        calls=search.world.turns.calls,
+        calls=search.space.turns.calls,
         effort=effort,
         sometimes=dict(search.judge.sometimes),
-        cuts=dict(search.world.cuts),
-        reduced=search.world.reduction is not None,
+        cuts=dict(search.space.cuts),
+        reduced=search.moves.reduction is not None,
         reason=reason,
         unspent=unspent,
-        renamed=search.world.renaming is not None,
+        renamed=search.space.renaming is not None,
         ways={finding.goal: finding.ways for finding in findings if finding.ways},
-        normal=search.world.normal,
+        normal=search.space.normal,
     )
 
 
@@ -245,8 +244,8 @@ def _undecided(search: AnySearch, findings: Sequence[Finding]) -> str | None:
     goals = [finding.goal for finding in findings if finding.liveness is Liveness.UNDECIDED]
     if not goals:
         return None
-    cuts = search.world.cuts
-    beyond = " or ".join(bound for bound, _ in search.world.model.bounds.named(cuts))
+    cuts = search.space.cuts
+    beyond = " or ".join(bound for bound, _ in search.space.model.bounds.named(cuts))
     raise_ = " or ".join(f"--{BOUND_OPTIONS[name]}" for name in sorted(cuts))
     return (
         f"some runs go beyond {beyond}, and whether they reach {' and '.join(goals)} was not "

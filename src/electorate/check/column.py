@@ -26,8 +26,6 @@ class Columns:
     """The columns of one machine's rows under one model."""
 
     def __init__(self, machine: Machine[Any], model: Model, remembers: bool) -> None:
-        self.machine = machine
-        self.model = model
         self.ids = machine.members.ids
         self.n = len(self.ids)
         every, linked = range(self.n), model.setting.linked
@@ -35,13 +33,13 @@ class Columns:
             (a, b) for b in every for a in every if a != b and linked(self.ids[a], self.ids[b])
         ]
         if model.setting.order in (Order.GLOBAL, Order.SET):
-            self.column = {(a, b): self.n + b for a, b in pairs}
-            self.channel_columns = [(self.n + to, to) for to in every]
+            self.of_channel = {(a, b): self.n + b for a, b in pairs}
+            self.channels = [(self.n + to, to) for to in every]
         else:
-            self.column = {pair: self.n + k for k, pair in enumerate(pairs)}
-            self.channel_columns = [(column, b) for (_, b), column in self.column.items()]
-        """The column of each channel, and the place of its receiver."""
-        self.watch_column = self.n + len(self.channel_columns)
+            self.of_channel = {pair: self.n + k for k, pair in enumerate(pairs)}
+            self.channels = [(column, b) for (_, b), column in self.of_channel.items()]
+        """The column of each channel, and the index of its receiver."""
+        self.watch_column = self.n + len(self.channels)
         self.links_column = self.watch_column + (self.n if machine.uses_views else 0)
         self.has_cuts = model.has_cuts
         self.memory_column = self.links_column + self.has_cuts
@@ -51,9 +49,9 @@ class Columns:
         numbers = {pair: number for number, pair in enumerate(self.links)}
         self.link = {(a, b): numbers[min(a, b), max(a, b)] for a, b in pairs}
         """The number of the link between two nodes, either way."""
-        self.link_of_channel = {column: self.link[pair] for pair, column in self.column.items()}
+        self.link_of_channel = {column: self.link[pair] for pair, column in self.of_channel.items()}
         if self.has_cuts:
-            self._expect_cuttable()
+            self._expect_cuttable(model)
         if model.detector is Detector.INCOMPLETE and machine.uses_views and not model.bounded:
             raise ModelError(
                 "without bounds on time every detector is as late as it likes: "
@@ -62,8 +60,8 @@ class Columns:
         if model.bounds.blocks and model.bounded:
             raise ModelError("a node that is blocked cannot keep its time: --timing unbounded")
 
-    def _expect_cuttable(self) -> None:
-        if self.model.setting.order in (Order.GLOBAL, Order.SET):
+    def _expect_cuttable(self, model: Model) -> None:
+        if model.setting.order in (Order.GLOBAL, Order.SET):
             raise ModelError("cuts need a channel for each pair of nodes: --order fifo or bag")
         if len(self.links) > LINKS_MAX:
             raise ModelError(f"cuts need at most {LINKS_MAX} links, not {len(self.links)}")

@@ -1,20 +1,21 @@
 """The one compiler of moves: what the parts of a row allow, as lists of effects.
 
 An effect says which columns a move sets, which messages it sends, who falls, which link changes,
-and what it spends. The reference explorer interprets these lists (check/world.py); the table engine
-writes them down as arrays for its kernel (check/table/listing.py). A list depends on nothing but
+and what it spends. The reference explorer interprets these lists (check/moves.py); the table engine
+writes them down as arrays for its kernel (check/table/tables.py). A list depends on nothing but
 the codes that it is asked for with, so it is worked out once. What a protocol does with an event is
-asked of the board.
+asked of check/outcome.py.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from electorate.check.board import Board, Coded, Mail
 from electorate.check.interned import Channel, Item, Local, LocalCard, Pulse
 from electorate.check.model import BUDGETS, Budget
 from electorate.check.node_step import Torn
+from electorate.check.outcome import Coded, CodedSends
 from electorate.check.reduction import Reduction
+from electorate.check.space import Mail, StateSpace
 from electorate.core import Asked, Event, Received, TimedOut, Viewed
 
 BLOCKS, WAITS, AMPLE = 1, 2, 4
@@ -45,8 +46,8 @@ class MoveEffect(NamedTuple):
     """What a move does to a row that has the codes its list was asked for with."""
 
     move: Move
-    place: int
-    """The node that takes it."""
+    node: int
+    """The index of the node that takes it."""
     budget: int
     """What is left of the budget."""
     column: int = -1
@@ -118,21 +119,21 @@ def firing(node: LocalCard, *, waits: bool) -> list[str]:
 class Compiler:
     """Says what the parts of a row allow."""
 
-    def __init__(self, board: Board, reduction: Reduction | None) -> None:
-        self._board = board
+    def __init__(self, space: StateSpace, reduction: Reduction | None) -> None:
+        self._space = space
         self._reduction = reduction
 
     def channel(self, column: int, to: int, code: int, local: int, budget: int) -> Effects:
         """Messages are handed over, lost, and handed over twice."""
-        board = self._board
-        card, node = board.channels.cards[code], board.locals.cards[local]
-        left = board.budgets.cards[budget]
+        space = self._space
+        card, node = space.channels.cards[code], space.locals.cards[local]
+        left = space.budgets.cards[budget]
         effects: list[MoveEffect] = []
         flags = 0
         if node.awake and card.due:
             flags = BLOCKS if node.woken else BLOCKS | WAITS
         for place in card.deliverable:
-            rest = board.channels.code(card.without(place))
+            rest = space.channels.code(card.without(place))
             lose = Move("lose", column, place)
             if card.lasting:
                 pass  # What is never handed over might as well be lost.
@@ -153,11 +154,11 @@ class Compiler:
 
     def severed(self, column: int, to: int, code: int, budget: int) -> Effects:
         """What is on its way over a link that is cut may be gone before the link heals."""
-        board = self._board
-        if not board.budgets.cards[budget].heals:
+        space = self._space
+        if not space.budgets.cards[budget].heals:
             return Effects(0, ())
-        card = board.channels.cards[code]
-        rests = [(place, board.channels.code(card.without(place))) for place in card.deliverable]
+        card = space.channels.cards[code]
+        rests = [(place, space.channels.code(card.without(place))) for place in card.deliverable]
         return Effects(
             0,
             tuple(
@@ -168,9 +169,9 @@ class Compiler:
 
     def links(self, cut: int, budget: int) -> Effects:
         """Links are cut, and heal."""
-        left = self._board.budgets.cards[budget]
+        left = self._space.budgets.cards[budget]
         effects = []
-        for number in range(len(self._board.links)):
+        for number in range(len(self._space.columns.links)):
             heals = cut >> number & 1
             kind, spends = ("heal", "heals") if heals else ("cut", "cuts")
             if getattr(left, spends):
@@ -183,8 +184,8 @@ class Compiler:
 
         `waits`: whether timers must wait for messages.
         """
-        board = self._board
-        node, left = board.locals.cards[local], board.budgets.cards[budget]
+        space = self._space
+        node, left = space.locals.cards[local], space.budgets.cards[budget]
         if not node.up:
             if not left.recoveries:
                 return NodeEffects()
@@ -200,7 +201,7 @@ class Compiler:
         for request in () if node.expired else node.owes:
             answers += self.taken(Move("answer", place, request), place, local, budget)
         asks: list[MoveEffect] = []
-        for request in board.offers(node) if left.asks and not node.expired else ():
+        for request in space.outcomes.offers(node) if left.asks and not node.expired else ():
             asks += self.taken(Move("ask", place, request), place, local, budget, "asks")
         flags = BLOCKS if node.due else 0
         return NodeEffects(flags, tuple(fires), tuple(answers), tuple(asks), faults)
@@ -208,33 +209,33 @@ class Compiler:
     def _faults(
         self, place: int, node: LocalCard, left: Budget, budget: int
     ) -> tuple[MoveEffect, ...]:
-        board, value = self._board, node.value
+        space, value = self._space, node.value
         effects = []
-        if left.crashes and board.model.may_crash(board.ids[place]):
+        if left.crashes and space.model.may_crash(space.ids[place]):
             assert value.state is not None
-            down = board.locals.code(Local.down(value.state, board.model.setting.storage))
+            down = space.locals.code(Local.down(value.state, space.model.setting.storage))
             effects.append(self._effect(Move("crash", place), place, budget, "crashes", down=down))
         if value.pulse is Pulse.PAUSED:
-            resumed = board.resumed(value)
+            resumed = space.resumed(value)
             effects.append(self._effect(Move("resume", place), place, budget, local=resumed))
         elif left.pauses:
-            paused = board.locals.code(value._replace(pulse=Pulse.PAUSED))
+            paused = space.locals.code(value._replace(pulse=Pulse.PAUSED))
             pause = Move("pause", place)
             effects.append(self._effect(pause, place, budget, "pauses", local=paused))
         return tuple(effects)
 
     def view(self, place: int, local: int, watch: int, budget: int) -> Effects:
         """A node's failure detector corrects itself, or lies."""
-        board, pool = self._board, self._board.detectors.pool
-        node, left = board.locals.cards[local], board.budgets.cards[budget]
+        space, pool = self._space, self._space.detectors.pool
+        node, left = space.locals.cards[local], space.budgets.cards[budget]
         if not node.awake or node.expired:
             return Effects(0, ())
-        column = board.watch_column + place
+        column = space.columns.watch_column + place
         effects: list[MoveEffect] = []
-        for code in board.detectors.corrections(watch):
+        for code in space.detectors.corrections(watch):
             move = Move("view", place, pool.cards[code].alive)
             effects += self.taken(move, place, local, budget, column=column, code=code)
-        for code in board.detectors.lies(watch, place) if left.lies else ():
+        for code in space.detectors.lies(watch, place) if left.lies else ():
             move = Move("lie", place, pool.cards[code].alive)
             effects += self.taken(move, place, local, budget, "lies", column=column, code=code)
         return Effects(BLOCKS if pool.cards[watch].overdue else 0, tuple(effects))
@@ -243,8 +244,8 @@ class Compiler:
         self, column: int, to: int, code: int, local: int, budget: int, place: int
     ) -> list[MoveEffect]:
         """The message at a place of a channel is taken by a node that is awake."""
-        card = self._board.channels.cards[code]
-        rest = self._board.channels.code(card.without(place))
+        card = self._space.channels.cards[code]
+        rest = self._space.channels.code(card.without(place))
         deliver = Move("deliver", column, place)
         changes: dict[str, Any] = {"column": column, "code": rest, "channel": card.value}
         return self.taken(deliver, to, local, budget, **changes)
@@ -261,17 +262,17 @@ class Compiler:
         channel: Channel = (),
     ) -> list[MoveEffect]:
         """The effects of an event, or a boot: whole, and torn by a crash in every way."""
-        board = self._board
+        space = self._space
         event = event_of(move, channel)
-        coded: Coded = board.coded(local, place, event)
+        coded: Coded = space.outcomes.coded(local, place, event)
         if coded.cut is not None:
             return [MoveEffect(move, place, budget, cut=coded.cut, is_simple=False)]
-        before, after = board.locals.cards[local], board.locals.cards[coded.local]
+        before, after = space.locals.cards[local], space.locals.cards[coded.local]
         achieves = after.achieves and not before.achieves
         given: dict[str, Any] = {"column": column, "code": code, "revives": event is None}
         given |= {"sends": coded.sends, "facts": REACTED_FACT | achieves * ACHIEVED_FACT}
         effects = [self._effect(move, place, budget, *spends, local=coded.local, **given)]
-        if board.budgets.cards[budget].crashes:
+        if space.budgets.cards[budget].crashes:
             for torn, down, sends in coded.torn:
                 hit = move._replace(torn=torn)
                 given |= {"sends": sends, "facts": REACTED_FACT | torn.partial * TORN_FACT}
@@ -291,17 +292,17 @@ class Compiler:
         down: int = -1,
         link: int = -1,
         revives: bool = False,
-        sends: tuple[tuple[int, int], ...] = (),
+        sends: CodedSends = (),
         facts: int = 0,
     ) -> MoveEffect:
-        board = self._board
+        space = self._space
         changes: tuple[tuple[int, int], ...] = ()
         left = budget
         for kind in spends:
             left = self._spent(left, kind)
             facts |= SPENT_FACTS[kind]
         if left != budget:
-            changes += ((board.width - 1, left),)
+            changes += ((space.columns.width - 1, left),)
         if column >= 0:
             changes += ((column, code),)
         if local >= 0:
@@ -317,7 +318,7 @@ class Compiler:
             down,
             link,
             revives,
-            board.mail_of(place, sends),
+            space.mail_of(place, sends),
             facts,
             None,
             changes,
@@ -325,6 +326,6 @@ class Compiler:
         )
 
     def _spent(self, budget: int, kind: str) -> int:
-        after = self._board.budgets.cards[budget].spent(kind)
+        after = self._space.budgets.cards[budget].spent(kind)
         assert after is not None
-        return self._board.budgets.code(after)
+        return self._space.budgets.code(after)

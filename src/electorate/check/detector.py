@@ -9,7 +9,7 @@ from electorate.core import NodeId
 
 
 class DetectorStates:
-    """The pool of detectors of one world, and how they change."""
+    """The pool of detectors of one model, and how they change."""
 
     def __init__(self, ids: tuple[NodeId, ...], model: Model) -> None:
         self._within = model.detection_ticks

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Effort
 from electorate.check.graph import Stretch
 from electorate.check.loops import Loops, NumberArray
-from electorate.check.progress import Effort
 
 Path = list[tuple[Row, Move]]
 

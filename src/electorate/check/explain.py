@@ -10,8 +10,9 @@ from electorate.check.arrival import TOLD
 from electorate.check.column import Row
 from electorate.check.compiler import Move
 from electorate.check.interned import Local
+from electorate.check.moves import Moves
 from electorate.check.node_step import Torn
-from electorate.check.world import World
+from electorate.check.space import StateSpace
 from electorate.core import Message, NodeId, State, Turn
 from electorate.trace import (
     KINDS,
@@ -30,25 +31,26 @@ from electorate.trace.text import json_word
 Path = Sequence[tuple[Row, Move]]
 
 
-def raw_rows(world: World, path: Path) -> list[Row]:
+def raw_rows(moves: Moves, path: Path) -> list[Row]:
     """The rows that the moves of a path are made in, with the numbers that they really hold."""
-    if world.renaming is None:
+    space = moves.space
+    if space.renaming is None:
         return [row for row, _ in path]
     rows: list[Row] = []
-    for place, (row, _) in enumerate(path):
+    for number, (row, _) in enumerate(path):
         rows.append(
-            _raw_row(world, rows[-1], path[place - 1][1], row) if rows else _first(world, row)
+            _raw_row(moves, rows[-1], path[number - 1][1], row) if rows else _first(space, row)
         )
     return rows
 
 
-def begins_after(world: World, path: Path, end: Row) -> int:
+def begins_after(space: StateSpace, path: Path, end: Row) -> int:
     """How many moves of a path, which leads to `end`, only lead to where its run begins."""
-    whole = world.budgets.code(world.model.first_budget())
+    whole = space.budgets.code(space.model.first_budget())
     rows = [*(row for row, _ in path), end]
     for place in range(len(path), -1, -1):
         # Where faults end at once, nothing of their budget is left.
-        known = world.beginnings.get(rows[place]) or world.beginnings.get(
+        known = space.beginnings.get(rows[place]) or space.beginnings.get(
             (*rows[place][:-1], whole)
         )
         if known is not None and list(known.path) == list(path[:place]):
@@ -56,30 +58,29 @@ def begins_after(world: World, path: Path, end: Row) -> int:
     return 0
 
 
-def _first(world: World, row: Row) -> Row:
-    if row in world.raw_rows:
-        return world.raw_rows[row]
+def _first(space: StateSpace, row: Row) -> Row:
+    if row in space.raw_rows:
+        return space.raw_rows[row]
     # Where faults end at once, the row that runs begin in has lost its budget meanwhile.
-    whole = world.budgets.code(world.model.first_budget())
-    raw = world.raw_rows.get((*row[:-1], whole), row)
+    whole = space.budgets.code(space.model.first_budget())
+    raw = space.raw_rows.get((*row[:-1], whole), row)
     return (*raw[:-1], row[-1])
 
 
-def _raw_row(world: World, before: Row, move: Move, renamed: Row) -> Row:
+def _raw_row(moves: Moves, before: Row, move: Move, renamed: Row) -> Row:
     """What a move makes of a row with its real numbers; `renamed` is the outcome as it is known."""
-    after = raw_after(world, before, move)
+    after = raw_after(moves, before, move)
     if after is None:
-        return _first(world, renamed)  # What leads to where runs begin need not be a move.
-    return after if after[-1] == renamed[-1] else world.calmed(after)
+        return _first(moves.space, renamed)  # What leads to where runs begin need not be a move.
+    return after if after[-1] == renamed[-1] else moves.space.without_faults(after)
 
 
-def raw_after(world: World, before: Row, move: Move) -> Row | None:
+def raw_after(moves: Moves, before: Row, move: Move) -> Row | None:
     """The same for a row that nothing is known of; None if it allows no such move."""
     if move.kind == TOLD:
         return None
-    cuts = world.cuts.copy()
-    found = world.moves(before)
-    world.cuts = cuts  # To look again is no new cut.
+    with moves.space.looking_again():
+        found = moves.unrenamed(before)
     return next((after for other, after in found if _same(other, move)), None)
 
 
@@ -98,41 +99,41 @@ class Adrift(NamedTuple):
     message: Message
 
 
-def trace_of(world: World, path: Path) -> Trace:
+def trace_of(moves: Moves, path: Path) -> Trace:
     """The run that takes each move in its row."""
-    now = 0
+    space, now = moves.space, 0
     steps: list[Step] = []
     dropped: list[Adrift] = []
     """Messages that no row holds any more; the simulator loses them when their time is over."""
-    moves = [move for _, move in path]
-    rows = raw_rows(world, path)
+    made = [move for _, move in path]
+    rows = raw_rows(moves, path)
     # By its row alone a node that has lost its memory is one that never lived.
-    never = world.model.setting.start in (Start.DOWN, Start.ANY)
-    lived = set() if never else set(world.ids)
-    for row, move, after in zip_longest(rows, moves, rows[1:]):
+    never = space.model.setting.start in (Start.DOWN, Start.ANY)
+    lived = set() if never else set(space.ids)
+    for row, move, after in zip_longest(rows, made, rows[1:]):
         if move.kind == TOLD:
             steps += move.what
             now = move.what[-1].at
             lived |= _born(move.what[0].happening)
             if after is not None:
-                dropped += _dropped(world, row, move, (), after, now)
+                dropped += _dropped(space, row, move, (), after, now)
             continue
         now += move.kind == "tick"
-        turns = _turns(world, row, move)
-        happening = _happening(world, row, move)
+        turns = _turns(moves, row, move)
+        happening = _happening(moves, row, move)
         if isinstance(happening, Recovered):
             happening = replace(happening, first=happening.node not in lived)
             lived.add(happening.node)
         steps.append(Step(now, happening, turns))
-        steps += (Step(now, lost) for lost in _severed(world, row, turns))
+        steps += (Step(now, lost) for lost in _severed(space, row, turns))
         if move.kind == "tick":
-            late = [*_expired(world, row, now), *(one for one in dropped if one.due == now)]
+            late = [*_expired(space, row, now), *(one for one in dropped if one.due == now)]
             late.sort(key=lambda one: one.column)
-            steps += (Step(now, _lost(world, row, one)) for one in late)
+            steps += (Step(now, _lost(space, row, one)) for one in late)
         if after is not None:
-            dropped += _dropped(world, row, move, turns, after, now)
-    setting = world.model.setting
-    if path and path[0][0] == world.boot_row:
+            dropped += _dropped(space, row, move, turns, after, now)
+    setting = space.model.setting
+    if path and path[0][0] == space.boot_row:
         setting = replace(setting, start=Start.BOOT)
     return Trace(setting, tuple(steps))
 
@@ -147,90 +148,90 @@ def _born(happening: Happening) -> set[NodeId]:
     return set()
 
 
-def _happening(world: World, row: Row, move: Move) -> Happening:
+def _happening(moves: Moves, row: Row, move: Move) -> Happening:
+    space = moves.space
     verb = {"lie": "view", "answer": "ask"}.get(move.kind, move.kind)
     kind: Callable[..., Happening] = KINDS[verb]
     match verb:
         case "tick":
             return kind()
         case "deliver" | "double" | "lose":
-            sender, to, message, place = _message(world, row, move)
+            sender, to, message, place = _message(moves, row, move)
             return kind(sender, to, message, place=place)
         case "cut" | "heal":
-            return kind(*(world.ids[place] for place in world.links[move.where]), both=True)
-    node = world.ids[move.where]
+            ends = space.columns.links[move.where]
+            return kind(*(space.ids[end] for end in ends), both=True)
+    node = space.ids[move.where]
     match verb:
         case "view":
-            before = world.detectors.pool.cards[row[world.watch_column + move.where]].alive
-            return kind(node, move.what, before)
+            watch = row[space.columns.watch_column + move.where]
+            return kind(node, move.what, space.detectors.pool.cards[watch].alive)
         case "fire" | "ask":
             return kind(node, move.what)
         case "phase":
             return kind(node, *move.what)
         case "place":
-            return _placed(world, node, *move.what)
+            return _placed(space, node, *move.what)
     return kind(node)
 
 
-def _placed(world: World, node: NodeId, local: Local, trusted: tuple[bool, ...]) -> Placed:
-    alive = frozenset(other for other, yes in zip(world.ids, trusted, strict=True) if yes)
+def _placed(space: StateSpace, node: NodeId, local: Local, trusted: tuple[bool, ...]) -> Placed:
+    alive = frozenset(other for other, yes in zip(space.ids, trusted, strict=True) if yes)
     if local.state is None:
         return Placed(node, json_word(local.stable), is_up=False)
     timers = tuple((armed.timer, armed.soonest, armed.latest) for armed in local.timers)
     return Placed(node, json_word(local.state), True, alive, timers)
 
 
-def _message(world: World, row: Row, move: Move) -> tuple[NodeId, NodeId, Message, int]:
+def _message(moves: Moves, row: Row, move: Move) -> tuple[NodeId, NodeId, Message, int]:
     """Sender, receiver, message, and its place among those of its sender (as scripts count)."""
-    items = world.channels.cards[row[move.where]].value
+    space = moves.space
+    items = space.channels.cards[row[move.where]].value
     sender, message, _ = items[move.what]
     place = sum(item.sender == sender for item in items[: move.what])
-    return sender, world.ids[world.node_of(move)], message, place
+    return sender, space.ids[moves.node_of(move)], message, place
 
 
-def _expired(world: World, row: Row, now: int) -> Iterable[Adrift]:
+def _expired(space: StateSpace, row: Row, now: int) -> Iterable[Adrift]:
     """The messages that a tick takes away because nobody can take them."""
-    for column, to in world.channel_columns:
-        if not world.locals.cards[row[to]].up or world.is_severed(row, column):
-            channel = world.channels.cards[row[column]]
+    for column, to in space.columns.channels:
+        if not space.locals.cards[row[to]].up or space.columns.is_severed(row, column):
+            channel = space.channels.cards[row[column]]
             kept = len(channel.aged_value(receiver_up=False))
             for item in channel.value[: len(channel.value) - kept]:
                 yield Adrift(now, column, item.sender, item.message)
 
 
-def _lost(world: World, row: Row, one: Adrift) -> Lost:
+def _lost(space: StateSpace, row: Row, one: Adrift) -> Lost:
     """How the simulator says that nobody could take a message within its time."""
-    to = dict(world.channel_columns)[one.column]
-    node, is_up = world.ids[to], world.locals.cards[row[to]].up
+    to = dict(space.columns.channels)[one.column]
+    node, is_up = space.ids[to], space.locals.cards[row[to]].up
     why = f"{one.sender}->{node} is cut" if is_up else f"{node} is down"
     return Lost(one.sender, node, one.message, why)
 
 
 def _dropped(
-    world: World, row: Row, move: Move, turns: tuple[TurnRecord, ...], after: Row, now: int
+    space: StateSpace, row: Row, move: Move, turns: tuple[TurnRecord, ...], after: Row, now: int
 ) -> Iterable[Adrift]:
     """The messages that are no longer kept after a move, though their time is not over yet."""
-    setting = world.model.setting
-    if not world.drops_mail or not setting.prompt or setting.connections is Connections.DIE:
+    setting = space.model.setting
+    if not space.drops_mail or not setting.prompt or setting.connections is Connections.DIE:
         return  # Without bounds their time is never over; what dies with a connection is gone.
-    last, heals = setting.delay_max, world.budgets.cards[after[-1]].heals
-    for column, to in world.channel_columns:
-        lost = world.is_lost(after, to)
-        if not lost and (heals or not world.is_severed(after, column)):
+    last, heals = setting.delay_max, space.budgets.cards[after[-1]].heals
+    for column, to in space.columns.channels:
+        lost = space.is_lost(after, to)
+        if not lost and (heals or not space.columns.is_severed(after, column)):
             continue
-        channel = world.channels.cards[row[column]]
+        channel = space.channels.cards[row[column]]
         items = channel.aged_value(receiver_up=False) if move.kind == "tick" else channel.value
         taken = move.what if move.kind in ("deliver", "lose") and move.where == column else None
         for place, item in enumerate(items):
             if place != taken:
                 yield Adrift(now + last - item.age + 1, column, item.sender, item.message)
         for sender, node, message in _sent(turns) if lost else ():
-            pair = world.ids.index(sender), world.ids.index(node)
-            if (
-                world.column.get(pair) == column
-                and node == world.ids[to]
-                and world.reach(row, *pair)
-            ):
+            pair = space.ids.index(sender), space.ids.index(node)
+            reaches = node == space.ids[to] and space.columns.reach(row, *pair)
+            if reaches and space.columns.of_channel.get(pair) == column:
                 yield Adrift(now + last + 1, column, sender, message)
 
 
@@ -242,19 +243,19 @@ def _sent(turns: tuple[TurnRecord, ...]) -> Iterable[tuple[NodeId, NodeId, Messa
                 yield turn.node, send.to, send.message
 
 
-def _severed(world: World, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:
+def _severed(space: StateSpace, row: Row, turns: tuple[TurnRecord, ...]) -> Iterable[Lost]:
     """The messages that these turns send where there is no link."""
     for sender, to, message in _sent(turns):
-        if not world.reach(row, world.ids.index(sender), world.ids.index(to)):
+        if not space.columns.reach(row, space.ids.index(sender), space.ids.index(to)):
             yield Lost(sender, to, message, f"{sender}->{to} is cut")
 
 
-def _turns(world: World, row: Row, move: Move) -> tuple[TurnRecord, ...]:
-    coded = world.coded_of(row, move)
+def _turns(moves: Moves, row: Row, move: Move) -> tuple[TurnRecord, ...]:
+    coded = moves.coded_of(row, move)
     if coded is None:
         return ()
-    place = world.node_of(move)
-    before = world.locals.cards[row[place]].value.state
+    place = moves.node_of(move)
+    before = moves.space.locals.cards[row[place]].value.state
     return _records(coded.outcome.turns, before, move.torn)
 
 

@@ -7,7 +7,7 @@ from electorate.check.column import Row as Codes
 from electorate.check.compiler import ACHIEVED_FACT, REACTED_FACT, SPENT_FACTS, TORN_FACT
 from electorate.check.interned import ELECTED
 from electorate.check.model import BUDGETS
-from electorate.check.world import World
+from electorate.check.space import StateSpace
 from electorate.claims import CLAIMS, Claim, Kind, Row, Witness
 from electorate.core import Status
 from electorate.trace import Start
@@ -51,8 +51,8 @@ class Judgement(NamedTuple):
 class Judge:
     """Judges rows by the claims that were asked for."""
 
-    def __init__(self, world: World, claims: Sequence[Claim]) -> None:
-        self._world = world
+    def __init__(self, space: StateSpace, claims: Sequence[Claim]) -> None:
+        self._space = space
         self._claims = claims
         self._met: set[str] = {claim.name for claim in claims if claim.premise is None}
         self._always = [claim for claim in claims if claim.kind is Kind.ALWAYS]
@@ -60,28 +60,28 @@ class Judge:
         self.steps = [claim for claim in claims if claim.kind is Kind.STEP]
         self._known: dict[tuple[int, ...], Judgement] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], Failures] = {}
-        self._for = world.achievement
+        self._for = space.achievement
         self.achievement = self._for.text
         self._overlap = OVERLAPPED if self._for is ELECTED else BOTH_LED
-        torn = (TORN,) if world.model.first_budget().crashes else ()
+        torn = (TORN,) if space.model.first_budget().crashes else ()
         self.sometimes = dict.fromkeys((self.achievement, self._overlap, *torn), False)
         self.spent: set[str] = set()
         """The budgets of which some run spent something."""
-        self.reacted = world.model.setting.start is Start.BOOT
+        self.reacted = space.model.setting.start is Start.BOOT
         """Whether some node took an event."""
         self._led = False
 
     def of(self, codes: Codes) -> Judgement:
         """The judgement of a row of codes."""
-        key = self._world.shown(codes)
+        key = self._space.shown(codes)
         known = self._known.get(key)
         if known is None:
-            observation = self._world.observations.key(codes)
-            known = self._known[key] = self._judge(observation, self._world.memory(codes))
+            observation = self._space.observations.key(codes)
+            known = self._known[key] = self._judge(observation, self._space.columns.memory(codes))
         return known
 
     def _judge(self, observation: tuple[int, ...], memory: int | None) -> Judgement:
-        row = self._world.observations.row(observation)
+        row = self._space.observations.row(observation)
 
         def failing(claims: Iterable[Claim]) -> Failures:
             judged = ((c, c.judge(row, *self._remembered(c, memory))) for c in claims)
@@ -98,14 +98,14 @@ class Judge:
         return sum(view.status is Status.ELECTION for _, view in row.live()) > 1
 
     def _remembered(self, claim: Claim, memory: int | None) -> tuple[object, ...]:
-        recall = self._world.recall
+        recall = self._space.recall
         if claim.fold is None or recall is None or memory is None:
             return ()
         return (recall.of(claim.name, memory),)
 
     def of_step(self, before: Codes, after: Codes) -> Failures:
         """The claims about two rows that this move breaks."""
-        observations = self._world.observations
+        observations = self._space.observations
         key = (observations.key(before), observations.key(after))
         known = self._pairs.get(key)
         if known is None:
@@ -150,23 +150,23 @@ class Judge:
 
     def unspent(self) -> tuple[str, ...]:
         """The budgets of which no run could spend anything, and why."""
-        budget = self._world.model.first_budget()
+        budget = self._space.model.first_budget()
         idle = (kind for kind in self._spendable() if kind not in self.spent)
         return tuple(f"{budget.text(kind)}: {UNSPENT[kind]}" for kind in idle)
 
     def _spendable(self) -> list[str]:
         """The budgets that a run may spend; where it may begin anywhere, they led to there."""
-        model = self._world.model
+        model = self._space.model
         budget = model.last_budget() if model.begins_anywhere else model.first_budget()
         return [kind for kind in BUDGETS if getattr(budget, kind)]
 
 
-def lack_of(world: World, row: Codes) -> str | None:
+def lack_of(space: StateSpace, row: Codes) -> str | None:
     """The first goal that a row lacks, of those asked for or promised for such a network."""
-    promised = world.machine.promises if world.model.setting.is_complete else ()
+    promised = space.machine.promises if space.model.setting.is_complete else ()
     known = (CLAIMS[name] for name in promised if name in CLAIMS)
     # What a claim remembers is kept only for those that were asked for.
     goals = [claim for claim in known if claim.kind is Kind.GOAL and claim.fold is None]
-    claims = {claim.name: claim for claim in (*goals, *world.claims)}
-    lacking = Judge(world, list(claims.values())).of(row).lacking
+    claims = {claim.name: claim for claim in (*goals, *space.claims)}
+    lacking = Judge(space, list(claims.values())).of(row).lacking
     return lacking[0][0].name if lacking else None

@@ -33,7 +33,7 @@ def judge_goal(graph: StableGraph, claim: Claim) -> Finding:
             return missed
         whole.sweep()
     # Whatever a bound cut off, before the last fault or after it, may miss or lose the goal.
-    grade = Liveness.UNDECIDED if graph.world.cuts else Liveness.LIVE
+    grade = Liveness.UNDECIDED if graph.space.cuts else Liveness.LIVE
     return goal.slowest(grade) if goal.timed else Finding(claim.name, grade)
 
 
@@ -43,7 +43,7 @@ class _Goal:
     def __init__(self, graph: StableGraph, claim: Claim) -> None:
         self.graph = graph
         self.claim = claim
-        self.timed = graph.world.model.bounded
+        self.timed = graph.space.model.bounded
         self.missing = graph.missing(claim)
         self.left = graph.loops.full(len(graph), SETTLED, "i")
         """For each state the most ticks until the goal is safe, SETTLED where it is already."""

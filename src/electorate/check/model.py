@@ -1,12 +1,13 @@
-"""What is explored: a setting, how many faults the adversary may spend, where the search is cut."""
+"""What is explored: a setting, where runs begin, which faults may happen, what cuts the search."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from electorate.check.given import Given
+from electorate.check.interned import Item, Local
+from electorate.claims import Row
 from electorate.core import Machine, NodeId, Request, Value, text_of
-from electorate.trace import Setting, Start, Storage
+from electorate.trace import Setting, Start, Step, Storage, is_consequence
 from electorate.trace.word import counted
 
 UNLIMITED = 1_000_000_000
@@ -88,6 +89,39 @@ BOUND_OPTIONS = {
 """The option that raises each bound."""
 
 
+class Given(Value):
+    """A global state where runs begin because a script, or the record of a real run, has led there.
+
+    With it are the steps that led there from where its setting says that runs begin.
+    """
+
+    name: str
+    """What the user calls it."""
+    steps: tuple[Step, ...]
+    nodes: tuple[Local, ...]
+    """Each node, its timers with what remains of them."""
+    mail: tuple[tuple[NodeId, Item], ...] = ()
+    """What is on its way, and to whom, in the order of sending."""
+    cut: frozenset[tuple[NodeId, NodeId]] = frozenset()
+    """The ways over which nothing gets through now, each in one direction."""
+    past: tuple[Row, ...] = ()
+    """All that claims could see until then, this place included."""
+    about: str = ""
+    """What else a verdict has to say of it."""
+    names: Mapping[NodeId, str] = {}
+    """What people call the nodes, if it is the place of a real run."""
+
+    @property
+    def moves(self) -> int:
+        """How many steps somebody had to make."""
+        return sum(not is_consequence(step) for step in self.steps)
+
+    def text(self) -> str:
+        """For the sentence of a verdict: `mine.txt (12 steps)`."""
+        steps = counted(self.moves, "steps")
+        return f"{self.name} ({self.about or steps})"
+
+
 class Normal(Value):
     """What a search that begins in the normal state began with."""
 
@@ -137,7 +171,7 @@ class Model(Value):
     """Whether a crash keeps all or none of a turn's messages, instead of any prefixes; it may still
     come between saving and sending."""
     drops: bool = True
-    """Whether what can never matter again is dropped at once (`Board.drop_lost`)."""
+    """Whether what can never matter again is dropped at once (`StateSpace.drop_lost`)."""
     renames: bool = True
     """Whether numbers that never stop growing are renamed (check/renaming.py)."""
     given: Given | None = None

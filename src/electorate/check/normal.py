@@ -3,13 +3,15 @@
 All fault-free runs are explored, with bounded timing and every delay and order, and a run is at
 its end in a component of that graph which it cannot leave. Where the graph has more states than it
 may (`--normal-max`), runs are drawn instead, and each is followed until it repeats itself. What
-the calm run (every delay T, messages first) ends in is always among the ends. There may be loops
-besides that a run need not leave but can; they are no end, and the verdict says that there are any.
+the punctual run (every delay T, messages first) ends in is always among the ends. There may be
+loops besides that a run need not leave but can; they are no end, and the verdict says that there
+are any.
 
 A search does not have to begin in every state of an end. Each of them can be reached from each
 other without a fault, by moves that the search makes anyway, so one of them will do; beginning in
-all that the calm run passes there keeps counterexamples short. Searches begin with each periodic
-timer at every phase, so an end that only has other phases than a known one is no other end.
+all that the punctual run passes there keeps counterexamples short. Searches begin with each
+periodic timer at every phase, so an end that only has other phases than a known one is no other
+end.
 """
 
 from collections.abc import Collection, Iterator
@@ -20,7 +22,8 @@ from typing import NamedTuple
 from electorate.check.column import Row
 from electorate.check.compiler import TICK, Move, firing
 from electorate.check.graph import Graph, anything
-from electorate.check.world import World
+from electorate.check.moves import Moves
+from electorate.check.space import StateSpace
 from electorate.trace import Ties
 
 STEPS_MAX = 100_000
@@ -31,7 +34,7 @@ DRAWN = 200
 Path = tuple[tuple[Row, Move], ...]
 
 
-class CalmRun(NamedTuple):
+class PunctualRun(NamedTuple):
     """The run with every delay T, and the number of moves after which it goes round."""
 
     path: Path
@@ -58,41 +61,42 @@ class End(NamedTuple):
     """Some of them, one after the other, with the move that leaves each."""
 
 
-def calm_run(
-    world: World, row: Row, steps_max: int = STEPS_MAX, known: Collection[Row] = ()
-) -> CalmRun:
+def punctual_run(
+    moves: Moves, row: Row, steps_max: int = STEPS_MAX, known: Collection[Row] = ()
+) -> PunctualRun:
     """The run with every delay T until it repeats itself or rests, or comes where it is known."""
     path: list[tuple[Row, Move]] = []
     seen: dict[Row, int] = {}
     while len(path) < steps_max and row not in known:
-        found = _calm_move(world, row)
+        found = _punctual_move(moves, row)
         if found is None:
-            return CalmRun(tuple(path), None)
+            return PunctualRun(tuple(path), None)
         move, after = found
         # A driver that lets many ticks pass at once sees no row in their midst.
         if after == row or not (path and path[-1][1].kind == move.kind == "tick"):
             if row in seen:
-                return CalmRun(tuple(path), seen[row])
+                return PunctualRun(tuple(path), seen[row])
             seen[row] = len(path)
         path.append((row, move))
         row = after
-    return CalmRun(tuple(path), None)
+    return PunctualRun(tuple(path), None)
 
 
-def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
-    """The one move of the calm run; None if a bound cuts it.
+def _punctual_move(moves: Moves, row: Row) -> tuple[Move, Row] | None:
+    """The one move of the punctual run; None if a bound cuts it.
 
     Applications answer at once, messages take T and go before timers, timers fire as soon as they
     may, the first node first. Where a message finds an office run out, its end comes first.
     """
-    nodes = [world.locals.cards[code] for code in row[: world.n]]
+    space = moves.space
+    nodes = [space.locals.cards[code] for code in row[: space.n]]
     wanted = [
         Move("answer", place, node.owes[0])
         for place, node in enumerate(nodes)
         if node.awake and node.owes and not node.expired
     ]
-    for column, to in world.channel_columns:
-        channel = world.channels.cards[row[column]]
+    for column, to in space.columns.channels:
+        channel = space.channels.cards[row[column]]
         if channel.due:
             ended = nodes[to].expired
             late = Move("deliver", column, channel.deliverable[0])
@@ -101,25 +105,25 @@ def _calm_move(world: World, row: Row) -> tuple[Move, Row] | None:
         if node.ready:
             wanted.append(Move("fire", place, node.expired or node.ready[0]))
     move = wanted[0] if wanted else TICK
-    after = _after(world, row, move)
+    after = _after(moves, row, move)
     return None if after is None else (move, after)
 
 
-def _after(world: World, row: Row, move: Move) -> Row | None:
+def _after(moves: Moves, row: Row, move: Move) -> Row | None:
     """The row after one fault-free move; None if a bound cuts it.
 
-    The world's own list would work out all the others too: far too much where nodes are many.
+    The list of all moves would work out all the others too: far too much where nodes are many.
     """
     if move == TICK:
-        return world.ticked(row)
-    place, code = world.node_of(move), row[move.where]
+        return moves.space.ticked(row)
+    place, code = moves.node_of(move), row[move.where]
     if move.kind == "deliver":
-        effects = world.compiler.handed_over(
+        effects = moves.compiler.handed_over(
             move.where, place, code, row[place], row[-1], move.what
         )
     else:
-        effects = world.compiler.taken(move, place, code, row[-1])
-    return world.after(row, effects[0])
+        effects = moves.compiler.taken(move, place, code, row[-1])
+    return moves.after(row, effects[0])
 
 
 # --- all runs ---
@@ -128,8 +132,9 @@ def _after(world: World, row: Row, move: Move) -> Row | None:
 class Explored:
     """The graph of all fault-free runs."""
 
-    def __init__(self, world: World, first: Row) -> None:
-        self._world = world
+    def __init__(self, moves: Moves, first: Row) -> None:
+        self._moves = moves
+        self._space = moves.space
         self._rows = [first]
         self._index = {first: 0}
         self._parents: list[tuple[int, Move] | None] = [None]
@@ -144,14 +149,14 @@ class Explored:
         for state, row in enumerate(self._rows):
             if len(self._rows) > states_max:
                 return False
-            cuts = self._world.cuts.total()
+            cuts = self._space.cuts.total()
             self._graph.add(
                 [
                     (self._met(after, state, move), move.kind == "tick")
-                    for move, after in self._world.successors(row)
+                    for move, after in self._moves.successors(row)
                 ]
             )
-            if self._world.cuts.total() > cuts:
+            if self._space.cuts.total() > cuts:
                 self._cut.add(state)
         return True
 
@@ -187,13 +192,12 @@ class Explored:
                 yield self._end(min(part), rows)
 
     def _end(self, entry: int, rows: set[Row]) -> End:
-        """One end: what the calm run passes there, or one state if that run leaves it."""
+        """One end: what the punctual run passes there, or one state if that run leaves it."""
         row, before = self._rows[entry], self._way_to(entry)
-        cuts = self._world.cuts.copy()
-        calm = calm_run(self._world, row)
-        self._world.cuts = cuts  # To look again is no new cut.
-        if calm.loop and calm.loop[0][0] in rows:
-            return End((*before, *calm.way), calm.loop)
+        with self._space.looking_again():
+            punctual = punctual_run(self._moves, row)
+        if punctual.loop and punctual.loop[0][0] in rows:
+            return End((*before, *punctual.way), punctual.loop)
         return End(before, ((row, TICK),))
 
     def _way_to(self, state: int) -> Path:
@@ -211,48 +215,46 @@ class Explored:
 
     def _along(self, states: list[int]) -> Path:
         """The moves along states that follow one another."""
-        cuts = self._world.cuts.copy()
         rows = [self._rows[state] for state in states]
-        path = tuple(
-            (row, next(move for move, found in self._world.successors(row) if found == after))
-            for row, after in pairwise(rows)
-        )
-        self._world.cuts = cuts  # To look again is no new cut.
-        return path
+        with self._space.looking_again():
+            return tuple(
+                (row, next(move for move, found in self._moves.successors(row) if found == after))
+                for row, after in pairwise(rows)
+            )
 
 
 # --- drawn runs ---
 
 
-def drawn_ends(world: World, first: Row, like: Path, known: Collection[Row]) -> Iterator[End]:
-    """The ends of runs that are drawn: moves by lot for about as long as `like`, then a calm run.
+def drawn_ends(moves: Moves, first: Row, like: Path, known: Collection[Row]) -> Iterator[End]:
+    """The ends of runs that are drawn: moves by lot for about as long as `like`, then punctually.
 
     Each run has its own preference for some nodes and channels over others, and for haste or
     delay, so that they come to differ in who is first. The same runs are drawn every time.
     """
-    ticks = sum(move.kind == "tick" for _, move in like) + world.model.setting.delay_max
+    ticks = sum(move.kind == "tick" for _, move in like) + moves.space.model.setting.delay_max
     steps = len(like) + 50
     passed = {row for row, _ in like}
     for number in range(DRAWN):
         lot = Random(number)
-        walked, row = _walked(world, first, lot, lot.randint(1, ticks), steps)
-        calm = calm_run(world, row, 10 * steps, passed)
-        passed.update(row for row, _ in calm.path)
-        if calm.loop and not any(row in known for row, _ in calm.loop):
-            yield End((*walked, *calm.way), calm.loop)
+        walked, row = _walked(moves, first, lot, lot.randint(1, ticks), steps)
+        punctual = punctual_run(moves, row, 10 * steps, passed)
+        passed.update(row for row, _ in punctual.path)
+        if punctual.loop and not any(row in known for row, _ in punctual.loop):
+            yield End((*walked, *punctual.way), punctual.loop)
 
 
-def _walked(world: World, row: Row, lot: Random, ticks: int, steps: int) -> tuple[Path, Row]:
+def _walked(moves: Moves, row: Row, lot: Random, ticks: int, steps: int) -> tuple[Path, Row]:
     """Some moves by lot, and where they lead."""
     path: list[tuple[Row, Move]] = []
     liking: dict[tuple[str, int], float] = {}
     while ticks > 0 and len(path) < steps:
-        moves = fault_free_moves(world, row)
-        kinds = [(move.kind, move.where) for move in moves]
+        allowed = fault_free_moves(moves.space, row)
+        kinds = [(move.kind, move.where) for move in allowed]
         liking |= {kind: lot.random() ** 4 + 0.01 for kind in kinds if kind not in liking}
-        (move,) = lot.choices(moves, [liking[kind] for kind in kinds])
-        after = _after(world, row, move)
-        if after is None or (after == row and len(moves) == 1):
+        (move,) = lot.choices(allowed, [liking[kind] for kind in kinds])
+        after = _after(moves, row, move)
+        if after is None or (after == row and len(allowed) == 1):
             break
         path.append((row, move))
         ticks -= move.kind == "tick"
@@ -260,17 +262,17 @@ def _walked(world: World, row: Row, lot: Random, ticks: int, steps: int) -> tupl
     return tuple(path), row
 
 
-def fault_free_moves(world: World, row: Row) -> list[Move]:
+def fault_free_moves(space: StateSpace, row: Row) -> list[Move]:
     """Every move that a row allows where nothing fails, even if a bound cuts it."""
-    nodes = [world.locals.cards[code] for code in row[: world.n]]
+    nodes = [space.locals.cards[code] for code in row[: space.n]]
     moves: list[Move] = []
     waiting = False
-    for column, to in world.channel_columns:
-        channel = world.channels.cards[row[column]]
+    for column, to in space.columns.channels:
+        channel = space.channels.cards[row[column]]
         waiting |= channel.due
         if not nodes[to].expired:
             moves += (Move("deliver", column, place) for place in channel.deliverable)
-    closed = waiting and world.model.setting.ties is Ties.MESSAGES_FIRST
+    closed = waiting and space.model.setting.ties is Ties.MESSAGES_FIRST
     for place, node in enumerate(nodes):
         moves += (Move("fire", place, timer) for timer in firing(node, waits=closed))
         moves += (Move("answer", place, request) for request in node.owes if not node.expired)

@@ -5,14 +5,14 @@ and millions of rows share a few thousand such observations.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Protocol
 
+from electorate.check.column import Columns
 from electorate.check.column import Row as Codes
-from electorate.check.interned import Channel, ChannelCard, LocalCard, Pool
+from electorate.check.interned import Channel, ChannelCard, Local, LocalCard, Pool
 from electorate.check.model import Model
 from electorate.claims import Claim, Row, Sight
 from electorate.claims.claim import Sent, on_their_way
-from electorate.core import Machine, Message, NodeId, Stable, Standing, State, Turns
+from electorate.core import Message, NodeId, Stable, Standing, State, Turns
 from electorate.trace import Order
 
 Seen = tuple[Standing | None, Stable | None, frozenset[str], State | None, Hashable]
@@ -20,29 +20,24 @@ Mail = tuple[tuple[NodeId, Message], ...]
 """The messages on one channel, each with its sender."""
 
 
-class Codebook(Protocol):
-    """What the codes of a row stand for."""
-
-    n: int
-    ids: tuple[NodeId, ...]
-    machine: Machine[Any]
-    turns: Turns
-    model: Model
-    links: list[tuple[int, int]]
-    channels: Pool[Channel, ChannelCard]
-    channel_columns: list[tuple[int, int]]
-    has_cuts: bool
-    links_column: int
-
-
 class Observations:
     """Turns rows of codes into what the claims that were asked for may see."""
 
     def __init__(
-        self, columns: Codebook, cards: list[LocalCard], claims: Sequence[Claim] = ()
+        self,
+        turns: Turns,
+        model: Model,
+        columns: Columns,
+        locals_: Pool[Local, LocalCard],
+        channels: Pool[Channel, ChannelCard],
+        claims: Sequence[Claim] = (),
     ) -> None:
+        self._turns = turns
+        self._machine = turns.machine
+        self._model = model
         self._columns = columns
-        self._cards = cards
+        self._cards = locals_.cards
+        self._channel_cards = channels.cards
         wanted = {sight for claim in claims for sight in claim.sights}
         self._stables = Sight.STABLES in wanted
         self._timers = Sight.TIMERS in wanted
@@ -56,7 +51,7 @@ class Observations:
         self._absent: dict[int, frozenset[tuple[int, int]]] = {}
         ids = columns.ids
         pairs = [(a, b) for k, a in enumerate(ids) for b in ids[k + 1 :]]
-        self._unlinked = {pair for pair in pairs if not columns.model.setting.linked(*pair)}
+        self._unlinked = {pair for pair in pairs if not model.setting.linked(*pair)}
 
     def sight(self, local: int) -> int:
         """The code of what is seen of a node with this code."""
@@ -67,12 +62,10 @@ class Observations:
             armed = frozenset(armed.timer for armed in card.value.timers)
             seen = (
                 card.standing,
-                self._columns.machine.judged(stable)
-                if self._stables and stable is not None
-                else None,
+                self._machine.judged(stable) if self._stables and stable is not None else None,
                 armed if self._timers else frozenset(),
                 state if self._states else None,
-                self._columns.turns.task(state) if self._tasks and state is not None else None,
+                self._turns.task(state) if self._tasks and state is not None else None,
             )
             self._sights.append(self._seen.code(seen))
         return self._sights[local]
@@ -87,7 +80,7 @@ class Observations:
         seen = (*[sights[code] for code in nodes], cut)
         if not self._messages:
             return seen
-        return (*seen, *(self.mail(codes[column]) for column, _ in columns.channel_columns))
+        return (*seen, *(self.mail(codes[column]) for column, _ in columns.channels))
 
     def row(self, key: tuple[int, ...]) -> Row:
         """What a claim is shown."""
@@ -96,7 +89,7 @@ class Observations:
         seen = (self._seen.cards[sight] for sight in key[:n])
         standings, stables, timers, states, tasks = zip(*seen, strict=True)
         return Row(
-            self._columns.machine.members,
+            self._machine.members,
             standings,
             self._absent_links(cut),
             stables if self._stables else (),
@@ -108,7 +101,7 @@ class Observations:
 
     def mail(self, channel: int) -> int:
         """The code of the messages on a channel with this code, however old they are."""
-        cards = self._columns.channels.cards
+        cards = self._channel_cards
         while len(self._mails) <= channel:
             items = cards[len(self._mails)].value
             self._mails.append(self._mail.code(tuple((i.sender, i.message) for i in items)))
@@ -116,14 +109,14 @@ class Observations:
 
     def _sent(self, mails: Sequence[int]) -> tuple[Sent, ...]:
         """What is on its way by the codes of all channels' messages."""
-        ids, columns = self._columns.ids, self._columns.channel_columns
+        ids, columns = self._columns.ids, self._columns.channels
         receivers = (ids[place] for _, place in columns)
         sent = (
             (sender, to, message)
             for to, mail in zip(receivers, mails, strict=False)
             for sender, message in self._mail.cards[mail]
         )
-        in_order = self._columns.model.setting.order in (Order.FIFO, Order.GLOBAL)
+        in_order = self._model.setting.order in (Order.FIFO, Order.GLOBAL)
         return on_their_way(sent, in_order=in_order)
 
     def _absent_links(self, cut: int) -> frozenset[tuple[int, int]]:

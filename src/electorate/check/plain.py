@@ -11,15 +11,13 @@ from typing import Any
 
 from electorate.check.column import Row
 from electorate.check.compiler import TICKS, Move
+from electorate.check.effort import Effort, Limits, Memory
 from electorate.check.engine import OnStep, Path
 from electorate.check.graph import Stretch
-from electorate.check.limit import Limits
 from electorate.check.loops import PLAIN, TICK, NumberArray
-from electorate.check.memory import Memory
 from electorate.check.model import Model
-from electorate.check.progress import Effort
+from electorate.check.moves import Moves, Step
 from electorate.check.search import Search
-from electorate.check.world import Step, World
 from electorate.claims import Claim, Kind
 from electorate.core import Machine
 
@@ -44,8 +42,9 @@ def no_collecting() -> Iterator[None]:
 class Plain:
     """All states of a search, each with its row and a parent."""
 
-    def __init__(self, world: World, limits: Limits) -> None:
-        self.world = world
+    def __init__(self, moves: Moves, limits: Limits) -> None:
+        self.moves = moves
+        self.space = moves.space
         self.facts = 0
         self.transitions = 0
         self.rows: list[Row] = []
@@ -53,7 +52,7 @@ class Plain:
         self.depths: list[int] = []
         self.shared: dict[Row, list[Step]] = {}
         """The moves of states that the stable graph has just expanded, if no bound cuts any."""
-        has_goals = any(claim.kind is Kind.GOAL for claim in world.claims)
+        has_goals = any(claim.kind is Kind.GOAL for claim in self.space.claims)
         self.memory = Memory(limits.memory)
         self.stable = PlainStable(self) if has_goals else None
         self._index: dict[Row, int] = {}
@@ -84,19 +83,19 @@ class Plain:
 
     def unjudged(self) -> Iterator[tuple[int, Row]]:
         """The states of this level that show claims what no state before them has shown."""
-        world, shown = self.world, self._shown
+        space, shown = self.space, self._shown
         for state in self.level:
             row = self.rows[state]
-            observation = world.shown(row)
+            observation = space.shown(row)
             if observation not in shown:
                 shown.add(observation)
                 yield state, row
 
     def pairs(self) -> Iterator[set[tuple[int, int]]]:
         """For each node the codes that it and its detector have at this level."""
-        watch = self.world.watch_column if self.world.machine.uses_views else 0
+        watch = self.space.columns.watch_column if self.space.machine.uses_views else 0
         rows = self.rows[self._first : self._last]
-        return ({(row[p], row[watch + p]) for row in rows} for p in range(self.world.n))
+        return ({(row[p], row[watch + p]) for row in rows} for p in range(self.space.n))
 
     def expand(self, skipped: int | None, on_step: OnStep | None) -> None:
         """Meet the successors of this level, but for those of states with the budget `skipped`."""
@@ -112,7 +111,7 @@ class Plain:
             row = rows[state]
             if row[-1] == skipped:
                 continue
-            steps = shared.pop(row, None) or self.world.steps(row)
+            steps = shared.pop(row, None) or self.moves.steps(row)
             self.transitions += len(steps)
             depth = self.depths[state] + 1
             for effect, after in steps:
@@ -160,7 +159,8 @@ class PlainStable:
     def __init__(self, engine: Plain) -> None:
         self.facts = 0
         self._engine = engine
-        self._world = engine.world
+        self._moves = engine.moves
+        self._space = engine.space
         self._rows: list[Row] = []
         self._parents: list[int] = []
         self._index: dict[Row, int] = {}
@@ -179,7 +179,7 @@ class PlainStable:
 
     def meet(self) -> None:
         """Enter the states of the search's present level, as they are once nothing fails."""
-        rows, index, stabilised = self._engine.rows, self._index, self._world.stabilised
+        rows, index, stabilised = self._engine.rows, self._index, self._space.stabilised
         for state in self._engine.level:
             # Most were met already, as successors here: nothing was to fail any more there either.
             if rows[state] not in index:
@@ -203,7 +203,8 @@ class PlainStable:
             yield found
 
     def _expand(self, depth: int, lack: Callable[[Row], int]) -> tuple[Stretch, NumberArray]:
-        world, index, shared = self._world, self._index, self._engine.shared
+        space, moves = self._space, self._moves
+        index, shared = self._index, self._engine.shared
         first, last = self._first, len(self._rows)
         self._first = last
         starts, edges, lacks, cut = array("I", [0]), array("I"), array("I"), array("i")
@@ -212,12 +213,12 @@ class PlainStable:
             if state % MEMORY_EVERY == 0:
                 self._engine.memory.expect()
             row = self._rows[state]
-            observation = world.shown(row)
+            observation = space.shown(row)
             if observation not in self._lacks:
                 self._lacks[observation] = lack(row)
             lacks.append(self._lacks[observation])
-            cuts = world.cuts.total() if world.cuts else 0
-            steps = world.steps(row)
+            cuts = space.cuts.total() if space.cuts else 0
+            steps = moves.steps(row)
             for effect, after in steps:
                 facts |= effect.facts
                 target = index.get(after)
@@ -225,7 +226,7 @@ class PlainStable:
                     target = self._add(after, state)
                 edges.append(target | TICK if effect is TICKS else target)
             starts.append(len(edges))
-            if world.cuts and world.cuts.total() > cuts:
+            if space.cuts and space.cuts.total() > cuts:
                 cut.append(state)
             elif len(shared) < SHARED_MAX:
                 shared[row] = steps

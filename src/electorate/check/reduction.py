@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from electorate.check.board import Board
 from electorate.check.interned import Pulse
 from electorate.check.model import Budget
+from electorate.check.space import StateSpace
 from electorate.claims import Claim, Kind, Sight
 from electorate.core import Machine, NodeId, Received
 from electorate.trace import Clock, Order
@@ -48,32 +48,32 @@ def hearing(machine: Machine[Any]) -> Hearing | None:
 class Reduction:
     """Knows which deliveries may go first."""
 
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        heard = hearing(board.machine) or {}
+    def __init__(self, space: StateSpace) -> None:
+        self._space = space
+        heard = hearing(space.machine) or {}
         never = unhurried(heard)
-        ids = board.ids
+        ids = space.ids
         self._columns = {
-            board.column[ids.index(senders[0]), ids.index(node)]: ids.index(node)
+            space.columns.of_channel[ids.index(senders[0]), ids.index(node)]: ids.index(node)
             for node, senders in heard.items()
             if len(senders) == 1 and node not in never and senders[0] != node
         }
-        """The channels whose messages may go first, and the place of their receiver."""
+        """The channels whose messages may go first, and the index of their receiver."""
 
     def is_ample(self, column: int, channel: int, local: int, budget: Budget) -> bool:
         """Whether the head of this channel is all that need be explored."""
         place = self._columns.get(column)
         if place is None or budget != Budget():
             return False
-        board = self._board
-        node, items = board.locals.cards[local], board.channels.cards[channel]
+        space = self._space
+        node, items = space.locals.cards[local], space.channels.cards[channel]
         idle = node.up and node.value.pulse is Pulse.AWAKE
         idle = idle and not node.value.timers and not node.owes
         if not idle or len(items.deliverable) != 1:
             return False
         item = items.value[items.deliverable[0]]
-        coded = board.coded(local, place, Received(item.sender, item.message))
-        observations = board.observations
+        coded = space.outcomes.coded(local, place, Received(item.sender, item.message))
+        observations = space.observations
         return coded.cut is None and observations.sight(coded.local) == observations.sight(local)
 
 

@@ -1,4 +1,4 @@
-"""NumberArray that grow for ever, renamed: a run that goes round and counts is seen to go round.
+"""Numbers that grow for ever, renamed: a run that goes round and counts is seen to go round.
 
 A machine declares such numbers in its types (core/growing.py). In every row that is met
 
@@ -18,7 +18,7 @@ from electorate.check.interned import Channel, ChannelCard, Item, Local, LocalCa
 from electorate.core.growing import Change, Family, numbers_in, renumbered
 
 NUMBERS_MAX = 62
-"""NumberArray are bits of a word, so there must be no larger ones."""
+"""Numbers are bits of a word, so there must be no larger ones."""
 
 Masks = tuple[tuple[int, int], ...]
 """Some families, by number, and the numbers of each as bits."""
@@ -85,7 +85,7 @@ class Renaming:
         for code in row[:n]:
             for family, mask in self.of_local(code):
                 union[family] = union.get(family, 0) | mask
-        for column, _ in self._columns.channel_columns:
+        for column, _ in self._columns.channels:
             for family, mask in self.of_channel(row[column]):
                 union[family] = union.get(family, 0) | mask
         return tuple((f, mask) for f, mask in sorted(union.items()) if self._is_due(row, f, mask))
@@ -114,7 +114,7 @@ class Renaming:
         changed = list(row)
         for place in range(self._columns.n):
             changed[place] = self.local(row[place], needed)
-        for column, _ in self._columns.channel_columns:
+        for column, _ in self._columns.channels:
             changed[column] = self.channel(row[column], needed)
         return tuple(changed)
 

@@ -14,8 +14,8 @@ import msgspec
 from electorate.check.ablation import INTERRUPTED
 from electorate.check.checking import KEPT, check
 from electorate.check.column import ModelError
+from electorate.check.effort import Progress, Report
 from electorate.check.model import Model
-from electorate.check.progress import Progress, Report
 from electorate.check.start import StartError
 from electorate.check.verdict import Result, Verdict
 from electorate.claims import Claim

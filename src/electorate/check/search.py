@@ -4,21 +4,20 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from electorate.check.anywhere import anywhere, exploring, met_at
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import LimitReached, Limits, Progress, Report
 from electorate.check.engine import Path, SearchEngine
 from electorate.check.judge import Judge, lack_of
-from electorate.check.limit import Limits
 from electorate.check.liveness import judge_goal
 from electorate.check.model import Model
-from electorate.check.progress import LimitReached, Progress, Report
+from electorate.check.moves import Moves, resumptions
+from electorate.check.space import StateSpace
 from electorate.check.stable import StableGraph, handed_over
-from electorate.check.start import Beginning, beginnings
+from electorate.check.start import Beginning, anywhere, beginnings, exploring, met_at
 from electorate.check.tidy_run import STATES_MAX, ordered_violation
 from electorate.check.verdict import Violation
 from electorate.check.witness_run import Finding
-from electorate.check.world import World, resumptions
 from electorate.claims import Claim, Kind, Witness
 from electorate.core import Machine, Turns
 
@@ -37,27 +36,28 @@ class Search(Generic[E]):
         model: Model,
         claims: Sequence[Claim],
         limits: Limits,
-        make_engine: Callable[[World, Limits], E],
+        make_engine: Callable[[Moves, Limits], E],
     ) -> None:
         began = time.perf_counter()
-        self.world = World(Turns(machine), model, claims)
+        self.space = StateSpace(Turns(machine), model, claims)
+        self.moves = Moves(self.space)
         self.claims = claims
-        self.judge = Judge(self.world, claims)
+        self.judge = Judge(self.space, claims)
         self.states_max = limits.states
         self.broken: dict[str, tuple[int, Witness]] = {}
         """The claims that break, each with the first state where it does, or before which."""
-        self.engine = make_engine(self.world, limits)
+        self.engine = make_engine(self.moves, limits)
         self.stable: StableGraph | None = None
         if self.engine.stable is not None:
             tells = limits.tells_ways
             self.stable = StableGraph(
-                self.world, self.judge, self.engine.stable, self._path_to_stable, tells_ways=tells
+                self.moves, self.judge, self.engine.stable, self._path_to_stable, tells_ways=tells
             )
         self.origins: dict[Row, Beginning] = {}
         """The rows that runs begin with, and how each is reached."""
         self._make_engine = make_engine
         self._limits = limits
-        self._handed_over = handed_over(self.world, limits)
+        self._handed_over = handed_over(self.space, limits)
         self._depth = 0
         self._last_rows: dict[str, tuple[Row, Row]] = {}
         """The rows between which claims about two rows break."""
@@ -106,7 +106,7 @@ class Search(Generic[E]):
         safety = sum(claim.kind.is_safety for claim in self.claims)
         for beginning in self._beginnings(report):
             self.origins.setdefault(beginning.row, beginning)
-            self.world.beginnings.setdefault(beginning.row, beginning)
+            self.space.beginnings.setdefault(beginning.row, beginning)
         self.engine.begin(self.origins)
         level = 0
         while True:
@@ -145,19 +145,19 @@ class Search(Generic[E]):
                 self._last_rows[claim.name] = (before, after)
 
     def _beginnings(self, report: Report) -> list[Beginning]:
-        if not self.world.model.begins_anywhere:
-            return beginnings(self.world, lack_of)
-        model = exploring(self.world.model)
-        first = Search(self.world.machine, model, (), self._limits, self._make_engine)
-        first._met = [set() for _ in self.world.ids]
+        if not self.space.model.begins_anywhere:
+            return beginnings(self.moves, lack_of)
+        model = exploring(self.space.model)
+        first = Search(self.space.machine, model, (), self._limits, self._make_engine)
+        first._met = [set() for _ in self.space.ids]
         try:
             first.run(report)
         finally:
             first.close()
         self.judge.go_on_from(first.judge)
-        self.world.cuts.update(first.world.cuts)
-        met = [{met_at(first.world, *pair) for pair in pairs} for pairs in first._met]
-        return anywhere(self.world, met, self.states_max)
+        self.space.cuts.update(first.space.cuts)
+        met = [{met_at(first.space, *pair) for pair in pairs} for pairs in first._met]
+        return anywhere(self.space, met, self.states_max)
 
     # --- the stable phase ---
 
@@ -187,16 +187,16 @@ class Search(Generic[E]):
         return [*self.origins[first].path, *way], end
 
     def _path_to_stable(self, state: int) -> Path:
-        """The shortest way to a state in which the faults end: whoever is paused is resumed."""
+        """The shortest way to a state in which the faults end: all who are paused are resumed."""
         path, end = self._path_and_end(state)
-        return [*path, *resumptions(self.world, end)]
+        return [*path, *resumptions(self.space, end)]
 
     def violations(self, *, tidy: bool) -> list[Violation]:
         """Every broken safety claim with its shortest run, the tidiest of them if that matters."""
         starts = list(self.origins.values())
         return [
             ordered_violation(
-                self.world,
+                self.moves,
                 self.judge,
                 claim.name,
                 starts,
@@ -216,7 +216,5 @@ class Search(Generic[E]):
         return path
 
     def _move_to(self, row: Row, after: Row) -> Move:
-        cuts = self.world.cuts.copy()
-        found = next(move for move, other in self.world.successors(row) if other == after)
-        self.world.cuts = cuts  # To look again is no new cut.
-        return found
+        with self.space.looking_again():
+            return next(move for move, other in self.moves.successors(row) if other == after)

@@ -8,28 +8,28 @@ to replay the way there.
 from collections.abc import Callable, Iterator
 
 from electorate.check.column import Row
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.engine import Path, StableStates
 from electorate.check.graph import Stretch, edges_of
 from electorate.check.judge import Judge
-from electorate.check.limit import Limits
 from electorate.check.loops import Loops, NumberArray
-from electorate.check.progress import LimitReached
-from electorate.check.world import World
+from electorate.check.moves import Moves
+from electorate.check.space import StateSpace
 from electorate.claims import Claim, Kind
 
 STATES_MAX = 1 << 31
 
 
-def handed_over(world: World, limits: Limits) -> int | None:
+def handed_over(space: StateSpace, limits: Limits) -> int | None:
     """The code of the budget with which the search leaves states to the stable graph, if it does.
 
     Where only goals are asked for, whatever follows such a state is looked at there anyway.
     """
-    only_goals = bool(world.claims) and all(c.kind is Kind.GOAL for c in world.claims)
-    model = world.model
+    only_goals = bool(space.claims) and all(c.kind is Kind.GOAL for c in space.claims)
+    model = space.model
     if not (only_goals and limits.lean) or limits.keep_going or model.first_budget().pauses:
         return None
-    return world.last_budget
+    return space.last_budget
 
 
 class StableGraph:
@@ -37,7 +37,7 @@ class StableGraph:
 
     def __init__(
         self,
-        world: World,
+        moves: Moves,
         judge: Judge,
         states: StableStates,
         stem: Callable[[int], Path],
@@ -45,7 +45,8 @@ class StableGraph:
         tells_ways: bool = False,
     ) -> None:
         """`stem` finds the way to a faulty state, and to where it stands when the faults end."""
-        self.world = world
+        self.moves = moves
+        self.space = moves.space
         self.judge = judge
         self.tells_ways = tells_ways
         self.states = states

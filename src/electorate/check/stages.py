@@ -13,11 +13,10 @@ import msgspec
 
 from electorate.check.column import Row
 from electorate.check.compiler import Move
-from electorate.check.limit import Limits
+from electorate.check.effort import LimitReached, Limits
 from electorate.check.model import Budget, Model
 from electorate.check.plain import plain_search
-from electorate.check.progress import LimitReached
-from electorate.check.world import World
+from electorate.check.space import StateSpace
 from electorate.core import Machine, NodeId, Stage, Status, Topic, text_of
 from electorate.trace import Setting, Start
 
@@ -55,13 +54,13 @@ def add_edges(edges: Edges, machine: Machine[Any], model: Model, states_max: int
         complete = search.run(lambda progress: None)
     except LimitReached:
         complete = False
-    world = search.world
+    space = search.space
     for row in search.engine.rows:
-        for move, after in world.successors(row):
-            for place, node in enumerate(world.ids):
+        for move, after in search.moves.successors(row):
+            for place, node in enumerate(space.ids):
                 if row[place] == after[place]:
                     continue
-                old, new = (world.locals.cards[each[place]].standing for each in (row, after))
+                old, new = (space.locals.cards[each[place]].standing for each in (row, after))
                 if old is None or new is None:
                     continue
                 edge = Edge(
@@ -70,8 +69,8 @@ def add_edges(edges: Edges, machine: Machine[Any], model: Model, states_max: int
                     state_of(machine, new, node),
                 )
                 if edge.before != edge.after:
-                    edges.setdefault(edge, set()).add(_cause(world, row, move))
-    return complete and not world.cuts
+                    edges.setdefault(edge, set()).add(_cause(space, row, move))
+    return complete and not space.cuts
 
 
 def edges_of(
@@ -122,10 +121,10 @@ def mermaid_of(edges: Edges, role: Role, first: str) -> str:
     return "\n".join(["stateDiagram-v2", f"    [*] --> {first}", *lines, ""])
 
 
-def _cause(world: World, row: Row, move: Move) -> str:
+def _cause(space: StateSpace, row: Row, move: Move) -> str:
     """What a move brings to its node, by the name of its kind."""
     if move.kind == "deliver":
-        message = world.channels.cards[row[move.where]].value[move.what].message
+        message = space.channels.cards[row[move.where]].value[move.what].message
         return type(message).__name__
     if move.kind == "view":
         return "another view"

@@ -2,7 +2,7 @@
 
 A switch is a move at another node than the move before. A fault is a move at the node that it
 befalls; ticks are nobody's, and neither make a switch nor undo one. Among equals the run comes
-first whose moves come first in the order of `World.successors`, so that every engine shows the
+first whose moves come first in the order of `Moves.successors`, so that every engine shows the
 same one.
 """
 
@@ -15,9 +15,9 @@ from electorate.check.column import Row
 from electorate.check.compiler import TICK, Move
 from electorate.check.explain import raw_rows, trace_of
 from electorate.check.judge import Judge
+from electorate.check.moves import Moves
 from electorate.check.start import Beginning
 from electorate.check.verdict import Violation
-from electorate.check.world import World
 from electorate.claims import Witness
 
 STATES_MAX = 200_000
@@ -55,7 +55,7 @@ WitnessOf = Callable[[Row | None, Row], Witness | None]
 
 
 def ordered_violation(
-    world: World,
+    moves: Moves,
     judge: Judge,
     claim: str,
     starts: Iterable[Beginning],
@@ -74,36 +74,35 @@ def ordered_violation(
             broken = (*broken, *judge.of_step(before, row))
         return next((witness for each, witness in broken if each.name == claim), None)
 
-    cuts = world.cuts.copy()
     beginnings = {beginning.row: beginning for beginning in starts}
-    run = found = _run_along(world, beginnings.values(), path)
-    depth = _depth(found, beginnings, witness_of)
     best: Run | None = None
-    try:
-        if searched <= states_max:
-            best = fewest_switches(world, beginnings.values(), depth, witness_of, states_max)
-        run = best or mended(world, found, witness_of, len(found.path) - depth)
-    except KeyboardInterrupt:
-        pass  # Whoever cannot wait for a tidier run gets the one that was found.
-    world.cuts = cuts  # To look again is no new cut.
-    *_, before, end = [None, *raw_rows(world, [*run.path, (run.end, TICK)])]
+    with moves.space.looking_again():
+        run = found = _run_along(moves, beginnings.values(), path)
+        depth = _depth(found, beginnings, witness_of)
+        try:
+            if searched <= states_max:
+                best = fewest_switches(moves, beginnings.values(), depth, witness_of, states_max)
+            run = best or mended(moves, found, witness_of, len(found.path) - depth)
+        except KeyboardInterrupt:
+            pass  # Whoever cannot wait for a tidier run gets the one that was found.
+    *_, before, end = [None, *raw_rows(moves, [*run.path, (run.end, TICK)])]
     witness = witness_of(before if depth else None, end)
     assert witness is not None
-    trace = trace_of(world, run.path)
-    switches = switches_of(world, run)
+    trace = trace_of(moves, run.path)
+    switches = switches_of(moves, run)
     begins = len(run.path) - depth
     return Ordered(
         claim, witness, trace, begins_after=begins, switches=switches, fewest=best is not None
     )
 
 
-def _run_along(world: World, starts: Iterable[Beginning], path: Path) -> Run:
+def _run_along(moves: Moves, starts: Iterable[Beginning], path: Path) -> Run:
     """The run along a path: it ends at a start, or where the last move leads."""
     for beginning in starts:
         if list(beginning.path) == list(path):
             return Run(path, beginning.row)
     row, last = path[-1]
-    return Run(path, next(after for move, after in world.successors(row) if move == last))
+    return Run(path, next(after for move, after in moves.successors(row) if move == last))
 
 
 def _depth(run: Run, beginnings: Collection[Row], witness_of: WitnessOf) -> int:
@@ -113,13 +112,13 @@ def _depth(run: Run, beginnings: Collection[Row], witness_of: WitnessOf) -> int:
     return next(k for k, (row, _) in enumerate(reversed(run.path), 1) if row in beginnings)
 
 
-def switches_of(world: World, run: Run) -> int:
+def switches_of(moves: Moves, run: Run) -> int:
     """How often the run turns to another node."""
-    return sum(a != b for a, b in pairwise(_places(world, run.path)))
+    return sum(a != b for a, b in pairwise(_nodes(moves, run.path)))
 
 
-def _places(world: World, path: Iterable[tuple[Row, Move]]) -> list[int]:
-    return [world.node_of(move) for _, move in path if move.kind not in NOBODYS]
+def _nodes(moves: Moves, path: Iterable[tuple[Row, Move]]) -> list[int]:
+    return [moves.node_of(move) for _, move in path if move.kind not in NOBODYS]
 
 
 # --- all shortest runs ---
@@ -138,7 +137,7 @@ class Reached(NamedTuple):
 
 
 def fewest_switches(
-    world: World,
+    moves: Moves,
     starts: Iterable[Beginning],
     depth: int,
     witness_of: WitnessOf,
@@ -149,18 +148,18 @@ def fewest_switches(
     No shorter run may break it. None if there are more than `states_max` rows to see.
     """
     beginnings = {beginning.row: beginning for beginning in starts}
-    level = _first_level(world, beginnings.values())
+    level = _first_level(moves, beginnings.values())
     levels = [level]
     if depth == 0:
         ends = {key: r for key, r in level.items() if witness_of(None, key[0]) is not None}
         return _told(levels, _cheapest(ends), beginnings)
-    useful = _useful(world, beginnings, depth, witness_of, states_max)
+    useful = _useful(moves, beginnings, depth, witness_of, states_max)
     if useful is None:
         return None
     for rows in useful:
-        level = _next_level(world, level, _into(rows))
+        level = _next_level(moves, level, _into(rows))
         levels.append(level)
-    last = _next_level(world, level, lambda row, after: witness_of(row, after) is not None)
+    last = _next_level(moves, level, lambda row, after: witness_of(row, after) is not None)
     return _told([*levels, last], _cheapest(last), beginnings)
 
 
@@ -173,7 +172,7 @@ def _cheapest(level: dict[Key, Reached]) -> Key:
 
 
 def _useful(
-    world: World,
+    moves: Moves,
     starts: Collection[Row],
     depth: int,
     witness_of: WitnessOf,
@@ -185,7 +184,7 @@ def _useful(
     first, last = 0, len(rows)
     for _ in range(depth - 1):
         for number in range(first, last):
-            for _, after in world.successors(rows[number]):
+            for _, after in moves.successors(rows[number]):
                 known = numbers.get(after)
                 if known is None:
                     numbers[after] = len(rows)
@@ -199,7 +198,7 @@ def _useful(
     passed = {
         number
         for number in range(first, last)
-        for _, after in world.successors(rows[number])
+        for _, after in moves.successors(rows[number])
         if witness_of(rows[number], after) is not None
     }
     useful: list[set[Row]] = []
@@ -209,28 +208,28 @@ def _useful(
     return useful[::-1]
 
 
-def _first_level(world: World, starts: Iterable[Beginning]) -> dict[Key, Reached]:
+def _first_level(moves: Moves, starts: Iterable[Beginning]) -> dict[Key, Reached]:
     level: dict[Key, Reached] = {}
     for beginning in starts:
         row, path = beginning.row, beginning.path
-        places = _places(world, path)
-        cost = (len(path), switches_of(world, Run(path, row)))
+        places = _nodes(moves, path)
+        cost = (len(path), switches_of(moves, Run(path, row)))
         level[row, places[-1] if places else None] = Reached(cost)
     return level
 
 
 def _next_level(
-    world: World, level: dict[Key, Reached], wanted: Callable[[Row, Row], bool]
+    moves: Moves, level: dict[Key, Reached], wanted: Callable[[Row, Row], bool]
 ) -> dict[Key, Reached]:
     """The keys one wanted move on. Their order is that of the runs that lead to them."""
     following: dict[Key, Reached] = {}
     for key, reached in level.items():
         row, last = key
         start, switches = reached.cost
-        for move, after in world.successors(row):
+        for move, after in moves.successors(row):
             if not wanted(row, after):
                 continue
-            place = last if move.kind in NOBODYS else world.node_of(move)
+            place = last if move.kind in NOBODYS else moves.node_of(move)
             switched = last is not None and place != last
             cost = (start, switches + switched)
             known = following.get((after, place))
@@ -255,20 +254,20 @@ def _told(levels: list[dict[Key, Reached]], last: Key, beginnings: dict[Row, Beg
 # --- one run, mended ---
 
 
-def mended(world: World, run: Run, witness_of: WitnessOf, first: int = 0) -> Run:
+def mended(moves: Moves, run: Run, witness_of: WitnessOf, first: int = 0) -> Run:
     """The run with neighbouring moves swapped for as long as that saves switches.
 
     Nothing before the move number `first` is touched, and the run still ends in the same row and
     with the same claim broken.
     """
-    fewest = switches_of(world, run)
+    fewest = switches_of(moves, run)
     better = True
     while better:
         better = False
         for place in range(first, len(run.path)):
-            for other in _carried(world, run, place, first):
-                if switches_of(world, other) < fewest and _breaks(other, witness_of):
-                    run, fewest, better = other, switches_of(world, other), True
+            for other in _carried(moves, run, place, first):
+                if switches_of(moves, other) < fewest and _breaks(other, witness_of):
+                    run, fewest, better = other, switches_of(moves, other), True
                     break
     return run
 
@@ -277,25 +276,25 @@ def _breaks(run: Run, witness_of: WitnessOf) -> bool:
     return witness_of(run.path[-1][0], run.end) is not None
 
 
-def _carried(world: World, run: Run, place: int, first: int) -> Iterator[Run]:
+def _carried(moves: Moves, run: Run, place: int, first: int) -> Iterator[Run]:
     """The run with one move carried back, and then on, as far as it can be."""
     ways = (range(place - 1, first - 1, -1), range(place, len(run.path) - 1))
     for way in ways:
         carried = run
         for left in way:
-            swapped = _swapped(world, carried, left)
+            swapped = _swapped(moves, carried, left)
             if swapped is None:
                 break
             carried = swapped
             yield carried
 
 
-def _swapped(world: World, run: Run, left: int) -> Run | None:
+def _swapped(moves: Moves, run: Run, left: int) -> Run | None:
     """The run with the moves `left` and `left + 1` the other way round; None if that cannot be."""
     (row, one), (_, other) = run.path[left : left + 2]
-    for first, between in world.successors(row):
+    for first, between in moves.successors(row):
         if _alike(first, other):
-            for second, after in world.successors(between):
+            for second, after in moves.successors(between):
                 if after == run.rows[left + 2] and _alike(second, one):
                     swapped = ((row, first), (between, second))
                     return Run((*run.path[:left], *swapped, *run.path[left + 2 :]), run.end)

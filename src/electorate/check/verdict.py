@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Any
 
+from electorate.check.effort import Effort
 from electorate.check.model import BUDGETS, Model, Normal
-from electorate.check.progress import Effort
 from electorate.claims import Witness
 from electorate.core import Machine, Value
 from electorate.trace import Trace, is_consequence

@@ -83,32 +83,30 @@ class Teller:
 
     def violated(self, liveness: Liveness, component: Component, entry: int) -> Finding:
         """The run into a component where the goal is missed, by this state, and round in it."""
-        path, states = self._graph.stem(entry)
-        moves = [*path, *moves_along(self._graph, states)]
+        graph = self._graph
+        path, states = graph.stem(entry)
+        run = [*path, *moves_along(graph, states)]
         loop_after: int | None = None
-        missed = len(moves)
+        missed = len(run)
         stands_still = False
         if component.lacking or not component.exits:
             rest = self._round(entry, component) if component.cyclic else []
-            loop_after = len(moves) if component.cyclic else None
-            bounded = self._graph.world.model.bounded
-            stands_still = bounded and not (component.exits or component.ticking)
+            loop_after = len(run) if component.cyclic else None
+            stands_still = graph.space.model.bounded and not (component.exits or component.ticking)
         else:
             # The goal is held here for any time, and then lost without a fault.
             rest = self._way(entry, lambda state: bool(self._lacks[state]), anything)
             missed += len(rest) - 1
-        moves += moves_along(self._graph, rest)
+        run += moves_along(graph, rest)
+        last = graph.row(rest[-1] if rest else entry)
         witness = Witness((), STANDSTILL)
         if not stands_still:
-            last = self._graph.row(rest[-1] if rest else entry)
-            missing = self._lack_in(raw_rows(self._graph.world, [*moves, (last, TICK)])[missed])
+            missing = self._lack_in(raw_rows(graph.moves, [*run, (last, TICK)])[missed])
             assert missing is not None
             witness = missing
-        trace = trace_of(self._graph.world, moves)
-        begins = begins_after(
-            self._graph.world, moves, self._graph.row(rest[-1] if rest else entry)
-        )
-        ends = max(faults_end(moves[:missed]), begins)
+        begins = begins_after(graph.space, run, last)
+        ends = max(faults_end(run[:missed]), begins)
+        trace = trace_of(graph.moves, run)
         violation = Violation(self._claim.name, witness, trace, ends, loop_after, begins)
         return Finding(self._claim.name, liveness, violation=violation)
 
@@ -122,14 +120,15 @@ class Teller:
 
     def _run_to(self, state: int) -> Violation:
         """A shortest run to a state from which the goal is never reached."""
-        world = self._graph.world
-        path, states = self._graph.stem(state)
-        moves = [*path, *moves_along(self._graph, states)]
-        witness = self._lack_in(raw_rows(world, [*moves, (self._graph.row(state), TICK)])[-1])
+        graph, last = self._graph, self._graph.row(state)
+        path, states = graph.stem(state)
+        run = [*path, *moves_along(graph, states)]
+        witness = self._lack_in(raw_rows(graph.moves, [*run, (last, TICK)])[-1])
         assert witness is not None
-        begins = begins_after(world, moves, self._graph.row(state))
-        ends = max(faults_end(moves), begins)
-        return Violation(self._claim.name, witness, trace_of(world, moves), ends, None, begins)
+        begins = begins_after(graph.space, run, last)
+        ends = max(faults_end(run), begins)
+        trace = trace_of(graph.moves, run)
+        return Violation(self._claim.name, witness, trace, ends, None, begins)
 
     def _inside(self, state: int) -> Callable[[int], bool]:
         mine = self._member[state]
@@ -168,26 +167,22 @@ def slowest_run(
 ) -> Finding:
     """A goal that is reached: the run along these states, from where faults end, takes longest."""
     path, before = graph.stem(states[0])
-    moves = [*path, *moves_along(graph, before), *moves_along(graph, states)]
-    trace, begins = (
-        trace_of(graph.world, moves),
-        begins_after(graph.world, moves, graph.row(states[-1])),
-    )
+    run = [*path, *moves_along(graph, before), *moves_along(graph, states)]
+    trace = trace_of(graph.moves, run)
+    begins = begins_after(graph.space, run, graph.row(states[-1]))
     # A detector that lies for ever does so after the last fault, too: those lies end nothing.
     return Finding(claim.name, grade, tau, trace, max(faults_end(path), begins), begins)
 
 
 def moves_along(graph: StableGraph, states: list[int]) -> Path:
     """The moves along states that follow one another."""
-    world = graph.world
     path: Path = []
-    cuts = world.cuts.copy()
-    for state, after in pairwise(states):
-        row, wanted = graph.row(state), graph.row(after)
-        moves = [move for move, found in world.successors(row) if found == wanted]
-        # Where time may pass or not on the same way, a slowest run lets it pass.
-        path.append((row, next((m for m in moves if m.kind == "tick"), moves[0])))
-    world.cuts = cuts  # To look again is no new cut.
+    with graph.space.looking_again():
+        for state, after in pairwise(states):
+            row, wanted = graph.row(state), graph.row(after)
+            ways = [move for move, found in graph.moves.successors(row) if found == wanted]
+            # Where time may pass or not on the same way, a slowest run lets it pass.
+            path.append((row, next((m for m in ways if m.kind == "tick"), ways[0])))
     return path
 
 

@@ -70,11 +70,11 @@ class Row(Value):
 def on_their_way(messages: Iterable[Sent], *, in_order: bool) -> tuple[Sent, ...]:
     """Messages as a row has them; `in_order` if channels keep the order of sending."""
 
-    def place(sent: Sent) -> tuple[NodeId, NodeId, str]:
+    def key(sent: Sent) -> tuple[NodeId, NodeId, str]:
         sender, to, message = sent
         return to, sender, "" if in_order else text_of(message)
 
-    return tuple(sorted(messages, key=place))
+    return tuple(sorted(messages, key=key))
 
 
 class Sight(StrEnum):

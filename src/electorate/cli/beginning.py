@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from electorate.check.given import Given
 from electorate.check.interned import Armed, Item, Local, Pulse
+from electorate.check.model import Given
 from electorate.cli.error import UsageError
 from electorate.cli.model import STARTS
 from electorate.cli.protocol import Protocol, find

@@ -15,8 +15,8 @@ from electorate.check import Result, check
 from electorate.check.ablation import INTERRUPTED, Ablation, needs
 from electorate.check.checking import STATES_MAX, EngineMissing, default_engine
 from electorate.check.column import ModelError
+from electorate.check.effort import Progress, Report
 from electorate.check.model import Budget, Model
-from electorate.check.progress import Progress, Report
 from electorate.check.robust import STATES_MAX as ROBUST_MAX
 from electorate.check.robust import changes, rechecks
 from electorate.check.start import StartError

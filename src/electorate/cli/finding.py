@@ -7,8 +7,7 @@ from typing import Any
 
 from electorate.check import Budget, Liveness, Model, Result, Verdict, Violation
 from electorate.check.ablation import Ablation
-from electorate.check.memory import text_of
-from electorate.check.progress import Effort
+from electorate.check.effort import Effort, text_of
 from electorate.check.verdict import Way, budget_object
 from electorate.claims import CLAIMS, Claim
 from electorate.cli.counterexample import Counterexample

@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 exit code: 0 all came out as written down, 1 something came out differently, 2 bad usage"""
 JSON_HELP = "print one JSON object on stdout, with everything that the commands print"
 WIDTH = 96
-Place = tuple[Document, LectureItem]
+FoundItem = tuple[Document, LectureItem]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """List, or run and compare."""
     try:
         known = documents()
-        places = [place for name in options.names for place in _named(name)]
+        found = [each for name in options.names for each in _named(name)]
     except LectureError as error:
         raise UsageError(str(error)) from None
     if options.svg:
@@ -62,9 +62,7 @@ def run(options: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"--svg {options.svg}: {error.strerror}") from None
     if options.all:
-        every = places or [
-            (document, item) for document in known.values() for item in document.item
-        ]
+        every = found or [(document, item) for document in known.values() for item in document.item]
         return _run_all(every, options)
     if options.changes and all(name in known for name in options.names):
         raise UsageError("--changes goes with an item, or with --all")
@@ -73,11 +71,11 @@ def run(options: argparse.Namespace) -> int:
     if not options.names:
         return _list_documents(known.values(), options.json)
     if all(name in known for name in options.names):
-        return _list_items(places, options.json)
-    return _answer(places, options)
+        return _list_items(found, options.json)
+    return _answer(found, options)
 
 
-def _named(name: str) -> Iterator[Place]:
+def _named(name: str) -> Iterator[FoundItem]:
     if name in documents():
         document = documents()[name]
         yield from ((document, item) for item in document.item)
@@ -109,12 +107,12 @@ def _list_documents(every: Iterable[Document], json: bool) -> int:
     return EXIT_DONE
 
 
-def _list_items(places: Iterable[Place], json: bool) -> int:
+def _list_items(found: Iterable[FoundItem], json: bool) -> int:
     if json:
-        _print_json({"items": [_item_object(document, item) for document, item in places]})
+        _print_json({"items": [_item_object(document, item) for document, item in found]})
         return EXIT_DONE
     cited = ""
-    for document, item in places:
+    for document, item in found:
         if document.cited != cited:
             cited = document.cited
             print(f"{cited}\n")
@@ -133,10 +131,10 @@ def _called(item: LectureItem) -> str:
 # --- answers ---
 
 
-def _answer(places: Iterable[Place], options: argparse.Namespace) -> int:
+def _answer(found: Iterable[FoundItem], options: argparse.Namespace) -> int:
     objects: list[dict[str, Any]] = []
     good = True
-    for document, item in places:
+    for document, item in found:
         if not options.json:
             print("\n".join(_head(document, item)))
         for each in _runs(document, item, options):
@@ -151,7 +149,7 @@ def _answer(places: Iterable[Place], options: argparse.Namespace) -> int:
         if not options.json:
             print("\n" + "\n".join(_tail(item)))
     if options.json:
-        told = [_item_object(document, item) for document, item in places]
+        told = [_item_object(document, item) for document, item in found]
         _print_json({"items": told, "runs": objects, "good": good})
     return EXIT_DONE if good else EXIT_BROKEN
 
@@ -190,10 +188,10 @@ def _runs(
             yield rehearsed(f"{document.key}/{item.id}", changed, each.change, unlike=each)
 
 
-def _run_all(places: list[Place], options: argparse.Namespace) -> int:
+def _run_all(found: list[FoundItem], options: argparse.Namespace) -> int:
     done: list[Rehearsed] = []
     bad: list[str] = []
-    for document, item in places:
+    for document, item in found:
         name = f"{document.key}/{item.id}"
         runs = list(_runs(document, item, options))
         done += runs
@@ -210,13 +208,13 @@ def _run_all(places: list[Place], options: argparse.Namespace) -> int:
             sys.stdout.flush()
     seconds = sum(each.seconds for each in done)
     if options.json:
-        told = [_item_object(document, item) for document, item in places]
+        told = [_item_object(document, item) for document, item in found]
         objects = [each.as_object() for each in done]
         _print_json({"items": told, "runs": objects, "good": not bad, "seconds": round(seconds, 1)})
     else:
         missing = sum(bool(each.missing) for each in done)
         left_out = f", {missing} of them not run" if missing else ""
-        items = counted(len(places), "items")
+        items = counted(len(found), "items")
         print(f"{items}, {len(done)} runs{left_out}, {seconds:.0f} s")
         print(f"came out differently: {', '.join(bad)}" if bad else "all came out as written down")
     return EXIT_BROKEN if bad else EXIT_DONE

@@ -5,9 +5,8 @@ from typing import Any
 
 from electorate.check import Bounds, Budget, Detector, Model
 from electorate.check.checking import ENGINES
-from electorate.check.given import Given
-from electorate.check.memory import parse
-from electorate.check.model import BUDGETS
+from electorate.check.effort import parse
+from electorate.check.model import BUDGETS, Given
 from electorate.cli.error import UsageError
 from electorate.cli.protocol import (
     Protocol,

@@ -58,7 +58,7 @@ def place_of(options: argparse.Namespace, file: Path) -> RecordedStart:
     about.insert(1, f"{counted(mail, 'messages')} on the way")
     if options.order == Order.GLOBAL and mail > 1:
         raise UsageError(f"{name} does not say in which order messages of several nodes arrive")
-    steps = tuple(Step(0, placed) for placed in moment.places(unit, setting.ids))
+    steps = tuple(Step(0, placed) for placed in moment.placements(unit, setting.ids))
     return RecordedStart(script_of(Trace(setting, steps)), ", ".join(about), stood.names)
 
 

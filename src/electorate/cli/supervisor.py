@@ -7,11 +7,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Generic, Self, TypeVar
-
-from electorate.cli.interrupt import not_now
 
 PORTS = range(20_000, 32_000)
 """Below the ports that systems assign: a connection that is being opened to a node that is down
@@ -184,3 +183,48 @@ def free_ports(count: int) -> list[int]:
         if len(ports) == count:
             return ports
     raise OSError("there are too few free ports on loopback")
+
+
+# --- ends that come from outside: Ctrl-C, a signal, a terminal that is gone ---
+
+
+@contextmanager
+def any_end_is_ctrl_c() -> Iterator[None]:
+    """However the command ends, what it began is put back in order first."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextmanager
+def not_now() -> Iterator[None]:
+    """A signal that comes meanwhile is handled afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Only the main thread is ever interrupted.
+        return
+    heard: list[int] = []
+    with _handled(
+        lambda number, _: heard.append(number), signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    ):
+        yield
+    for number in heard:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _handled(
+    handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals
+) -> Iterator[None]:
+    """Handle these signals, except for those that are ignored, as under nohup."""
+    before = {number: signal.getsignal(number) for number in numbers}
+    heeded = [number for number, was in before.items() if was not in (signal.SIG_IGN, None)]
+    try:
+        for number in heeded:
+            signal.signal(number, handler)
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])

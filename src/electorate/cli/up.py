@@ -3,12 +3,16 @@
 import argparse
 import contextlib
 import json
+import os
+import select
 import sys
 import tempfile
+import termios
 import time
+import tty
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -16,10 +20,9 @@ from rich.table import Table
 
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.fleet import Fleet, News, NodeProcess
-from electorate.cli.interrupt import any_end_is_ctrl_c
-from electorate.cli.keyboard import Keyboard
 from electorate.cli.node import add_timing_arguments, timing_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.core import Timing
 from electorate.trace import Setting
 
@@ -266,3 +269,53 @@ def _cells(fleet: Fleet, member: NodeProcess) -> list[str]:
         str(counters.get("out", 0)),
         f"{fleet.seconds - member.since_s:.0f} s",
     ]
+
+
+# --- single keys from a terminal, without waiting for Enter; silent where there is none ---
+
+ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+
+
+class Keyboard:
+    """Puts the terminal into a mode that hands over every key, and back again at the end."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._before: list[Any] | None = None
+        self._descriptor: int | None = None
+        with contextlib.suppress(OSError, ValueError):
+            if terminal.isatty():
+                self._descriptor = terminal.fileno()
+
+    def __enter__(self) -> Self:
+        if self._descriptor is not None:
+            self._before = termios.tcgetattr(self._descriptor)
+            tty.setcbreak(self._descriptor)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None and self._before is not None:
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def pressed(self) -> list[str]:
+        """The keys pressed since the last call; arrows by name."""
+        if self._descriptor is None:
+            return []
+        typed = b""
+        while select.select([self._descriptor], [], [], 0)[0]:
+            data = os.read(self._descriptor, 64)
+            if not data:
+                break
+            typed += data
+        return _keys(typed.decode(errors="ignore"))
+
+
+def _keys(typed: str) -> list[str]:
+    keys: list[str] = []
+    while typed:
+        if typed[:2] == "\x1b[" and typed[2:3] in ARROWS:
+            keys.append(ARROWS[typed[2]])
+            typed = typed[3:]
+        else:
+            keys.append(typed[0])
+            typed = typed[1:]
+    return keys

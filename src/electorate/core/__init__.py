@@ -1,13 +1,21 @@
 """The contract: what a protocol is, and all that a protocol file needs to import."""
 
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
 from electorate.core.ensemble import Ensemble, EnsembleRules, Part, Wire
-from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
+from electorate.core.event import (
+    Asked,
+    CancelTimer,
+    Effect,
+    Event,
+    Received,
+    Send,
+    SetTimer,
+    TimedOut,
+    Viewed,
+)
 from electorate.core.growing import Ordinal, Serial
-from electorate.core.lift import Lift
+from electorate.core.lift import Lift, Over, OverRules
 from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
 from electorate.core.member import Members, Strongest
-from electorate.core.over import Over, OverRules
 from electorate.core.rule import Rules
 from electorate.core.standing import Choice, Decision, GroupStanding, Stage, Standing, Status, Wants
 from electorate.core.timing import P, Span, T, Timing

@@ -11,7 +11,7 @@ from typing import Any, get_origin
 from msgspec import Struct
 
 from electorate.core.codec import Codec
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
+from electorate.core.event import CancelTimer, Effect, Send, SetTimer
 from electorate.core.machine import Machine, Timer, Topic
 from electorate.core.standing import Choice, Decision, GroupStanding, Standing, Status
 from electorate.core.timing import Span

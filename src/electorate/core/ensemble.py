@@ -31,8 +31,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core.effect import CancelTimer, Effect, SetTimer
-from electorate.core.event import Asked, Event, Received, TimedOut
+from electorate.core.event import Asked, CancelTimer, Effect, Event, Received, SetTimer, TimedOut
 from electorate.core.lift import Lift
 from electorate.core.machine import Machine, Result, Timer
 from electorate.core.member import Members

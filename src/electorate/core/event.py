@@ -1,4 +1,8 @@
-"""Events are facts: what has just happened to a node."""
+"""Events are facts: what has just happened to a node. Effects are orders: what it wants done then.
+
+There are three effects, no more. That something must be saved, or that the leader changed, follows
+from comparing states.
+"""
 
 from electorate.core.value import Message, NodeId, Request, Value
 
@@ -32,3 +36,27 @@ class Asked(Value):
 
 
 Event = Received | TimedOut | Viewed | Asked
+
+
+class Send(Value):
+    """Bring this message to that node. To oneself it is memory: no delay, loss or doubling."""
+
+    to: NodeId
+    message: Message
+
+
+class SetTimer(Value):
+    """Wake me after that long (and up to `jitter` later); an earlier setting is forgotten."""
+
+    timer: str
+    after: int
+    jitter: int = 0
+
+
+class CancelTimer(Value):
+    """Do not wake me for this after all."""
+
+    timer: str
+
+
+Effect = Send | SetTimer | CancelTimer

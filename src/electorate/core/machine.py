@@ -14,8 +14,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from electorate.core.effect import Effect, SetTimer
-from electorate.core.event import Event
+from electorate.core.event import Effect, Event, SetTimer
 from electorate.core.member import Members, Strongest
 from electorate.core.rule import Rules
 from electorate.core.standing import Standing

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from electorate.core.contract import Breach, Contract, HiddenMemory, hashable, same_kinds
-from electorate.core.effect import Effect
-from electorate.core.event import Event, Viewed
+from electorate.core.event import Effect, Event, Viewed
 from electorate.core.machine import Machine
 from electorate.core.standing import Standing
 from electorate.core.value import NodeId, Request, Stable, State, Value, text_of
@@ -260,10 +259,10 @@ def _result_of(run: Callable[..., object], given: tuple[object, ...]) -> object:
         raise
     except BaseException as error:  # A SystemExit too: it would end the run as if all was well.
         told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise Breach(f"the handler raised {told}{_place(run, error)}") from error
+        raise Breach(f"the handler raised {told}{_location(run, error)}") from error
 
 
-def _place(run: Callable[..., object], error: BaseException) -> str:
+def _location(run: Callable[..., object], error: BaseException) -> str:
     """The line of the protocol that has raised this, or has called the code that did."""
     handlers = getattr(run, "__self__", run)
     packages = {kind.__module__.partition(".")[0] for kind in type(handlers).__mro__}

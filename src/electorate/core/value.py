@@ -49,7 +49,7 @@ def text_of(value: object) -> str:
         case str():
             return str(value)
         case frozenset() | set():
-            return "{" + ", ".join(map(text_of, sorted(value, key=_place))) + "}"
+            return "{" + ", ".join(map(text_of, sorted(value, key=_sort_key))) + "}"
         case tuple() | list():
             return "(" + ", ".join(map(text_of, value)) + ")"
         case Struct():
@@ -61,6 +61,6 @@ def text_of(value: object) -> str:
             return repr(value)
 
 
-def _place(member: object) -> tuple[int, str]:
+def _sort_key(member: object) -> tuple[int, str]:
     """The order in which members of a set are printed: numbers by size, others by text."""
     return (member if isinstance(member, int) else 0, text_of(member))

@@ -10,10 +10,9 @@ from math import log
 from typing import NamedTuple
 
 from electorate.costs.case import MESSAGES, TIME, Case
-from electorate.costs.row import CostRow, formula_at
+from electorate.costs.measure import CostRow, formula_at
 from electorate.trace.diagram.ink import width_of
-from electorate.trace.svg.palette import ALARM, GRID, INK, SOFT
-from electorate.trace.svg.pen import Pen, Style, document, number
+from electorate.trace.svg.pen import ALARM, GRID, INK, SOFT, Pen, Style, document, number
 
 MARGIN = 24.0
 HEAD = 64.0

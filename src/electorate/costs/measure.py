@@ -1,16 +1,17 @@
-"""Measuring: every case of a protocol at every size, played by the simulator."""
+"""Measuring: every case at every size, played by the simulator, beside what its formulas say."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import NormalDist
-from typing import Any
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist, stdev
+from typing import Any, NamedTuple
 
 from electorate.core import Machine, Turns, Value
 from electorate.core.turn import TrustedTurns
-from electorate.costs.case import Case
-from electorate.costs.formula import Expectation
+from electorate.costs.case import MEASURES, MEMORIES, WRITES, Case
+from electorate.costs.formula import Expectation, ExpectedRange, Numbers, mean_of
 from electorate.costs.play import Play, Tally
-from electorate.costs.row import CostRow, MeasuredRuns, row_of
-from electorate.costs.variant import Batch, Variant, batches_of, is_sampled, whole
+from electorate.costs.variant import Batch, Variant, batches_of, is_sampled, numbers_of, whole
 from electorate.simulate import IllegalStep, Simulation, SimulationStartError, started
 from electorate.simulate.local import LocalStates
 from electorate.trace import Setting, Step
@@ -25,6 +26,112 @@ STARTS_MAX = 64
 """How many starts are kept to begin other runs with."""
 VERIFIED, VERIFIED_NODES = 100, 8
 """In this many arrangements of few nodes every turn is verified; later ones are trusted."""
+
+
+class MeasuredRuns(NamedTuple):
+    """Runs that the same formulas are about, and what they took."""
+
+    numbers: Numbers
+    tallies: Sequence[Tally]
+
+
+class Figure(NamedTuple):
+    """One measure of a row."""
+
+    measured: ExpectedRange
+    mean: Fraction | None
+    """Only if the formula is about the mean."""
+    margin: float
+    """How far the mean of all runs may be from this one; 0 if these are all runs."""
+    formula: ExpectedRange | None
+    equal: bool | None
+    """None if there is no formula."""
+
+
+class CostRow(NamedTuple):
+    """What a case took at one size."""
+
+    case: Case
+    nodes: int
+    runs: int
+    complete: bool
+    """Whether these are all runs that the case is about, or a sample."""
+    figures: dict[str, Figure]
+    problem: str = ""
+    """Why the case could not be played to its end, or ended badly."""
+
+    @property
+    def equal(self) -> bool | None:
+        """Whether everything is as the formulas say; None if there are none."""
+        if not self.case.formulas:
+            return None
+        return not self.problem and all(f.equal is not False for f in self.figures.values())
+
+
+def row_of(
+    case: Case,
+    nodes: int,
+    played: Sequence[MeasuredRuns],
+    complete: bool,
+    z: float,
+    problem: str = "",
+) -> CostRow:
+    """Compare all runs of a case at one size with its formulas.
+
+    `z` says how many standard errors the mean of a sample may be off.
+    """
+    runs = sum(len(batch.tallies) for batch in played)
+    figures = {
+        measure: _figure(case, measure, played, 0.0 if complete else z)
+        for measure in _measures(case, played)
+    }
+    return CostRow(case, nodes, runs, complete, figures, problem)
+
+
+def formula_at(case: Case, measure: str, nodes: int) -> ExpectedRange | None:
+    """The least and the most that a formula gives at one size."""
+    expected = case.expected(measure)
+    if expected is None:
+        return None
+    bounds = [expected.of(numbers) for numbers in numbers_of(case, nodes)]
+    return ExpectedRange(min(b.least for b in bounds), max(b.most for b in bounds))
+
+
+def _measures(case: Case, played: Sequence[MeasuredRuns]) -> list[str]:
+    """The kinds of messages, those that are counted together, and the rest."""
+    tallies = [tally for batch in played for tally in batch.tallies]
+    kinds = dict.fromkeys([*case.formulas, *(kind for tally in tallies for kind in tally.kinds)])
+    rest = [*case.tallies, *MEASURES]
+    if WRITES not in case.formulas:
+        rest.remove(WRITES)
+    if MEMORIES not in case.formulas and not any(tally.memories for tally in tallies):
+        rest.remove(MEMORIES)
+    return [*(kind for kind in kinds if kind not in rest), *rest]
+
+
+def _figure(case: Case, measure: str, played: Sequence[MeasuredRuns], z: float) -> Figure:
+    batches = [(batch.numbers, _values(case, measure, batch.tallies)) for batch in played]
+    values = [value for _, each in batches for value in each]
+    measured = ExpectedRange(Fraction(min(values)), Fraction(max(values)))
+    expected = case.expected(measure)
+    if expected is None:
+        return Figure(measured, None, 0.0, None, None)
+    wanted = [expected.of(numbers) for numbers, _ in batches]
+    formula = ExpectedRange(min(b.least for b in wanted), max(b.most for b in wanted))
+    margin = z * stdev(values) / sqrt(len(values)) if expected.is_mean and z else 0.0
+    equal = all(expected.is_met(each, numbers, margin) for numbers, each in batches)
+    return Figure(measured, mean_of(values) if expected.is_mean else None, margin, formula, equal)
+
+
+def _values(case: Case, measure: str, tallies: Sequence[Tally]) -> list[int]:
+    if measure in MEASURES:
+        return [tally.figures()[measure] for tally in tallies]
+    kinds = case.tallies.get(measure, (measure,))
+    return [sum(_signed(tally, kind) for kind in kinds) for tally in tallies]
+
+
+def _signed(tally: Tally, kind: str) -> int:
+    return -tally.kinds[kind[1:]] if kind.startswith("-") else tally.kinds[kind]
 
 
 class MeasuredProtocol(Value):

@@ -6,8 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from electorate.costs.case import TIME, Case
-from electorate.costs.measure import CONFIDENCE
-from electorate.costs.row import CostRow, Figure
+from electorate.costs.measure import CONFIDENCE, CostRow, Figure
 
 RUNS = "runs"
 

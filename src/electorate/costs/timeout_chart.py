@@ -7,8 +7,7 @@ from typing import NamedTuple
 from electorate.costs.chart import COLOURS, SHAPES, draw_mark
 from electorate.costs.timeout import Point
 from electorate.trace.diagram.ink import width_of
-from electorate.trace.svg.palette import GRID, INK, SOFT
-from electorate.trace.svg.pen import Pen, Style, document, number
+from electorate.trace.svg.pen import GRID, INK, SOFT, Pen, Style, document, number
 
 MARGIN, HEAD, LEFT, GAP = 24.0, 64.0, 46.0, 76.0
 WIDTH, HEIGHT = 400.0, 280.0
@@ -18,7 +17,7 @@ BAND = 0.14
 """How strongly an interval is shaded."""
 DASH = "6 4"
 
-Place = tuple[float, float]
+Position = tuple[float, float]
 Bounds = tuple[float, float, float]
 """The value at a point, and the ends of its interval."""
 
@@ -145,5 +144,5 @@ def _legend(pen: Pen, curves: Sequence[Sequence[Point]], top: float) -> float:
     return y
 
 
-def _path(points: Sequence[Place]) -> str:
+def _path(points: Sequence[Position]) -> str:
     return "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points)

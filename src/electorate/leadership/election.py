@@ -104,7 +104,7 @@ class ElectionInstance(Owner, ABC):
         self.priority = 1
         self.paused = False
         self.waiting: deque[Future[Tenure]] = deque()
-        self.watching: list[Callable[[KnownLeader], None]] = []
+        self.watchers: list[Callable[[KnownLeader], None]] = []
         self.seen = KnownLeader()
         """What may be told; the present wake-up may have changed it, but that is not saved yet."""
         self.term: Tenure | None = None
@@ -209,7 +209,7 @@ class ElectionInstance(Owner, ABC):
     def _show(self, seen: KnownLeader) -> None:
         if seen != self.seen:
             self.seen = seen
-            for tell in list(self.watching):
+            for tell in list(self.watchers):
                 tell(seen)
 
 

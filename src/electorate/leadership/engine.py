@@ -132,11 +132,11 @@ class NodeEngine(ABC):
 
         def begin() -> None:
             told(election.seen)
-            election.watching.append(told)
+            election.watchers.append(told)
 
         def end() -> None:
-            if told in election.watching:
-                election.watching.remove(told)
+            if told in election.watchers:
+                election.watchers.remove(told)
 
         self.do(begin)
         return lambda: self._quietly(end)

@@ -235,7 +235,7 @@ class Park(Machine[ParkState]):
     def _answer_waiting(self, s: ParkState) -> Result[ParkState]:
         """Look again at what was put off, the highest bid first."""
         effects: list[Effect] = []
-        for bid in sorted(s.waiting, key=self._place, reverse=True):
+        for bid in sorted(s.waiting, key=self._rank, reverse=True):
             s, more = self._answer(s, bid)
             effects += more
         return s, effects
@@ -285,11 +285,11 @@ class Park(Machine[ParkState]):
     def _is_above(self, bid: Bid, promised: Bid) -> bool:
         match self.rules.compare:
             case "bid":
-                return self._place(bid) > self._place(promised)
+                return self._rank(bid) > self._rank(promised)
             case "greater":
                 return bid.round > promised.round
             case "at-least":
                 return bid.round >= promised.round
 
-    def _place(self, bid: Bid) -> tuple[int, ...]:
+    def _rank(self, bid: Bid) -> tuple[int, ...]:
         return (bid.round,) if bid.by is None else (bid.round, *self.members.rank(bid.by))

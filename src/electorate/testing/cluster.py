@@ -326,8 +326,8 @@ class Cluster:
         member.joins |= join
         if member.clock.stopped:
             self._set_clock(name, 1.0)
-        places = [str(each.place) for each in self._members.values()]
-        member.boot(places, self.pace, self._look)
+        addresses = [str(each.address) for each in self._members.values()]
+        member.boot(addresses, self.pace, self._look)
 
     def _look(self, member: SimulatedMember) -> None:
         try:
@@ -391,8 +391,8 @@ class Cluster:
             self._boot(name)
 
     def _join(self, name: str) -> None:
-        place = MemberAddress.of(self.place(name))
-        self._members[name] = SimulatedMember(place, self.seed, self._loop, self._network)
+        address = MemberAddress.of(self.place(name))
+        self._members[name] = SimulatedMember(address, self.seed, self._loop, self._network)
 
     def _up_ones(self) -> list[SimulatedMember]:
         return [member for member in self._members.values() if member.is_up]

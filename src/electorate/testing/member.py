@@ -69,18 +69,18 @@ class SimulatedMember:
     node: Node
 
     def __init__(
-        self, place: MemberAddress, seed: int, loop: VirtualLoop, network: SimulatedNetwork
+        self, address: MemberAddress, seed: int, loop: VirtualLoop, network: SimulatedNetwork
     ) -> None:
-        self.name = place.name
-        self.id = place.id
-        self.place = place
+        self.name = address.name
+        self.id = address.id
+        self.address = address
         self.joins = False
         """Whether it is started to join, and takes part once others have made it a member."""
         self.was_removed = False
         """Whether its process has ended because the others go on without it."""
         self.clock = MachineClock()
         self.disk = Disk(self._chance(seed, "disk"))
-        self.machine = network.add(place.address)
+        self.machine = network.add(address.address)
         self.process = Process(self.name, self.clock)
         self.process.dead = True  # Until it boots.
         self.programs: list[tuple[Program, tuple[Any, ...]]] = []

@@ -158,7 +158,7 @@ class Moment:
         self.saved[node] = json_word(saved)
         self._timers[node].clear()
 
-    def places(self, unit: float, members: Collection[NodeId]) -> tuple[Placed, ...]:
+    def placements(self, unit: float, members: Collection[NodeId]) -> tuple[Placed, ...]:
         """The moment as commands that place these nodes; a tick is so many milliseconds.
 
         What remains of a timer is rounded to both sides, the age of a message down: what can happen

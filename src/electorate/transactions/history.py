@@ -19,11 +19,11 @@ FIRST = ""
 class DatabaseRow(NamedTuple):
     """A row of a database."""
 
-    place: str
+    database: str
     key: object
 
     def __str__(self) -> str:
-        return f"{self.place} {self.key}"
+        return f"{self.database} {self.key}"
 
 
 class Read(NamedTuple):

@@ -80,7 +80,7 @@ class DraftSource(Protocol):
         """A new transaction, without any work yet."""
 
 
-class Place:
+class Participant:
     """A member where work is to be done."""
 
     def __init__(self, caller: NodeLoop, draft: "Draft", name: str) -> None:
@@ -106,9 +106,9 @@ class Transaction:
         """What it is called in logs, and by `electorate tx`."""
         return self._begun().tx
 
-    def on(self, name: str) -> Place:
+    def on(self, name: str) -> Participant:
         """A member, by its name."""
-        return Place(self._caller, self._begun(), name)
+        return Participant(self._caller, self._begun(), name)
 
     def _begun(self) -> "Draft":
         if self._draft is None:

@@ -8,17 +8,15 @@ import numpy as np
 
 from electorate.check.column import Row
 from electorate.check.compiler import Move
+from electorate.check.effort import Effort, Limits, Memory
 from electorate.check.engine import OnStep, Path
-from electorate.check.limit import Limits
-from electorate.check.memory import Memory
 from electorate.check.model import Model
-from electorate.check.progress import Effort
+from electorate.check.moves import Moves
 from electorate.check.search import Search
 from electorate.check.table.observed import JudgedObservations
 from electorate.check.table.stable import TableStable
 from electorate.check.table.visited import HALF, Level, Visited
 from electorate.check.table.workers import Workers
-from electorate.check.world import World
 from electorate.claims import Claim, Kind
 from electorate.core import Machine
 
@@ -32,22 +30,23 @@ State = int
 class Table:
     """All states of a search. Rows are kept for the present level only."""
 
-    def __init__(self, world: World, limits: Limits) -> None:
-        self.world = world
+    def __init__(self, moves: Moves, limits: Limits) -> None:
+        self.moves = moves
+        self.space = moves.space
         self.shares: list[Level] = []
         """The states of the present level, by owner."""
         self._bytes_per_state: float | None = None
         memory = Memory(limits.memory)
         owners = limits.threads or min(THREADS_MAX, len(os.sched_getaffinity(0)))
         self._owners = owners
-        self._workers = Workers(world, owners, memory)
-        self._visited = Visited(world.width, owners)
+        self._workers = Workers(moves, owners, memory)
+        self._visited = Visited(self.space.columns.width, owners)
         self._observed = JudgedObservations(self._workers.layout)
         self._first: list[Row] = []
         self.stable: TableStable | None = None
-        if any(claim.kind is Kind.GOAL for claim in world.claims):
+        if any(claim.kind is Kind.GOAL for claim in self.space.claims):
             # The stable graph is closed up by one owner, which sees all of it.
-            alone = Workers(world, owners, memory, self._workers.book, owners=1)
+            alone = Workers(moves, owners, memory, self._workers.tables, owners=1)
             self.stable = TableStable(self, alone)
         self._workers.warm_up(self._visited)
 
@@ -69,7 +68,7 @@ class Table:
     def begin(self, rows: Iterable[Row]) -> None:
         """Enter the rows that runs begin with."""
         self._first = list(rows)
-        self._workers.book.keep_up()  # These rows have parts that are new to it.
+        self._workers.tables.keep_up()  # These rows have parts that are new to it.
         room = self._visited.room_after(len(self._first))
         self._visited.grow(room, self._workers.each_owner)
         for row in self._first:
@@ -88,7 +87,7 @@ class Table:
 
     def unjudged(self) -> Iterator[tuple[State, Row]]:
         """The states of this level that show claims what no state before them has shown."""
-        sights = self._workers.book.tables().sights
+        sights = self._workers.tables.arrays().sights
         for owner, share in enumerate(self.shares):
             for place in self._observed.new_among(share.rows, sights):
                 number = (share.first + place) * self._owners + owner
@@ -96,8 +95,8 @@ class Table:
 
     def pairs(self) -> Iterator[set[tuple[int, int]]]:
         """For each node the codes that it and its detector have at this level."""
-        watch = self.world.watch_column if self.world.machine.uses_views else 0
-        for place in range(self.world.n):
+        watch = self.space.columns.watch_column if self.space.machine.uses_views else 0
+        for place in range(self.space.n):
             pairs: set[int] = set()
             for share in self.shares:
                 rows = share.rows.astype(np.int64)
@@ -147,11 +146,10 @@ class Table:
 
     def step_to(self, row: Row, half: int) -> tuple[Move, Row]:
         """The move to the row with such a fingerprint, and that row."""
-        cuts = self.world.cuts.copy()
-        for move, after in self.world.successors(row):
-            if self.half(after) == half:
-                self.world.cuts = cuts  # To look again is no new cut.
-                return move, after
+        with self.space.looking_again():
+            for move, after in self.moves.successors(row):
+                if self.half(after) == half:
+                    return move, after
         raise AssertionError("the reference explorer does not know this step of the table engine")
 
     def complete(self) -> None:
@@ -166,14 +164,14 @@ class Table:
 
     def effort(self, preparing: float, searching: float) -> Effort:
         """What was taken, given the seconds before and after the search began."""
-        book = self._workers.book
+        tables = self._workers.tables
         return Effort(
             searching,
             preparing,
             Memory.used(),
             self.bytes_per_state,
-            book.size,
-            max(0.0, 1 - book.filled / max(1, self._workers.look_ups)),
+            tables.size,
+            max(0.0, 1 - tables.filled / max(1, self._workers.look_ups)),
         )
 
     def close(self) -> None:

@@ -9,30 +9,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.check.compiler import AMPLE, BLOCKS
-from electorate.check.table.gather import end_of, gather, start_of
+from electorate.check.compiler import AMPLE, BLOCKS, WAITS
 from electorate.check.table.kernel import (
+    CHANNEL,
     CUTS,
     FACTS,
     IS_SIMPLE,
+    LIES,
+    LINKS,
     MEMORY,
+    NODE,
     NOTHING,
+    SEVERED,
     STEP,
+    UNKNOWN,
+    VIEW,
     Layout,
     Notes,
     Tables,
     compiled,
     inlined,
+    is_cut,
+    key_of,
     look_up,
     miss,
     mix,
     observation,
+    wide_key_of,
     word,
 )
 from electorate.check.table.move import apply, outgoing, tick, write_down
-from electorate.check.table.prefetch import prefetch
 from electorate.check.table.rename import rename
-from electorate.check.table.slot import first_slot, is_seen
+from electorate.check.table.visited import first_slot, is_seen, prefetch
 
 MISSES_PER_ROW = 256
 """So many misses of one row are noted at the most; the rest is found when it is done again."""
@@ -47,6 +55,76 @@ DONE, MISSING, FULL = 0, 1, 2
 
 TRANSITIONS, SEEN_FACTS, LOOK_UPS, FIRST_CUT = 0, 1, 2, 3
 """What a tally counts: moves, facts seen, lists looked up, and cuts of three kinds."""
+
+
+# --- which lists of effects apply to a row ---
+
+
+@inlined
+def list_of(tables: Tables, lists: Any, found: Any, kind: Any, key: Any, notes: Notes) -> Any:
+    """Look a list of effects up; its flags, or UNKNOWN."""
+    packed = look_up(tables.lists, key)
+    lists[found] = packed
+    if packed == NOTHING:
+        miss(notes, kind, key, 0, 0)
+        return np.int64(UNKNOWN)
+    return np.int64(packed & np.uint64(0xFF))
+
+
+@inlined
+def start_of(packed: Any) -> Any:
+    """Where a list of effects begins."""
+    return np.int64(packed >> np.uint64(32))
+
+
+@inlined
+def end_of(packed: Any) -> Any:
+    """Where a list of effects has ended."""
+    return start_of(packed) + np.int64(packed >> np.uint64(8) & np.uint64(0xFFFFFF))
+
+
+@inlined
+def gather(layout: Layout, tables: Tables, rows: Any, at: Any, lists: Any, notes: Notes) -> Any:
+    """The lists of effects that apply to a row: how many, or -1 if one is missing; and flags."""
+    n = layout.n
+    budget = rows[at, layout.width - 1]
+    flags = np.int64(0)
+    found = 0
+    known = True
+    for channel in range(layout.channels):
+        code = rows[at, n + channel]
+        if code != layout.empty:
+            severed = layout.links >= 0 and is_cut(layout, rows, at, layout.channel_link[channel])
+            kind = SEVERED if severed else CHANNEL
+            key = key_of(kind, channel, code, rows[at, layout.receiver[channel]], budget)
+            got = list_of(tables, lists, found, kind, key, notes)
+            known &= got != UNKNOWN
+            flags |= got
+            found += 1
+    waits = 1 if flags & WAITS and layout.closed else 0
+    for place in range(n):
+        key = key_of(NODE, place, rows[at, place], waits, budget)
+        got = list_of(tables, lists, found, NODE, key, notes)
+        known &= got != UNKNOWN
+        flags |= got
+        found += 1
+        if layout.uses_views and tables.local_up[rows[at, place]]:
+            watch = rows[at, layout.watch + place]
+            if tables.watch_stirs[watch] or tables.budget_left[budget] & LIES:
+                key = key_of(VIEW, place, rows[at, place], watch, budget)
+                got = list_of(tables, lists, found, VIEW, key, notes)
+                known &= got != UNKNOWN
+                flags |= got
+                found += 1
+    if layout.links >= 0:
+        cut = np.uint64(rows[at, layout.links])
+        key = wide_key_of(LINKS, 0, cut) | np.uint64(budget)
+        known &= list_of(tables, lists, found, LINKS, key, notes) != UNKNOWN
+        found += 1
+    return (found if known else -1), flags
+
+
+# --- what they make of it ---
 
 
 class Sink(NamedTuple):

@@ -1,6 +1,6 @@
 """What all compiled code shares: the shape of the tables, hashing, and look-ups that may miss.
 
-Everything that a protocol or the model decides stands in tables (check/table/book.py). A look-up
+Everything that a protocol or the model decides stands in tables (check/table/tables.py). A look-up
 that misses is noted and its row is done again later; a row counts only when nothing was missed.
 
 Compiled code makes no arrays and counts no references: counting took most of its time, and made
@@ -42,7 +42,7 @@ CUT = np.uint64(1 << 32)
 """The kinds of look-ups; the first five find lists of effects."""
 
 CODE_BITS, BUDGET_BITS = 19, 10
-CODES_MAX, BUDGETS_MAX, PLACES_MAX = 1 << CODE_BITS, 1 << BUDGET_BITS, 1 << 12
+CODES_MAX, BUDGETS_MAX, INDEXES_MAX = 1 << CODE_BITS, 1 << BUDGET_BITS, 1 << 12
 WHERE = 2 * CODE_BITS + BUDGET_BITS
 KIND = WHERE + 12
 """A key: 4 bits of kind, 12 of place, two codes, and a budget."""

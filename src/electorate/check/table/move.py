@@ -139,7 +139,7 @@ def relink(layout: Layout, tables: Tables, rows: Any, at: Any, change: Any, note
 def forget_lost(
     layout: Layout, tables: Tables, rows: Any, at: Any, budget: Any, boots: Any
 ) -> None:
-    """Drop what can never matter again, as `Board.drop_lost` does."""
+    """Drop what can never matter again, as `StateSpace.drop_lost` does."""
     n, left = layout.n, tables.budget_left[budget]
     lost = not left & RECOVERIES
     if layout.drops_mail and (lost or (layout.links >= 0 and not left & HEALS)):

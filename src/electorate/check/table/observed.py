@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from electorate.check.table.kernel import Layout, compiled, inlined, observation, word
-from electorate.check.table.slot import rehash, slot_of
+from electorate.check.table.visited import rehash, slot_of
 
 Array = np.ndarray[Any, Any]
 

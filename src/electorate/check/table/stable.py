@@ -17,12 +17,12 @@ from electorate.check.engine import Path
 from electorate.check.graph import Stretch
 from electorate.check.interned import Pulse
 from electorate.check.loops import PLAIN, TICK, Loops, NumberArray
+from electorate.check.space import StateSpace
 from electorate.check.stable import chain
 from electorate.check.table.kernel import compiled, fingerprints
 from electorate.check.table.observed import JudgedObservations
 from electorate.check.table.visited import Level, Visited
 from electorate.check.table.workers import Workers
-from electorate.check.world import World
 
 Array = np.ndarray[Any, Any]
 
@@ -44,7 +44,7 @@ COMPILED = Loops(_full, *map(compiled, PLAIN[1:]))
 class Searched(Protocol):
     """The states of the search that a stable graph grows beside."""
 
-    world: World
+    space: StateSpace
     shares: list[Level]
 
     def numbers(self, owner: int) -> Array:
@@ -65,9 +65,9 @@ class TableStable:
 
     def __init__(self, searched: Searched, workers: Workers) -> None:
         self._searched = searched
-        self._world = searched.world
+        self._space = searched.space
         self._workers = workers
-        self._states = Visited(self._world.width, 1, numbered=True)
+        self._states = Visited(self._space.columns.width, 1, numbered=True)
         self._observed = JudgedObservations(workers.layout)
         self._found: list[tuple[Array, Array, Array]] = []
         self._codes_max = 0
@@ -90,12 +90,12 @@ class TableStable:
 
     def meet(self) -> None:
         """Enter the states of the search's present level, as they are once nothing fails."""
-        world = self._world
+        space = self._space
         for owner, share in enumerate(self._searched.shares):
             stable = share.rows.copy()
-            stable[:, -1] = world.last_budget
-            if world.may_pause:
-                stable[:, : world.n] = self._resumed()[share.rows[:, : world.n]]
+            stable[:, -1] = space.last_budget
+            if space.may_pause:
+                stable[:, : space.n] = self._resumed()[share.rows[:, : space.n]]
             self._forget_lost(stable)
             self._workers.rename_all(stable)
             self._workers.make_room(self._states, len(stable))
@@ -104,25 +104,25 @@ class TableStable:
             self._states.take_in(0, stable, fingerprints(stable), numbers)
 
     def _forget_lost(self, rows: Array) -> None:
-        """Drop what can never matter again, as `Board.drop_lost` does."""
-        world = self._world
-        down = self._workers.book.tables().local_up[rows[:, : world.n]] == 0
-        for column, to in world.channel_columns if world.drops_mail else ():
+        """Drop what can never matter again, as `StateSpace.drop_lost` does."""
+        space = self._space
+        down = self._workers.tables.arrays().local_up[rows[:, : space.n]] == 0
+        for column, to in space.columns.channels if space.drops_mail else ():
             lost = down[:, to]
-            if world.has_cuts:
-                link = world.link_of_channel[column]
-                lost = lost | (rows[:, world.links_column] >> link & 1 == 1)
-            rows[lost, column] = world.empty
-        if world.drops_saved:
-            rows[:, : world.n][down] = world.gone
+            if space.columns.has_cuts:
+                link = space.columns.link_of_channel[column]
+                lost = lost | (rows[:, space.columns.links_column] >> link & 1 == 1)
+            rows[lost, column] = space.empty
+        if space.drops_saved:
+            rows[:, : space.n][down] = space.gone
 
     def _resumed(self) -> Array:
-        cards = list(self._world.locals.cards)
+        cards = list(self._space.locals.cards)
         codes = [
-            self._world.resumed(card.value) if card.value.pulse is Pulse.PAUSED else code
+            self._space.resumed(card.value) if card.value.pulse is Pulse.PAUSED else code
             for code, card in enumerate(cards)
         ]
-        self._workers.book.keep_up()
+        self._workers.tables.keep_up()
         return np.array(codes, np.int32)
 
     def expand(
@@ -162,7 +162,7 @@ class TableStable:
 
     def _lacks(self, rows: Array, lack: Callable[[Row], int]) -> Array:
         """For each state the code of what it lacks."""
-        sights = self._workers.book.tables().sights
+        sights = self._workers.tables.arrays().sights
         for place in self._observed.new_among(rows, sights):
             code = lack(tuple(map(int, rows[place])))
             self._codes_max = max(self._codes_max, code + 1)
@@ -189,7 +189,7 @@ class TableStable:
         if state not in self._rows:
             origin, states = chain(self, state)
             end = self._searched.way(origin)[1]
-            row = self._rows[states[0]] = self._world.stabilised(end)
+            row = self._rows[states[0]] = self._space.stabilised(end)
             for after in states[1:]:
                 half = self._states.trails[0].of(after)[1]
                 row = self._rows[after] = self._searched.step_to(row, half)[1]

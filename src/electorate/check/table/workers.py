@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from electorate.check.column import Row
+from electorate.check.effort import Memory
 from electorate.check.engine import OnStep
-from electorate.check.memory import Memory
-from electorate.check.table.book import Book
+from electorate.check.moves import Moves
 from electorate.check.table.expand import (
     FIRST_CUT,
     LOOK_UPS,
@@ -20,10 +20,9 @@ from electorate.check.table.expand import (
     expand,
 )
 from electorate.check.table.kernel import MEMORY, RENAME, STEP, Layout, Notes, fingerprint
-from electorate.check.table.listing import CUT_KINDS
 from electorate.check.table.rename import rename_all
+from electorate.check.table.tables import CUT_KINDS, GrowingTables
 from electorate.check.table.visited import Visited
-from electorate.check.world import World
 
 CHUNK = 1 << 14
 ROOM = 1 << 18
@@ -71,20 +70,20 @@ class Workers:
 
     def __init__(
         self,
-        world: World,
+        moves: Moves,
         workers: int,
         memory: Memory,
-        book: Book | None = None,
+        tables: GrowingTables | None = None,
         owners: int | None = None,
     ) -> None:
-        self.world = world
-        self.book = book or Book(world)
+        self.space = moves.space
+        self.tables = tables or GrowingTables(moves)
         self.transitions = 0
         self.look_ups = 0
         self.facts = 0
         self.on_step: OnStep | None = None
         """Called with the number of a state, its row and the next one, for each new step."""
-        self.layout = self.book.layout()
+        self.layout = self.tables.layout()
         self._owners = owners or workers
         self._memory = memory
         self._workers = [Worker(self._owners, self.layout) for _ in range(workers)]
@@ -94,7 +93,7 @@ class Workers:
         """Have everything compiled, or read from where it is kept compiled."""
         none, worker, empty = np.empty(0, np.int64), self._workers[0], visited.levels[0]
         origin = Origin(empty.rows, empty.marks, none, visited.slots, self._owners, False)
-        self._expand(self.book.tables(), origin, none, worker, np.empty(0, np.bool_))
+        self._expand(self.tables.arrays(), origin, none, worker, np.empty(0, np.bool_))
         visited.take_in(0, empty.rows, empty.marks, none)
         visited.grow(visited.slots.shape[1], self.each_owner)
 
@@ -109,7 +108,7 @@ class Workers:
     @property
     def bytes(self) -> int:
         """What tables and buffers take."""
-        return self.book.bytes + sum(worker.bytes for worker in self._workers)
+        return self.tables.bytes + sum(worker.bytes for worker in self._workers)
 
     def run(
         self,
@@ -131,7 +130,7 @@ class Workers:
             todo = np.arange(first, min(first + batch, len(rows)), dtype=np.int64)
             while len(todo):
                 origin = Origin(rows, marks, numbers, visited.slots, self._owners, keep_all)
-                tables = self.book.tables()
+                tables = self.tables.arrays()
                 shares = np.array_split(todo, len(self._workers))
                 left = [
                     self._pool.submit(self._expand, tables, origin, share, worker, was_cut)
@@ -182,14 +181,14 @@ class Workers:
             self.look_ups += int(worker.totals[LOOK_UPS])
             for kind, count in zip(CUT_KINDS, worker.totals[FIRST_CUT:], strict=True):
                 if count:
-                    self.world.cuts[kind] += int(count)
+                    self.space.cuts[kind] += int(count)
             worker.totals[:] = 0
         missed = [w.notes.missed[: w.notes.count[0]] for w in self._workers]
         if any(map(len, missed)):
             for worker in self._workers:
                 self._look_back(worker.notes, origin)
             found = np.concatenate(missed)
-            self.book.fill(found[found[:, 0] < MEMORY])
+            self.tables.fill(found[found[:, 0] < MEMORY])
             for worker in self._workers:
                 worker.notes.count[0] = 0
 
@@ -199,10 +198,10 @@ class Workers:
             kind, key, at, _ = map(int, notes.missed[place])
             after = tuple(map(int, notes.rows[place]))
             if kind == RENAME:
-                self.book.fill_renames(key & WORD, after)
+                self.tables.fill_renames(key & WORD, after)
             elif kind == MEMORY:
-                self.book.fill_memory(key & WORD, after)
-            elif kind == STEP and not self.book.is_judged(key & WORD) and self.on_step:
+                self.tables.fill_memory(key & WORD, after)
+            elif kind == STEP and not self.tables.is_judged(key & WORD) and self.on_step:
                 before = tuple(map(int, origin.rows[at]))
                 self.on_step(int(origin.numbers[at]), before, after)
 
@@ -210,12 +209,12 @@ class Workers:
         """Rename the numbers in rows that did not come about by a move."""
         notes, first = self._workers[0].notes, 0
         while self.layout.families and first < len(rows):
-            first = rename_all(self.layout, self.book.tables(), rows, first, notes)
+            first = rename_all(self.layout, self.tables.arrays(), rows, first, notes)
             for place in range(int(notes.count[0])):
                 row = tuple(map(int, notes.rows[place]))
-                self.book.fill_renames(int(notes.missed[place, 1]) & WORD, row)
+                self.tables.fill_renames(int(notes.missed[place, 1]) & WORD, row)
             notes.count[0] = 0
-            self.book.keep_up()
+            self.tables.keep_up()
 
     def offered(self, owner: int) -> Iterator[tuple[Any, Any, Any, Any]]:
         """What the workers hold for one owner: rows, fingerprints, sources and ticks."""

@@ -14,8 +14,16 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from msgspec.structs import replace
 
 from electorate.core import Rules, Serial, Span, Standing, Status, T
-from electorate.core.effect import CancelTimer, Effect, Send, SetTimer
-from electorate.core.event import Asked, Event, Received, TimedOut
+from electorate.core.event import (
+    Asked,
+    CancelTimer,
+    Effect,
+    Event,
+    Received,
+    Send,
+    SetTimer,
+    TimedOut,
+)
 from electorate.core.machine import Assumption, Machine, Result, Timer, Topic
 from electorate.core.value import Message, NodeId, Request, Stable, State
 

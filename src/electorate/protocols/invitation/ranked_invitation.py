@@ -16,8 +16,16 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from electorate.core import Assumption, GroupStanding, Result, Span, Status, T, Timer, Topic
-from electorate.core.effect import CancelTimer, Effect, Send
-from electorate.core.event import Asked, Event, Received, TimedOut, Viewed
+from electorate.core.event import (
+    Asked,
+    CancelTimer,
+    Effect,
+    Event,
+    Received,
+    Send,
+    TimedOut,
+    Viewed,
+)
 from electorate.core.standing import Standing
 from electorate.core.value import Message, NodeId, Request
 from electorate.protocols.invitation.machine import (

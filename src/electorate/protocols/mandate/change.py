@@ -11,29 +11,34 @@ from msgspec.structs import replace
 
 from electorate.core import Effect, NodeId, Result, Send
 from electorate.protocols.mandate.message import Listed, Poll
-from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.rule import Parameters
 from electorate.protocols.mandate.state import OWN, AnyState, Phase, Roster
 
 
-def add(terms: Terms, s: AnyState, j: NodeId) -> Result[AnyState]:
+def add(parameters: Parameters, s: AnyState, j: NodeId) -> Result[AnyState]:
     """Ask the newcomer whether it is there: an absent one would cost a majority of its own."""
-    is_new = j in terms.members and j not in s.stable.roster.everybody
-    if not (is_new and _may_change(terms, s)):
+    is_new = j in parameters.members and j not in s.stable.roster.everybody
+    if not (is_new and _may_change(parameters, s)):
         return s, []
     return replace(s, joining=j), [Send(j, Poll())]
 
 
-def welcome(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
+def welcome(parameters: Parameters, s: AnyState, j: NodeId) -> AnyState:
     """The newcomer has answered: propose it."""
-    if _is_asking(terms, s) or not _may_change(terms, s):
+    if _is_asking(parameters, s) or not _may_change(parameters, s):
         return replace(s, joining=None)
     return _propose(s, (*s.stable.roster.new, j))
 
 
-def remove(terms: Terms, s: AnyState, j: NodeId) -> AnyState:
+def remove(parameters: Parameters, s: AnyState, j: NodeId) -> AnyState:
     """Propose to go on without a member; a holder that leaves hands its office over first."""
     roster = s.stable.roster
-    if j == s.me or j not in roster.new or _is_asking(terms, s) or not _may_change(terms, s):
+    if (
+        j == s.me
+        or j not in roster.new
+        or _is_asking(parameters, s)
+        or not _may_change(parameters, s)
+    ):
         return s
     return _propose(s, (member for member in roster.new if member != j))
 
@@ -45,7 +50,7 @@ def take_over(s: AnyState) -> AnyState:
     return _with(s, replace(roster, version=version)) if roster.is_pending else s
 
 
-def take_up(terms: Terms, s: AnyState, roster: Roster) -> AnyState:
+def take_up(parameters: Parameters, s: AnyState, roster: Roster) -> AnyState:
     """Propose as my own what a holder before me has begun, and told only some that refuse me now.
 
     I have come into office without a vote of theirs: nobody will ever decide it under that token.
@@ -53,16 +58,16 @@ def take_up(terms: Terms, s: AnyState, roster: Roster) -> AnyState:
     mine = s.stable.roster
     is_left_over = roster.is_newer(mine) and roster.version[0] < s.stable.promise.epoch
     follows = roster.is_pending and roster.old == mine.new
-    if not (is_left_over and follows and _may_change(terms, s)):
+    if not (is_left_over and follows and _may_change(parameters, s)):
         return s
     return _propose(s, roster.new)
 
 
-def decide(terms: Terms, s: AnyState) -> Result[AnyState]:
+def decide(parameters: Parameters, s: AnyState) -> Result[AnyState]:
     """Majorities of both lists have answered a round under the new one: tell those that left."""
     roster = s.stable.roster.decided()
     gone = sorted({*s.stable.roster.old} - {*roster.new, s.me})
-    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in terms.members]
+    effects: list[Effect] = [Send(j, Listed(roster)) for j in gone if j in parameters.members]
     return _with(s, roster), effects
 
 
@@ -71,30 +76,30 @@ def adopt(s: AnyState, roster: Roster) -> AnyState:
     return _with(s, roster) if roster.replaces(s.stable.roster) else s
 
 
-def is_heeded(terms: Terms, s: AnyState, roster: Roster) -> bool:
+def is_heeded(parameters: Parameters, s: AnyState, roster: Roster) -> bool:
     """Whether I adopt a list that I am shown: it is newer, and my office has none of its own."""
     in_office = s.phase in OWN and s.phase is not Phase.CLAIMING
     mine = s.stable.roster
-    if terms.rules.changes == "told":
+    if parameters.rules.changes == "told":
         return roster.replaces(mine)
     return roster.is_newer(mine) and not in_office
 
 
-def _may_change(terms: Terms, s: AnyState) -> bool:
+def _may_change(parameters: Parameters, s: AnyState) -> bool:
     """Whether I hold an office that may change the members now, and no change is undecided."""
-    roster, rules = s.stable.roster, terms.rules
+    roster, rules = s.stable.roster, parameters.rules
     if rules.changes == "told" or s.phase is not Phase.HOLDING or roster.is_fixed:
         return False
     if rules.per_term and _made(s) >= rules.per_term:
         return False
-    if terms.waits_to_change() and not s.settled:
+    if parameters.waits_to_change() and not s.settled:
         return False
     return not roster.is_pending or rules.next_change == "any"
 
 
-def _is_asking(terms: Terms, s: AnyState) -> bool:
+def _is_asking(parameters: Parameters, s: AnyState) -> bool:
     """Whether a round is open: a change would drop it, and my lease may end before the next one."""
-    return bool(s.votes) and terms.rules.next_change == "decided"
+    return bool(s.votes) and parameters.rules.next_change == "decided"
 
 
 def _made(s: AnyState) -> int:

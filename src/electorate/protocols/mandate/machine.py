@@ -38,7 +38,7 @@ from electorate.protocols.mandate.message import (
     Transfer,
     Wish,
 )
-from electorate.protocols.mandate.rule import APPLICATION, BRIEF, REGISTER, MandateRules, Terms
+from electorate.protocols.mandate.rule import APPLICATION, BRIEF, REGISTER, MandateRules, Parameters
 from electorate.protocols.mandate.state import (
     AnyState,
     MandateStable,
@@ -78,15 +78,15 @@ class Mandate(Over[Any]):
 
     def __init__(self, members: Members, timing: Timing, rules: Any = None) -> None:
         super().__init__(members, timing, rules)
-        self.terms = Terms.of(members, timing, self.rules)
-        if self.terms.tells:
+        self.parameters = Parameters.of(members, timing, self.rules)
+        if self.parameters.tells:
             self.tells = self.tells | {Topic.CANDIDATES}
         if self.lift.inner.begins_by:
             self.begins_by = self.lift.requests
-        elif self.terms.tells and not any(members.attributes) and not self.rules.first:
+        elif self.parameters.tells and not any(members.attributes) and not self.rules.first:
             self.begins_by = (Stand,)
         if self.rules.constants == "sound":
-            self.terms.expect_sound()
+            self.parameters.expect_sound()
 
     def inside(self, members: Members) -> Members:
         # Priorities act by transfers: an election inside that they disturb would do so for ever.
@@ -96,24 +96,24 @@ class Mandate(Over[Any]):
         inner, effects = self.lift.boot(me, stable)
         keeps = stable is not None and self.rules.durable == "yes"
         promise = stable.promise if keeps else Promise()
-        roster = stable.roster if keeps else self.terms.first_roster()
+        roster = stable.roster if keeps else self.parameters.first_roster()
         bound = promise.holder if self.rules.boot == "bound" and promise.holder != me else None
-        is_longer = keeps and (bound or self.terms.waits_to_change())
-        granted = max(stable.granted if is_longer else 0, self.terms.binds)
+        is_longer = keeps and (bound or self.parameters.waits_to_change())
+        granted = max(stable.granted if is_longer else 0, self.parameters.binds)
         s: AnyState = MandateState(me, MandateStable(promise, inner.stable, roster, granted), inner)
-        everybody = self.terms.voters(s) if self.terms.tells else self.members.ids
+        everybody = self.parameters.voters(s) if self.parameters.tells else self.members.ids
         s = replace(s, alive=frozenset(everybody))
         effects = [] if self._is_deaf(s) else effects
         if promise.holder == me:
             # The work died with my last life: nobody has to wait for the end of its lease.
-            effects = [*self.terms.to_others(s, Release(promise.epoch)), *effects]
+            effects = [*self.parameters.to_others(s, Release(promise.epoch)), *effects]
         elif bound is not None:
-            s, binding = voter.bind_again(self.terms, s, bound)
+            s, binding = voter.bind_again(self.parameters, s, bound)
             effects = [*binding, *effects]
         first = self.members.attribute(me) if any(self.members.attributes) else self.rules.first
-        if self.terms.tells and first:
+        if self.parameters.tells and first:
             before = s
-            s, told = ranks.stand(self.terms, s, first)
+            s, told = ranks.stand(self.parameters, s, first)
             s, effects = self._follow(before, s, [*effects, *told])
         return self._wait_for_another(None, *self._stand(s, effects))
 
@@ -131,7 +131,7 @@ class Mandate(Over[Any]):
             case Viewed(alive):
                 s, heard = ranks.await_only(s, s.unheard & alive)
                 s, effects = self._show(replace(s, alive=alive, hushed=s.hushed & alive))
-                taken = s, [*heard, *effects, *voter.hope(self.terms, s)]
+                taken = s, [*heard, *effects, *voter.hope(self.parameters, s)]
             case Received(j, _):
                 s, effects = self._notice(s, j, silent=False)
                 taken = self._inside(s, event, effects)
@@ -140,7 +140,7 @@ class Mandate(Over[Any]):
         return self._wait_for_another(before, *self._stand(*self._follow(before, *taken)))
 
     def view(self, s: AnyState) -> Standing:
-        promise, wish = s.stable.promise, s.wish if self.terms.tells else None
+        promise, wish = s.stable.promise, s.wish if self.parameters.tells else None
         if s.office is not None:
             status = Status.NORMAL if s.phase is Phase.HOLDING else Status.REORGANIZATION
             return Standing(status, s.me, None, s.office, promise.epoch, wish)
@@ -155,7 +155,9 @@ class Mandate(Over[Any]):
         return (epoch % self.rules.era if self.rules.era else epoch, *others)
 
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
-        stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
+        stands = (
+            Stand(each) for each in PRIORITIES if self.parameters.tells and each != view.priority
+        )
         asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
@@ -174,23 +176,23 @@ class Mandate(Over[Any]):
         if s.bound == s.me:
             stopped = {Phase.POLLING: Wait.ANSWER, Phase.WAITING: Wait.RETRY}.get(s.phase)
             effects = effects if stopped is None else [*effects, CancelTimer(stopped)]
-            s, more = candidate.claim(self.terms, s)
+            s, more = candidate.claim(self.parameters, s)
         elif s.phase is Phase.IDLE and (self._is_named(s) or self._is_silent(s)):
             if self.rules.poll == "ask" or s.silent:
                 was_silent = s.silent
-                s, more = self._polled(*candidate.poll(self.terms, s))
+                s, more = self._polled(*candidate.poll(self.parameters, s))
                 if was_silent and not s.silent:
                     # By itself it is a majority now, and nobody may ever say a word to it again.
                     return self._stand(s, [*effects, *more])
             else:
-                s, more = candidate.claim(self.terms, s)
+                s, more = candidate.claim(self.parameters, s)
         return s, [*effects, *more]
 
     def _claimed(
         self, s: AnyState, j: NodeId, claim: Claim | Decree, roster: Roster
     ) -> Result[AnyState]:
         s, effects = self._notice(s, j, silent=False)
-        s, more = voter.answer_claim(self.terms, s, j, claim, roster)
+        s, more = voter.answer_claim(self.parameters, s, j, claim, roster)
         return s, [*more, *effects]
 
     def _hear(self, s: AnyState, j: NodeId, message: Message) -> Result[AnyState]:
@@ -206,24 +208,26 @@ class Mandate(Over[Any]):
                 return s, []
             case Decree(roster=roster):
                 return self._claimed(s, j, message, roster)
-            case Listed(roster) if change.is_heeded(self.terms, s, roster):
-                return candidate.heed(self.terms, s, roster)
+            case Listed(roster) if change.is_heeded(self.parameters, s, roster):
+                return candidate.heed(self.parameters, s, roster)
             case Listed(roster) if self._lists:
-                return candidate.compare(self.terms, s, j, roster)
+                return candidate.compare(self.parameters, s, j, roster)
             case Free() | Bound() if s.phase is Phase.HOLDING and j == s.joining:
-                return candidate.change_members(self.terms, s, change.welcome(self.terms, s, j))
+                return candidate.change_members(
+                    self.parameters, s, change.welcome(self.parameters, s, j)
+                )
             case Release():
-                return voter.take_release(self.terms, s, j, message)
+                return voter.take_release(self.parameters, s, j, message)
             case Free(epoch) if s.phase is Phase.POLLING:
                 free = replace(s, votes=s.votes | {j}, heard=max(s.heard, epoch))
                 return self._polled(replace(free, reached=s.reached | {j}), [])
             case Bound() if s.phase is Phase.POLLING:
                 return self._polled(replace(s, reached=s.reached | {j}), [])
             case Grant():
-                return candidate.take_grant(self.terms, s, j, message)
+                return candidate.take_grant(self.parameters, s, j, message)
             case Offer(epoch) if not self._is_deaf(s):
-                return s, [voter.wish_for(self.terms, s, j, epoch)]
-            case Stands() if self.terms.tells:
+                return s, [voter.wish_for(self.parameters, s, j, epoch)]
+            case Stands() if self.parameters.tells:
                 return ranks.hear(s, j, message)
             case Resign(epoch, heir) if self._is_ordered(s, j, epoch):
                 return self._give_up(s, heir)
@@ -233,11 +237,11 @@ class Mandate(Over[Any]):
 
     def _wished(self, s: AnyState, j: NodeId, wish: Wish) -> Result[AnyState]:
         """Hand over to my heir, or to one of a higher priority; any other may not know mine."""
-        if self.terms.tells and self.rules.wished == "told":
+        if self.parameters.tells and self.rules.wished == "told":
             s = ranks.noted(s, j, wish.priority)
-        if j == s.heir or self.terms.preempts(s, j, s.me):
-            return candidate.step_down(self.terms, s, j)
-        is_told = self.terms.tells and self.rules.refusal == "told"
+        if j == s.heir or self.parameters.preempts(s, j, s.me):
+            return candidate.step_down(self.parameters, s, j)
+        is_told = self.parameters.tells and self.rules.refusal == "told"
         return s, [Send(j, Stands(s.wish))] if is_told else []
 
     def _run_out(self, s: AnyState, wait: Wait) -> Result[AnyState]:
@@ -245,22 +249,22 @@ class Mandate(Over[Any]):
             case Wait.ANSWER if s.phase is Phase.POLLING:
                 return self._unanswered(s)
             case Wait.ANSWER if s.phase is Phase.CLAIMING:
-                return candidate.withdraw(self.terms, s, wait)
+                return candidate.withdraw(self.parameters, s, wait)
             case Wait.RETRY if s.phase is Phase.WAITING:
                 return replace(s, phase=Phase.IDLE), []
             case Wait.RENEW if s.phase in (Phase.HOLDING, Phase.ENDING):
-                return candidate.renew(self.terms, s)
+                return candidate.renew(self.parameters, s)
             case Wait.EVEN | Wait.ODD:
-                return candidate.run_out(self.terms, s, wait)
+                return candidate.run_out(self.parameters, s, wait)
             case Wait.GRANTED:
-                s, effects = voter.free(self.terms, s)
+                s, effects = voter.free(self.parameters, s)
                 return s, effects[1:]
             case Wait.GRACE if s.phase is Phase.ENDING:
                 return candidate.lapse(s)
             case Wait.PREEMPT:
-                return voter.wish(self.terms, s)
+                return voter.wish(self.parameters, s)
             case Wait.SETTLE if s.office is not None:
-                return replace(self.terms.outlasted(s), settled=True), []
+                return replace(self.parameters.outlasted(s), settled=True), []
             case Wait.SHOW:
                 return s, self._remind(s)
             case Wait.HEAR if s.unheard:
@@ -270,7 +274,7 @@ class Mandate(Over[Any]):
 
     def _obey(self, s: AnyState, request: Request) -> Result[AnyState]:
         match request, s.phase:
-            case Stand(priority), _ if self.terms.tells:
+            case Stand(priority), _ if self.parameters.tells:
                 return self._obey_stand(s, priority)
             case StepDown(), Phase.HOLDING:
                 return self._give_up(s, None)
@@ -279,14 +283,14 @@ class Mandate(Over[Any]):
             case Order(heir), _ if self.rules.orders != "none":
                 return self._order(s, heir)
             case Ended(), Phase.ENDING:
-                return candidate.finish(self.terms, s)
+                return candidate.finish(self.parameters, s)
             case Add(newcomer), _:
-                return change.add(self.terms, s, newcomer)
+                return change.add(self.parameters, s, newcomer)
             case Remove(member), _:
-                changed = change.remove(self.terms, s, member)
-                return candidate.change_members(self.terms, s, changed)
+                changed = change.remove(self.parameters, s, member)
+                return candidate.change_members(self.parameters, s, changed)
             case Adopt(roster), _ if self._is_told(s, roster):
-                return candidate.heed(self.terms, s, roster)
+                return candidate.heed(self.parameters, s, roster)
         return s, []
 
     def _order(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
@@ -300,7 +304,7 @@ class Mandate(Over[Any]):
 
     def _is_ordered(self, s: AnyState, j: NodeId, epoch: int) -> bool:
         """Whether the order of another node is for my present term, and for it to give."""
-        if s.phase is not Phase.HOLDING or j not in self.terms.voters(s):
+        if s.phase is not Phase.HOLDING or j not in self.parameters.voters(s):
             return False
         means_this = epoch == s.stable.promise.epoch
         return self.rules.orders == "late" or (self.rules.orders == "members" and means_this)
@@ -308,8 +312,8 @@ class Mandate(Over[Any]):
     def _give_up(self, s: AnyState, heir: NodeId | None) -> Result[AnyState]:
         """Step down; an heir is asked first whether it accepts the office."""
         if heir is None:
-            return candidate.step_down(self.terms, s, None)
-        if heir not in self.terms.voters(s) or heir == s.me:
+            return candidate.step_down(self.parameters, s, None)
+        if heir not in self.parameters.voters(s) or heir == s.me:
             return s, []
         return replace(s, heir=heir), [Send(heir, Offer(s.stable.promise.epoch))]
 
@@ -318,37 +322,41 @@ class Mandate(Over[Any]):
         effects: list[Effect] = []
         match s.phase:
             case Phase.CLAIMING if not priority:
-                s, effects = candidate.withdraw(self.terms, s, None)
+                s, effects = candidate.withdraw(self.parameters, s, None)
             case Phase.POLLING if not (priority or s.silent):
                 s, effects = replace(s, **AT_REST), [CancelTimer(Wait.ANSWER)]
             case Phase.HOLDING if not priority:
-                s, effects = candidate.step_down(self.terms, s, None)
-        s, told = ranks.stand(self.terms, s, priority)
+                s, effects = candidate.step_down(self.parameters, s, None)
+        s, told = ranks.stand(self.parameters, s, priority)
         return s, [*effects, *told]
 
     def _is_told(self, s: AnyState, roster: Roster) -> bool:
         """Whether it is a list that I have to use."""
         is_mine = self.rules.base and self.rules.changes == "told"
-        return bool(is_mine) and change.is_heeded(self.terms, s, roster)
+        return bool(is_mine) and change.is_heeded(self.parameters, s, roster)
 
     def _polled(self, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
         """With enough answers: claim, or, after a silence, take part again."""
-        if s.silent and self.terms.majority(s, s.reached):
+        if s.silent and self.parameters.majority(s, s.reached):
             s, more = self._speak_up(s)
-        elif self.terms.majority(s, s.votes) and not s.silent and s.me in self.terms.voters(s):
-            s, more = candidate.claim(self.terms, s)
+        elif (
+            self.parameters.majority(s, s.votes)
+            and not s.silent
+            and s.me in self.parameters.voters(s)
+        ):
+            s, more = candidate.claim(self.parameters, s)
         else:
             return s, effects
         return s, [*effects, *more]
 
     def _unanswered(self, s: AnyState) -> Result[AnyState]:
         """Too few are free; if too few have answered at all, leave the election to others."""
-        is_alone = not (s.silent or self.terms.majority(s, s.reached))
+        is_alone = not (s.silent or self.parameters.majority(s, s.reached))
         inner = self.lift.inner
         is_among_others = inner.uses_views or inner.messages
         if not (is_alone and is_among_others) or self.rules.silence == "never":
-            return candidate.wait(s, [self.terms.set(Wait.RETRY)])
-        s, effects = candidate.poll(self.terms, replace(s, silent=True))
+            return candidate.wait(s, [self.parameters.set(Wait.RETRY)])
+        s, effects = candidate.poll(self.parameters, replace(s, silent=True))
         return s, [*self.lift.silenced(), *effects]
 
     # --- the election inside: who has a part in it, and what it is shown ---
@@ -359,7 +367,9 @@ class Mandate(Over[Any]):
 
     def _is_deaf(self, s: AnyState) -> bool:
         """Whether I have no part in the election inside."""
-        return s.silent or self.terms.is_witness(s, s.me) or s.me not in self.terms.voters(s)
+        return (
+            s.silent or self.parameters.is_witness(s, s.me) or s.me not in self.parameters.voters(s)
+        )
 
     def _awaited(self, s: AnyState) -> NodeId | None:
         """The node to which I leave the office, if I have not heard of it in office.
@@ -374,11 +384,11 @@ class Mandate(Over[Any]):
 
     def _is_silent(self, s: AnyState) -> bool:
         """Whether I look for a majority so that I may have a part again."""
-        return s.silent and s.me in self.terms.voters(s)
+        return s.silent and s.me in self.parameters.voters(s)
 
     def _speak_up(self, s: AnyState) -> Result[AnyState]:
         """A majority answers again: boot the election inside anew, and tell all."""
-        told = self.terms.to_others(s, Back()) if self.rules.silence == "told" else []
+        told = self.parameters.to_others(s, Back()) if self.rules.silence == "told" else []
         s, effects = self._take_part(replace(s, **AT_REST, silent=False))
         return s, [CancelTimer(Wait.ANSWER), *told, *effects]
 
@@ -391,10 +401,10 @@ class Mandate(Over[Any]):
     def _follow(self, before: AnyState, s: AnyState, effects: list[Effect]) -> Result[AnyState]:
         """If members or candidates have changed: newcomers take part, those that left do not."""
         if before.stable.roster != s.stable.roster:
-            s = ranks.kept(self.terms, s)
+            s = ranks.kept(self.parameters, s)
         elif before.ranks == s.ranks:
             return s, effects
-        effects = [*effects, *ranks.compared(self.terms, before, s)]
+        effects = [*effects, *ranks.compared(self.parameters, before, s)]
         if self._is_deaf(s):
             more: list[Effect] = [] if self._is_deaf(before) else self.lift.silenced()
         elif self._is_deaf(before) and not before.silent:
@@ -411,17 +421,17 @@ class Mandate(Over[Any]):
         does = self._awaited(s) is not None
         if did == does:
             return s, effects
-        return s, [*effects, self.terms.set(Wait.SHOW) if does else CancelTimer(Wait.SHOW)]
+        return s, [*effects, self.parameters.set(Wait.SHOW) if does else CancelTimer(Wait.SHOW)]
 
     @property
     def _lists(self) -> bool:
         """Whether nodes show each other their lists: not all may have heard of a change."""
-        return bool(self.rules.base) and (self.rules.changes == "own" or self.terms.tells)
+        return bool(self.rules.base) and (self.rules.changes == "own" or self.parameters.tells)
 
     @property
     def _doubts(self) -> bool:
         """Whether what another node has said about standing may be out of date."""
-        return self.terms.tells and self.rules.awaited == "asked"
+        return self.parameters.tells and self.rules.awaited == "asked"
 
     def _remind(self, s: AnyState) -> list[Effect]:
         """Show my list to the node I wait for, and ask whether it stands, again and again.
@@ -435,7 +445,7 @@ class Mandate(Over[Any]):
             return []
         shown = [Listed(s.stable.roster)] if self._lists else []
         asked = [Stands(s.wish, asks=True)] if self._doubts else []
-        return [*(Send(awaited, each) for each in (*shown, *asked)), self.terms.set(Wait.SHOW)]
+        return [*(Send(awaited, each) for each in (*shown, *asked)), self.parameters.set(Wait.SHOW)]
 
     def _notice(self, s: AnyState, j: NodeId, *, silent: bool) -> Result[AnyState]:
         """Take note of whether j has a part in the election inside."""
@@ -445,11 +455,13 @@ class Mandate(Over[Any]):
 
     def _show(self, s: AnyState) -> Result[AnyState]:
         """Show the election inside which members take part in it."""
-        members = frozenset(j for j in self.terms.voters(s) if not self.terms.is_witness(s, j))
+        members = frozenset(
+            j for j in self.parameters.voters(s) if not self.parameters.is_witness(s, j)
+        )
         shown = (s.alive - s.hushed) & members | {s.me}
-        if self.terms.tells:
+        if self.parameters.tells:
             # Inside, nodes rank by id: it sees only the best of those that stand.
-            shown = ranks.best(self.terms, s, shown)
+            shown = ranks.best(self.parameters, s, shown)
         return self._inside(s, Viewed(shown), [])
 
     def _inside(self, s: AnyState, event: Event, effects: list[Effect]) -> Result[AnyState]:

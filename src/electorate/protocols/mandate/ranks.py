@@ -9,22 +9,22 @@ from msgspec.structs import replace
 
 from electorate.core import CancelTimer, Effect, NodeId, Result, Send
 from electorate.protocols.mandate.message import Stands
-from electorate.protocols.mandate.rule import Terms
+from electorate.protocols.mandate.rule import Parameters
 from electorate.protocols.mandate.state import NOBODY, AnyState, Wait
 
 
-def stand(terms: Terms, s: AnyState, priority: int) -> Result[AnyState]:
+def stand(parameters: Parameters, s: AnyState, priority: int) -> Result[AnyState]:
     """The application wants this node to stand with this priority.
 
     A new candidate first hears which others do. Two that claim at once would hold each other up. To
     be asked for the same again is to ask the others again.
     """
     is_new, is_same = bool(priority and not s.wish), priority == s.wish
-    told: list[Effect] = [*terms.to_others(s, Stands(priority, asks=is_new or is_same))]
+    told: list[Effect] = [*parameters.to_others(s, Stands(priority, asks=is_new or is_same))]
     s = replace(s, wish=priority)
     if is_new:
-        s = replace(s, unheard=s.alive & frozenset(terms.voters(s)) - {s.me})
-        told += [terms.set(Wait.HEAR)] if s.unheard else []
+        s = replace(s, unheard=s.alive & frozenset(parameters.voters(s)) - {s.me})
+        told += [parameters.set(Wait.HEAR)] if s.unheard else []
     elif s.unheard and not priority:
         s, told = replace(s, unheard=NOBODY), [*told, CancelTimer(Wait.HEAR)]
     return (s if s.unheard else noted(s, s.me, priority)), told
@@ -50,25 +50,25 @@ def noted(s: AnyState, node: NodeId, priority: int) -> AnyState:
     return replace(s, ranks=tuple(sorted([*others, (node, priority)] if priority else others)))
 
 
-def kept(terms: Terms, s: AnyState) -> AnyState:
+def kept(parameters: Parameters, s: AnyState) -> AnyState:
     """Forget what is known of nodes that are members no more."""
-    voters = {*terms.voters(s), s.me}
+    voters = {*parameters.voters(s), s.me}
     return replace(s, ranks=tuple(each for each in s.ranks if each[0] in voters))
 
 
-def compared(terms: Terms, before: AnyState, s: AnyState) -> list[Effect]:
+def compared(parameters: Parameters, before: AnyState, s: AnyState) -> list[Effect]:
     """Whether I should lead instead of the holder may have changed, and with it how I wait."""
     holder = s.bound
     if holder is None or holder != before.bound or before.ranks == s.ranks:
         return []
-    did, does = terms.preempts(before, s.me, holder), terms.preempts(s, s.me, holder)
+    did, does = parameters.preempts(before, s.me, holder), parameters.preempts(s, s.me, holder)
     if did == does:
         return []
-    return [terms.set(Wait.PREEMPT) if does else CancelTimer(Wait.PREEMPT)]
+    return [parameters.set(Wait.PREEMPT) if does else CancelTimer(Wait.PREEMPT)]
 
 
-def best(terms: Terms, s: AnyState, nodes: frozenset[NodeId]) -> frozenset[NodeId]:
+def best(parameters: Parameters, s: AnyState, nodes: frozenset[NodeId]) -> frozenset[NodeId]:
     """Those of these that stand with the highest priority."""
-    ranks = {node: terms.priority(s, node) for node in nodes}
+    ranks = {node: parameters.priority(s, node) for node in nodes}
     highest = max(ranks.values(), default=0)
     return frozenset(node for node in nodes if ranks[node] == highest)

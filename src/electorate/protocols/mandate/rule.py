@@ -136,7 +136,7 @@ LENGTHS = {
 """The rule that gives each timer its length."""
 
 
-class Terms(NamedTuple):
+class Parameters(NamedTuple):
     """The parameters of the offices that are granted here."""
 
     members: Members
@@ -146,7 +146,7 @@ class Terms(NamedTuple):
     """Each timer, set to the length that its rule gives it."""
 
     @classmethod
-    def of(cls, members: Members, timing: Timing, rules: MandateRules) -> "Terms":
+    def of(cls, members: Members, timing: Timing, rules: MandateRules) -> "Parameters":
         """The parameters that follow from rules."""
         spans: dict[Wait, Span] = {wait: getattr(rules, name) for wait, name in LENGTHS.items()}
         settings = {wait: SetTimer(wait, span.of(timing)) for wait, span in spans.items()}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from electorate.core import NodeId
 from electorate.trace.diagram.flight import BEFORE, Fate, Flight
-from electorate.trace.diagram.link import goes_on
+from electorate.trace.diagram.life import goes_on
 from electorate.trace.happening import Step, Ticked, Trace
 from electorate.trace.setting import Clock
 
@@ -151,7 +151,7 @@ class Axis:
         for number in numbers:
             x = start
             if not isinstance(steps[number].happening, Ticked):
-                x = self._place(steps, number, start)
+                x = self._position(steps, number, start)
                 found.append(x)
             self.steps.append(x)
             if number in self._barriers:
@@ -162,7 +162,7 @@ class Axis:
                 self.steps[number] = instant.left
         self.instants.append(instant)
 
-    def _place(self, steps: tuple[Step, ...], number: int, start: float) -> float:
+    def _position(self, steps: tuple[Step, ...], number: int, start: float) -> float:
         step = steps[number]
         x = max(start, self._floor)
         for sent in self._sent.get(number, ()):

@@ -11,8 +11,7 @@ from electorate.trace.diagram.axis import Axis
 from electorate.trace.diagram.flight import BEFORE, flights_of
 from electorate.trace.diagram.ink import Ink, width_of
 from electorate.trace.diagram.layout import DiagramPart
-from electorate.trace.diagram.life import Life, View, Wait, lives_of
-from electorate.trace.diagram.link import severances_of
+from electorate.trace.diagram.life import Life, View, Wait, lives_of, severances_of
 from electorate.trace.happening import Trace
 from electorate.trace.text import lines_of
 from electorate.trace.word import kind_of, with_names

@@ -13,8 +13,18 @@ from electorate.trace.diagram.ink import MIDDLE
 from electorate.trace.diagram.layout import Arrow, DiagramLayout, DiagramPart
 from electorate.trace.diagram.life import Ending
 from electorate.trace.happening import SIGNS, Shape
-from electorate.trace.svg.palette import ALARM, COLOURS, INK, SOFT, STYLES
-from electorate.trace.svg.pen import Attribute, Pen, Style, document, number
+from electorate.trace.svg.pen import (
+    ALARM,
+    COLOURS,
+    INK,
+    SOFT,
+    STYLES,
+    Attribute,
+    Pen,
+    Style,
+    document,
+    number,
+)
 
 PLACES = {
     "line": ("x1", "y1", "x2", "y2"),

@@ -1,9 +1,62 @@
-"""How much memory a search may take, and how much it takes."""
+"""What a search may take and has taken, and how far it has come."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from electorate.check.progress import LimitReached
+from electorate.core import Value
+
+
+class Limits(NamedTuple):
+    """Where a search is given up, and how many processors it may use."""
+
+    states: int
+    memory: int | None = None
+    """Bytes; None means most of what is free."""
+    threads: int | None = None
+    """For engines that can use several; None means all there are."""
+    keep_going: bool = False
+    """Whether to explore everything even when every claim that can break has."""
+    tells_ways: bool = False
+    """Whether to find a run for every way in which a goal is missed for ever."""
+    lean: bool = False
+    """Whether to see no state twice where only goals are asked for."""
+
+
+class Effort(Value):
+    """What a search has taken."""
+
+    seconds: float = 0.0
+    """Without the time it took to compile."""
+    compile_seconds: float = 0.0
+    memory: int = 0
+    """Bytes that the process takes."""
+    bytes_per_state: float | None = None
+    """For a visited state, beyond the frontier."""
+    tables: int | None = None
+    """How many entries the tables have."""
+    hit_rate: float | None = None
+    """How many of the look-ups of moves found their entry."""
+
+
+class Progress(NamedTuple):
+    """How far a search has come."""
+
+    phase: str
+    level: int
+    frontier: int
+    states: int
+    transitions: int
+    effort: Effort
+
+
+class LimitReached(Exception):
+    """The search was stopped before its end."""
+
+
+Report = Callable[[Progress], None]
+
 
 SHARE = 0.8
 """How much of the memory that is free a search may take unless it is told otherwise."""

@@ -1,9 +1,8 @@
-"""The world as the checker sees it: every move that a row allows, in every order."""
+"""Every move that a row allows, in every order: the lists of check/compiler.py, interpreted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from electorate.check.board import Board, Coded
 from electorate.check.column import Row
 from electorate.check.compiler import (
     AMPLE,
@@ -20,10 +19,9 @@ from electorate.check.compiler import (
     event_of,
 )
 from electorate.check.interned import Pulse
-from electorate.check.model import Model, Normal
+from electorate.check.outcome import Coded
 from electorate.check.reduction import Reduction, may_reduce
-from electorate.claims import Claim
-from electorate.core import Turns
+from electorate.check.space import StateSpace
 from electorate.trace import Ties
 
 Successor = tuple[Move, Row]
@@ -40,32 +38,30 @@ class _Nodes(NamedTuple):
     after: tuple[MoveEffect, ...]
 
 
-class World(Board):
+class Moves:
     """All moves of one machine under one model."""
 
-    def __init__(self, turns: Turns, model: Model, claims: Sequence[Claim] = ()) -> None:
-        super().__init__(turns, model, claims)
-        setting = model.setting
-        reduces = model.reduced and may_reduce(self.machine, setting.clock, setting.order, claims)
-        reduces = reduces and self.renaming is None
-        self.reduction = Reduction(self) if reduces else None
-        self.compiler = Compiler(self, self.reduction)
+    def __init__(self, space: StateSpace) -> None:
+        self.space = space
+        model, setting = space.model, space.model.setting
+        may = may_reduce(space.machine, setting.clock, setting.order, space.claims)
+        reduces = model.reduced and may and space.renaming is None
+        self.reduction = Reduction(space) if reduces else None
+        self.compiler = Compiler(space, self.reduction)
+        self._columns = space.columns
+        self._empty = space.empty
         self._bounded = model.bounded
         self._closed = setting.ties is Ties.MESSAGES_FIRST
         self._lists: dict[tuple[int, int, int, int], Effects] = {}
         """The lists of channels, links and detectors; no two kinds have the same numbers first."""
         self._node_lists: dict[tuple[int, int, bool, int], NodeEffects] = {}
         self._nodes: dict[tuple[Row, Row, int, bool], _Nodes] = {}
-        self.normal: Normal | None = None
-        """What a search from the normal state began with."""
-        self.boot_row: Row | None = None
-        """Where runs begin that are told from the first boots, though the setting says normal."""
 
     def successors(self, row: Row) -> list[Successor]:
         """Every move that is to be explored from this row, with the row it leads to."""
         return [(effect.move, after) for effect, after in self.steps(row)]
 
-    def moves(self, row: Row) -> list[Successor]:
+    def unrenamed(self, row: Row) -> list[Successor]:
         """Every move that this row allows, with the row it leads to; no number is renamed."""
         return [(effect.move, after) for effect, after in self._carried_out(row, self.effects(row))]
 
@@ -74,42 +70,43 @@ class World(Board):
         found = self._ample(row) if self.reduction is not None else None
         if found is None:
             found = self._carried_out(row, self.effects(row))
-        if self.renaming is None:
+        space = self.space
+        if space.renaming is None:
             return found
         kept: list[Step] = []
         for effect, after in found:
-            renamed = self.renaming.normal(after)
-            if self.is_too_far(renamed):
-                self.cuts["counter"] += 1
+            renamed = space.renaming.normal(after)
+            if space.is_too_far(renamed):
+                space.cuts["counter"] += 1
             else:
                 kept.append((effect, renamed))
         return kept
 
     def _ample(self, row: Row) -> list[Step] | None:
         """The one move that will do alone, if there is one."""
-        budget = row[-1]
-        for column, to in self.channel_columns:
-            if row[column] == self.empty:
+        space, budget = self.space, row[-1]
+        for column, to in self._columns.channels:
+            if row[column] == self._empty:
                 continue
             listed = self._channel(column, to, row[column], row[to], budget)
             if listed.flags & AMPLE:
-                cuts = self.cuts.copy()
+                cuts = space.cuts.copy()
                 found = self._carried_out(row, listed.effects)
                 if found:
                     return found
-                self.cuts = cuts  # All moves are made after all, and this cut is counted then.
+                space.cuts = cuts  # All moves are made after all, and this cut is counted then.
         return None
 
     def effects(self, row: Row) -> list[MoveEffect]:
         """What every move does that this row allows, in the order in which they are made."""
         effects: list[MoveEffect] = []
         budget, flags = row[-1], 0
-        empty, has_cuts = self.empty, self.has_cuts
-        for column, to in self.channel_columns:
+        columns, empty = self._columns, self._empty
+        for column, to in columns.channels:
             code = row[column]
             if code == empty:
                 continue
-            if has_cuts and self.is_severed(row, column):
+            if columns.has_cuts and columns.is_severed(row, column):
                 listed = self._severed(column, to, code, budget)
             else:
                 listed = self._channel(column, to, code, row[to], budget)
@@ -121,8 +118,8 @@ class World(Board):
         if self._bounded and not (flags | nodes.flags) & BLOCKS:
             effects.append(TICKS)
         effects += nodes.after
-        if has_cuts:
-            effects += self._links(self.cut_links(row), budget).effects
+        if columns.has_cuts:
+            effects += self._links(columns.cut_links(row), budget).effects
         return effects
 
     def _channel(self, column: int, to: int, code: int, local: int, budget: int) -> Effects:
@@ -147,11 +144,12 @@ class World(Board):
         return found
 
     def _of_nodes(self, row: Row, waits: bool) -> _Nodes:
-        watches = row[self.watch_column : self.links_column]
-        key = (row[: self.n], watches, row[-1], waits)
+        n, columns = self.space.n, self._columns
+        watches = row[columns.watch_column : columns.links_column]
+        key = (row[:n], watches, row[-1], waits)
         found = self._nodes.get(key)
         if found is None:
-            nodes = [self._node(place, row[place], waits, row[-1]) for place in range(self.n)]
+            nodes = [self._node(place, row[place], waits, row[-1]) for place in range(n)]
             views = [self._view(p, row[p], watch, row[-1]) for p, watch in enumerate(watches)]
             flags = 0
             for node in nodes:
@@ -185,6 +183,7 @@ class World(Board):
     def _carried_out(self, row: Row, effects: Iterable[MoveEffect]) -> list[Step]:
         """What effects make of a row; those that a bound cuts are counted and left out."""
         found: list[Step] = []
+        space = self.space
         for effect in effects:
             if not effect.is_simple:
                 after = self.after(row, effect)
@@ -194,39 +193,40 @@ class World(Board):
             changed = list(row)
             for column, code in effect.changes:
                 changed[column] = code
-            if not effect.mail or self.post(changed, effect.mail):
+            if not effect.mail or space.post(changed, effect.mail):
                 found.append((effect, tuple(changed)))
-        if self.recall is not None:
-            return [(effect, self.remembered(after)) for effect, after in found]
+        if space.recall is not None:
+            return [(effect, space.remembered(after)) for effect, after in found]
         return found
 
     def after(self, row: Row, effect: MoveEffect) -> Row | None:
         """The row after a move; None if a bound cuts it. Claims remember nothing of it yet."""
+        space = self.space
         if effect.move is TICK:
-            return self.ticked(row)
+            return space.ticked(row)
         if effect.cut is not None:
-            self.cuts[effect.cut] += 1
+            space.cuts[effect.cut] += 1
             return None
         changed = list(row)
         changed[-1] = effect.budget
         if effect.revives:
-            self.revive(changed, effect.place)
+            space.revive(changed, effect.node)
         for column, code in effect.changes:
             changed[column] = code
-        if not self.post(changed, effect.mail):
+        if not space.post(changed, effect.mail):
             return None
         if effect.down >= 0:
-            self.fall(changed, effect.place, effect.down)
+            space.fall(changed, effect.node, effect.down)
         if effect.link >= 0:
-            self.relink(changed, effect.link >> 1, heals=bool(effect.link & 1))
+            space.relink(changed, effect.link >> 1, heals=bool(effect.link & 1))
         return tuple(changed)
 
     def node_of(self, move: Move) -> int:
         """The node that takes this move."""
         if move.kind in ("deliver", "double", "lose"):
-            return dict(self.channel_columns)[move.where]
+            return dict(self._columns.channels)[move.where]
         if move.kind in ("cut", "heal"):
-            return self.links[move.where][0]
+            return self._columns.links[move.where][0]
         return move.where
 
     def coded_of(self, row: Row, move: Move) -> Coded | None:
@@ -234,17 +234,17 @@ class World(Board):
         if move.kind not in REACTIONS:
             return None
         is_mail = move.kind in ("deliver", "double")
-        channel = self.channels.cards[row[move.where]].value if is_mail else ()
+        channel = self.space.channels.cards[row[move.where]].value if is_mail else ()
         place = self.node_of(move)
-        return self.coded(row[place], place, event_of(move, channel))
+        return self.space.outcomes.coded(row[place], place, event_of(move, channel))
 
 
 def _joined(lists: Iterable[Iterable[Iterable[MoveEffect]]]) -> tuple[MoveEffect, ...]:
     return tuple(effect for each in lists for effects in each for effect in effects)
 
 
-def resumptions(world: World, row: Row) -> list[tuple[Row, Move]]:
+def resumptions(space: StateSpace, row: Row) -> list[tuple[Row, Move]]:
     """The moves that resume whoever is paused, as the stable phase does at its beginning."""
-    nodes = (world.locals.cards[code].value for code in row[: world.n])
+    nodes = (space.locals.cards[code].value for code in row[: space.n])
     paused = (place for place, node in enumerate(nodes) if node.pulse is Pulse.PAUSED)
     return [(row, Move("resume", place)) for place in paused]

@@ -1,12 +1,14 @@
-"""Rows of small integers, and what crashes, messages and time make of them.
+"""The state space: states as rows of small integers, and what befalls them.
 
-Most columns hold the code of a part (check/interned.py); what an event does to a part is worked out
-once and looked up ever after.
+Most columns of a row (check/column.py) hold the code of a part (check/interned.py). Crashes, cuts,
+messages and time are carried out here; what an event does to its node is looked up
+(check/outcome.py), and which moves a row allows is for check/moves.py to say.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from electorate.check.column import Columns, ModelError, Row
 from electorate.check.declared import trial_of
@@ -21,13 +23,13 @@ from electorate.check.interned import (
     Pulse,
     achievement_of,
 )
-from electorate.check.model import Budget, Model
-from electorate.check.node_step import NodeSteps, Outcome, Sends, Torn
+from electorate.check.model import Budget, Model, Normal
 from electorate.check.observation import Observations, Recall
+from electorate.check.outcome import CodedSends, Outcomes
 from electorate.check.renaming import NUMBERS_MAX, Renaming
 from electorate.claims import Claim, Sight
-from electorate.core import Asked, Event, Message, NodeId, Request, Standing, State, TimedOut, Turns
-from electorate.core.growing import declared_families, numbers_in
+from electorate.core import NodeId, Turns
+from electorate.core.growing import declared_families
 from electorate.trace import Connections, Order, Storage
 
 WHOLE = frozenset({Sight.STATES, Sight.STABLES, Sight.MESSAGES})
@@ -41,27 +43,21 @@ Mail = tuple[tuple[int, int, int], ...]
 """What is sent: to which node, on the channel in which column, and which messages."""
 
 
-class Coded(NamedTuple):
-    """An outcome in codes: the node's new code, and per receiver the code of its messages."""
-
-    outcome: Outcome
-    local: int
-    sends: tuple[tuple[int, int], ...]
-    torn: tuple[tuple[Torn, int, tuple[tuple[int, int], ...]], ...]
-    cut: str | None
-
-
-class Board(Columns):
-    """The rows of one machine under one model, and every change to them."""
+class StateSpace:
+    """The states of one machine under one model, as rows, and every change to a row."""
 
     def __init__(self, turns: Turns, model: Model, claims: Sequence[Claim] = ()) -> None:
-        remembers = any(claim.fold is not None for claim in claims)
-        super().__init__(turns.machine, model, remembers)
-        self.claims = claims
         self.turns = turns
+        self.machine = turns.machine
+        self.model = model
+        self.claims = claims
+        self.ids = self.machine.members.ids
+        self.n = len(self.ids)
+        remembers = any(claim.fold is not None for claim in claims)
+        self.columns = Columns(self.machine, model, remembers)
         self.cuts: Counter[str] = Counter()
-        self.node_steps = NodeSteps(turns, model)
-        self.achievement = achievement_of(turns.machine)
+        """How many moves were cut by each bound."""
+        self.achievement = achievement_of(self.machine)
         setting = model.setting
         age_max = setting.delay_max if setting.prompt else None
         age_min = setting.delay_min if setting.prompt else 0
@@ -70,48 +66,44 @@ class Board(Columns):
         self.channels: Pool[Channel, ChannelCard] = Pool(
             lambda value: ChannelCard(value, order, age_min, age_max)
         )
-        self.observations = Observations(self, self.locals.cards, claims)
+        self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
+        self.detectors = DetectorStates(self.ids, model)
+        self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
+        self.last_budget = self.budgets.code(model.last_budget())
+        """What is left where nothing fails any more."""
+        self.observations = Observations(
+            turns, model, self.columns, self.locals, self.channels, claims
+        )
+        self.recall = Recall(self.observations, claims) if remembers else None
         sights = {sight for claim in claims for sight in claim.sights}
         self.shows_mail = Sight.MESSAGES in sights
         self.drops_mail = model.drops and not self.shows_mail
         """Whether messages that nobody can receive any more are dropped at once."""
         self.drops_saved = model.drops and Sight.STABLES not in sights
         """Whether what a node has saved is dropped once it can never boot again."""
-        self.recall = Recall(self.observations, claims) if remembers else None
-        self.detectors = DetectorStates(self.ids, model)
-        self.budgets: Pool[Budget, Budget] = Pool(lambda value: value)
-        self.last_budget = self.budgets.code(model.last_budget())
-        """What is left where nothing fails any more."""
         given = model.given.nodes if model.given else ()
         paused = any(node.pulse is Pulse.PAUSED for node in given)
         self.may_pause = paused or model.first_budget().pauses > 0
         """Whether some node may be paused."""
-        self.messages: Pool[tuple[Item, ...], tuple[Item, ...]] = Pool(lambda value: value)
-        self._dies = setting.connections is Connections.DIE
-        self._may_miss = self._dies or self.drops_mail
-        """Whether what is sent to a node that is down may be lost at once."""
         self.empty = self.channels.code(())
         self.gone = self.locals.code(Local(None, None))
         """A node that has saved nothing: it was never born, or will never boot again."""
-        self._has_numbers = bool(declared_families(self.machine))
-        begun = [node for node in given if node.state]
-        self._begun = max(map(self._largest, begun), default=0)
-        """The largest declared number at any node where runs begin."""
-        self.may_stand_still = False
-        """Whether there was reason to ask if time goes on for ever."""
-        self._outcomes: dict[tuple[int, Event | int], Coded] = {}
-        self._appended: dict[tuple[int, int], int | None] = {}
-        self._offers: dict[tuple[State, Standing], tuple[Request, ...]] = {}
-        grown = [self.machine.grown(node.state) for node in begun]
-        self._grown = tuple(map(max, zip(*grown, strict=True)))
-        """How far the numbers that the machine names have grown where runs begin."""
         self.renaming = self._renaming()
-        if self.renaming is not None:
-            self._trial = trial_of(self.machine, model, claims)
+        trial = None if self.renaming is None else trial_of(self.machine, model, claims)
+        self.outcomes = Outcomes(turns, model, self.locals, self.messages, trial)
+        self._has_cuts = self.columns.has_cuts
+        self._dies = setting.connections is Connections.DIE
+        self._may_miss = self._dies or self.drops_mail
+        """Whether what is sent to a node that is down may be lost at once."""
+        self._appended: dict[tuple[int, int], int | None] = {}
         self.beginnings: dict[Row, Any] = {}
         """The rows that runs begin with, and how each is reached; set by the search."""
         self.raw_rows: dict[Row, Row] = {}
         """The rows that runs begin with, by what they are once their numbers are renamed."""
+        self.normal: Normal | None = None
+        """What a search from the normal state began with."""
+        self.boot_row: Row | None = None
+        """Where runs begin that are told from the first boots, though the setting says normal."""
 
     def _renaming(self) -> Renaming | None:
         """How numbers are renamed, if there are any and no claim could see it."""
@@ -124,7 +116,7 @@ class Board(Columns):
         declared = declared_families(self.machine) if wanted else set()
         if not declared or self.model.bounds.counter >= NUMBERS_MAX:
             return None
-        return Renaming(self, self.locals, self.channels, sorted(declared, key=repr))
+        return Renaming(self.columns, self.locals, self.channels, sorted(declared, key=repr))
 
     def _local_card(self, value: Local) -> LocalCard:
         if value.state is None:
@@ -136,15 +128,17 @@ class Board(Columns):
     def revive(self, row: list[int], place: int) -> None:
         """Make a row ready for the boot of a node: its detector and connections are new."""
         if self.model.setting.connections is Connections.DIE:
-            for (sender, _), column in self.column.items():
+            for (sender, _), column in self.columns.of_channel.items():
                 if sender == place:
                     row[column] = self.without_sender(row[column], self.ids[place])
         if self.machine.uses_views:
             others = [other for other in range(self.n) if other != place]
-            ups = [o for o in others if self.locals.cards[row[o]].up and self.reach(row, place, o)]
-            row[self.watch_column + place] = self.detectors.first(place, ups)
+            cards, reach = self.locals.cards, self.columns.reach
+            ups = [o for o in others if cards[row[o]].up and reach(row, place, o)]
+            first = self.columns.watch_column
+            row[first + place] = self.detectors.first(place, ups)
             for other in ups:
-                column = self.watch_column + other
+                column = first + other
                 row[column] = self.detectors.note(row[column], place, up=True)
         self.drop_lost(row, booting=place)
 
@@ -152,28 +146,31 @@ class Board(Columns):
         """Let a node crash."""
         row[place] = down
         if self.machine.uses_views:
-            row[self.watch_column + place] = self.detectors.blind
+            first = self.columns.watch_column
+            row[first + place] = self.detectors.blind
             for other in range(self.n):
                 up = other != place and self.locals.cards[row[other]].up
-                if up and self.reach(row, place, other):
-                    column = self.watch_column + other
+                if up and self.columns.reach(row, place, other):
+                    column = first + other
                     row[column] = self.detectors.note(row[column], place, up=False)
         if self.model.setting.connections is Connections.DIE:
-            for column, to in self.channel_columns:
+            for column, to in self.columns.channels:
                 if to == place:
                     row[column] = self.empty
         self.drop_lost(row)
 
     def relink(self, row: list[int], number: int, *, heals: bool) -> None:
         """Cut a link, or let it heal."""
-        row[self.links_column] ^= 1 << number
-        one, other = self.links[number]
+        columns = self.columns
+        row[columns.links_column] ^= 1 << number
+        one, other = columns.links[number]
         if self.machine.uses_views and all(self.locals.cards[row[p]].up for p in (one, other)):
             for watcher, target in ((one, other), (other, one)):
-                column = self.watch_column + watcher
+                column = columns.watch_column + watcher
                 row[column] = self.detectors.note(row[column], target, up=heals)
         if not heals and self.model.setting.connections is Connections.DIE:
-            row[self.column[one, other]] = row[self.column[other, one]] = self.empty
+            for pair in ((one, other), (other, one)):
+                row[columns.of_channel[pair]] = self.empty
         self.drop_lost(row)
 
     def is_lost(self, row: Sequence[int], place: int) -> bool:
@@ -191,14 +188,14 @@ class Board(Columns):
         no channel, and keep no loop from closing. `booting` is the node that is about to boot.
         """
         left = self.budgets.cards[row[-1]]
-        cut = self.cut_links(row) and not left.heals
+        cut = self.columns.cut_links(row) and not left.heals
         lost: list[int] = []
         if not left.recoveries:
             cards = self.locals.cards
             lost = [p for p in range(self.n) if p != booting and not cards[row[p]].up]
         if self.drops_mail and (cut or lost):
-            for column, to in self.channel_columns:
-                if to in lost or (cut and self.is_severed(row, column)):
+            for column, to in self.columns.channels:
+                if to in lost or (cut and self.columns.is_severed(row, column)):
                     row[column] = self.empty
         if self.drops_saved:
             for place in lost:
@@ -210,76 +207,6 @@ class Board(Columns):
         self.drop_lost(changed)
         return tuple(changed)
 
-    def coded(self, local: int, place: int, event: Event | None) -> Coded:
-        """The outcome of an event (None: a boot) in codes; worked out once."""
-        key = (local, place if event is None else event)
-        known = self._outcomes.get(key)
-        if known is None:
-            value = self.locals.cards[local].value
-            outcome = self._outcome(value, place, event)
-            known = self._outcomes[key] = Coded(
-                outcome,
-                self.locals.code(outcome.local),
-                self._sends_code(place, outcome.sends),
-                tuple(
-                    (torn, self.locals.code(torn.local), self._sends_code(place, torn.sends))
-                    for torn in outcome.torn
-                ),
-                self._cut(outcome.local),
-            )
-            self.may_stand_still |= self._is_pressing(value, event, outcome.local)
-        return known
-
-    def _outcome(self, value: Local, place: int, event: Event | None) -> Outcome:
-        """What an event, or a boot, does to a node."""
-        me = self.ids[place]
-        if event is None:
-            outcome = self.node_steps.boot(me, value.stable)
-        else:
-            outcome = self.node_steps.step(value, event)
-        if self.renaming is not None:
-            budget = self.model.budget
-            comes_back = bool(budget.crashes and budget.recoveries) and self.model.may_crash(me)
-            self._trial.verify(value, me, event, outcome, comes_back=comes_back)
-        return outcome
-
-    def _is_pressing(self, before: Local, event: Event | None, after: Local) -> bool:
-        """Whether something that time had to wait for led at once to more of the kind.
-
-        Nothing else can make time stand still: a message that was just sent is not due yet.
-        """
-        if not self.model.bounded:
-            return False
-        card = self.locals.cards[self.locals.code(after)]
-        if isinstance(event, Asked):
-            owed = self.locals.cards[self.locals.code(before)].owes
-            return event.request in owed and card.due
-        if not isinstance(event, TimedOut):
-            return False
-        was_due = {armed.timer for armed in before.timers if armed.latest == 0} - {event.timer}
-        is_due = {armed.timer for armed in after.timers if armed.latest == 0}
-        return bool(card.owes) or not is_due <= was_due
-
-    def _cut(self, local: Local) -> str | None:
-        """The bound that this node exceeds, if any."""
-        bounds = self.model.bounds
-        if local.firings > bounds.firings:
-            return "firings"
-        numbers = enumerate(self.machine.grown(local.state))
-        begun = self._grown or (0,) * len(self.machine.growing)
-        grown = any(number - begun[k] > bounds.counter for k, number in numbers)
-        if self.renaming is None:
-            grown = grown or self._largest(local) - self._begun > bounds.counter
-        return "counter" if grown else None
-
-    def _largest(self, local: Local) -> int:
-        """The largest number at a node of those that the machine's types declare."""
-        assert local.state is not None
-        if not self._has_numbers:
-            return 0
-        found = numbers_in(local.state, local.state.me).values()
-        return max((max(numbers) for numbers in found), default=0)
-
     def is_too_far(self, row: Row) -> bool:
         """Whether some node holds a number beyond the bound, though all have been renamed."""
         assert self.renaming is not None
@@ -290,34 +217,13 @@ class Board(Columns):
         """The row with its numbers renamed, where they are."""
         return row if self.renaming is None else self.renaming.normal(row)
 
-    def offers(self, node: LocalCard) -> tuple[Request, ...]:
-        """What the application may ask of this node."""
-        state, standing = node.value.state, node.standing
-        if state is None or standing is None:
-            return ()
-        key = state, standing
-        if key not in self._offers:
-            offered, me = self.turns.offers(state, standing), state.me
-            wanted = (each for each in offered if self.model.may_ask(me, each))
-            self._offers[key] = tuple(wanted)
-        return self._offers[key]
-
-    def _sends_code(self, place: int, sends: Sends) -> tuple[tuple[int, int], ...]:
-        return tuple(
-            (self.ids.index(to), self.messages.code(self._items(place, messages)))
-            for to, messages in sorted(sends.items())
-        )
-
-    def _items(self, place: int, messages: tuple[Message, ...]) -> tuple[Item, ...]:
-        return tuple(Item(self.ids[place], message, 0) for message in messages)
-
     def post(self, row: list[int], mail: Mail) -> bool:
         """Put messages on their channels; False if there is no room for them.
 
         That is a cut, unless a full channel blocks its sender: then the move waits for room.
         """
         for to, column, items in mail:
-            if self.has_cuts and self.is_severed(row, column):
+            if self._has_cuts and self.columns.is_severed(row, column):
                 continue
             is_down = self._may_miss and not self.locals.cards[row[to]].up
             if is_down and (self._dies or self.is_lost(row, to)):
@@ -333,9 +239,10 @@ class Board(Columns):
             row[column] = code
         return True
 
-    def mail_of(self, place: int, sends: tuple[tuple[int, int], ...]) -> Mail:
+    def mail_of(self, place: int, sends: CodedSends) -> Mail:
         """What a node sends; where there is no link at all it is gone at once."""
-        columns = ((to, self.column.get((place, to)), items) for to, items in sends)
+        column_of = self.columns.of_channel.get
+        columns = ((to, column_of((place, to)), items) for to, items in sends)
         return tuple((to, column, items) for to, column, items in columns if column is not None)
 
     def append(self, channel: int, items: int) -> int | None:
@@ -362,19 +269,19 @@ class Board(Columns):
     def ticked(self, row: Row) -> Row:
         """The row one tick later."""
         changed = list(row)
-        cards = self.locals.cards
+        cards, columns = self.locals.cards, self.columns
         for place in range(self.n):
             node = cards[row[place]]
             if node.aged is None:
                 node.aged = self.locals.code(node.value.aged())
             changed[place] = node.aged
         if self.machine.uses_views:
-            for column in range(self.watch_column, self.watch_column + self.n):
+            for column in range(columns.watch_column, columns.links_column):
                 changed[column] = self.detectors.aged(row[column])
-        for column, to in self.channel_columns:
+        for column, to in columns.channels:
             if row[column] != self.empty:
                 channel = self.channels.cards[row[column]]
-                up = cards[row[to]].up and not (self.has_cuts and self.is_severed(row, column))
+                up = cards[row[to]].up and not (self._has_cuts and columns.is_severed(row, column))
                 if up not in channel.aged:
                     channel.aged[up] = self.channels.code(channel.aged_value(up))
                 changed[column] = channel.aged[up]
@@ -389,12 +296,12 @@ class Board(Columns):
 
     def booted(self) -> Row | None:
         """The row in which all have just booted for the first time; None if a bound cuts that."""
-        row = (0,) * self.n + (self.empty,) * len(self.channel_columns)
+        row = (0,) * self.n + (self.empty,) * len(self.columns.channels)
         if self.machine.uses_views:
             row += tuple(self.detectors.first(place, range(self.n)) for place in range(self.n))
-        row += (0,) * (self.has_cuts + self.remembers)
+        row += (0,) * (self._has_cuts + self.columns.remembers)
         row += (self.budgets.code(self.model.first_budget()),)
-        first = [self.coded(self.gone, place, None) for place in range(self.n)]
+        first = [self.outcomes.coded(self.gone, place, None) for place in range(self.n)]
         # All are up before anybody speaks: nobody's first words get lost.
         changed = [*(coded.local for coded in first), *row[self.n :]]
         for place, coded in enumerate(first):
@@ -406,7 +313,7 @@ class Board(Columns):
         """The row as one where a run begins: claims have seen nothing before it."""
         if self.recall is None:
             return self.begun(row)
-        return self.with_columns(row, (self.memory_column, self.recall.first(row)))
+        return self.with_columns(row, (self.columns.memory_column, self.recall.first(row)))
 
     def begun(self, row: Row) -> Row:
         """The row as one where a run begins, whatever claims remember there."""
@@ -417,13 +324,16 @@ class Board(Columns):
     def shown(self, row: Row) -> tuple[int, ...]:
         """The same for rows that are the same to every claim, whatever that remembers."""
         observation = self.observations.key(row)
-        return (*observation, row[self.memory_column]) if self.remembers else observation
+        if self.recall is None:
+            return observation
+        return (*observation, row[self.columns.memory_column])
 
     def remembered(self, row: Row) -> Row:
         """The row after a move, with what claims remember brought up to date."""
         assert self.recall is not None
-        memory = self.recall.after(row[self.memory_column], self.observations.key(row))
-        return self.with_columns(row, (self.memory_column, memory))
+        column = self.columns.memory_column
+        memory = self.recall.after(row[column], self.observations.key(row))
+        return self.with_columns(row, (column, memory))
 
     def resumed(self, value: Local) -> int:
         """The code of a node that was paused; without bounds nothing is ever due by now."""
@@ -432,9 +342,9 @@ class Board(Columns):
 
     def stabilised(self, row: Row) -> Row:
         """The row from which nothing fails any more, with its numbers renamed."""
-        return self.renamed(self.calmed(row))
+        return self.renamed(self.without_faults(row))
 
-    def calmed(self, row: Row) -> Row:
+    def without_faults(self, row: Row) -> Row:
         """The row from which nothing fails any more: no budget is left, everybody is resumed."""
         changed = list(row)
         for place in range(self.n) if self.may_pause else ():
@@ -444,3 +354,12 @@ class Board(Columns):
         changed[-1] = self.last_budget
         self.drop_lost(changed)
         return tuple(changed)
+
+    @contextmanager
+    def looking_again(self) -> Iterator[None]:
+        """Have moves made that were made before: what a bound cuts is no new cut."""
+        cuts = self.cuts.copy()
+        try:
+            yield
+        finally:
+            self.cuts = cuts
