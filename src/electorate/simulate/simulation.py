@@ -164,7 +164,8 @@ class Simulation:
         self.watch: Callable[[Simulation], None] | None = None
         """Called after every step that is recorded."""
         self._dies = setting.connections is Connections.DIE
-        self._owing = type(machine).must_ask is not Machine.must_ask
+        self.owing = type(machine).must_ask is not Machine.must_ask
+        """Whether applications may owe anything at all."""
 
     def copy(self, setting: Setting | None = None) -> "Simulation":
         """A copy of the same state, to go another way from here; its record begins anew."""
@@ -222,7 +223,7 @@ class Simulation:
 
     def debtors(self) -> Iterator[SimulatedNode]:
         """The nodes whose applications owe an answer and can give it now."""
-        for node in self.nodes.values() if self._owing else ():
+        for node in self.nodes.values() if self.owing else ():
             owes = node.local is not None and node.local.owes
             if owes and not node.paused and self.ended_office(node) is None:
                 yield node
