@@ -69,6 +69,7 @@ class Scheduler:
         self._chance = policy.chance
         self._is_watched = policy.is_watched
         self._agenda = agenda = Agenda(cluster.place_in_line if policy.in_line else None)
+        self._heap = agenda.heap
         self._traffic = Traffic(cluster, policy.chance, agenda)
         self._detectors: SimulatedDetectors | None = None
         if policy.detection and cluster.machine.uses_views:
@@ -101,7 +102,7 @@ class Scheduler:
 
     def next_time(self) -> int | None:
         """When the next thing is due; None if nothing ever will be."""
-        cluster, heap = self.cluster, self._agenda.heap
+        cluster, heap = self.cluster, self._heap
         if cluster.owing:
             self._debtor = next(cluster.debtors(), None)
             if self._debtor is not None:
@@ -142,14 +143,14 @@ class Scheduler:
         self.at_once += 1
         if self._debtor is not None:
             return self._answer(self._debtor)
-        if not self._agenda.heap:
+        if not self._heap:
             return ()  # The last messages were lost as time passed.
-        entry = heappop(self._agenda.heap)
+        entry = heappop(self._heap)
         _, rank, _, what, taker = entry
         if taker is not None and taker.local is not None and taker.local.offices:
             ended = self._ended_office(taker)
             if ended is not None:
-                heappush(self._agenda.heap, entry)
+                heappush(self._heap, entry)
                 return self._fire(taker, ended)
         if rank == FAULT:
             return self._strike(what)
@@ -198,13 +199,12 @@ class Scheduler:
         elif self._is_global:
             first = law.overtaken(cluster, envelope) or envelope
         if first is not envelope:
-            heappush(self._agenda.heap, entry)
+            heappush(self._heap, entry)
         self.deliveries += 1
         if traffic.copies:
             copy_at = traffic.copies.pop(first.number, None)
-        torn = None
-        if self._tears:
-            torn = self._torn(node, cluster.locals.received, first.sender, first.message)
+        received = cluster.locals.received
+        torn = self._torn(node, received, first.sender, first.message) if self._tears else None
         cluster.hand_over(first, torn, copy_stays=copy_at is not None)
         if copy_at is not None:
             self._agenda.push(max(copy_at, cluster.now), MESSAGE, first, node)
@@ -215,13 +215,15 @@ class Scheduler:
         return () if node.local is before else (node,)
 
     def _fire(self, node: SimulatedNode, armed: ArmedTimer) -> Collection[SimulatedNode]:
-        torn = self._torn(node, self.cluster.locals.timed_out, armed.timer)
+        outcome_of = self.cluster.locals.timed_out
+        torn = self._torn(node, outcome_of, armed.timer) if self._tears else None
         self.cluster.run_out(node.id, armed.timer, torn)
         return self._after(node)
 
     def _see(self, node: SimulatedNode, alive: frozenset[NodeId]) -> Collection[SimulatedNode]:
         """A failure detector has changed its mind."""
-        torn = self._torn(node, self.cluster.locals.viewed, alive)
+        outcome_of = self.cluster.locals.viewed
+        torn = self._torn(node, outcome_of, alive) if self._tears else None
         self.cluster.see(node.id, alive, torn)
         return self._after(node)
 
@@ -229,7 +231,8 @@ class Scheduler:
         """An application does what it owes."""
         owes = () if node.local is None else node.local.owes
         request = owes[self._chance.answer(node.id, len(owes))]
-        torn = self._torn(node, self.cluster.locals.asked, request)
+        outcome_of = self.cluster.locals.asked
+        torn = self._torn(node, outcome_of, request) if self._tears else None
         self.cluster.ask(node.id, request, torn)
         return self._after(node)
 
@@ -245,8 +248,6 @@ class Scheduler:
         self, node: SimulatedNode, outcome_of: Callable[..., EventOutcome], *event: Any
     ) -> TornTurn | None:
         """How the node's next turn is torn, if it is to crash in the middle of it."""
-        if not self._tears:
-            return None
         return self.injector.torn(node, outcome_of(node.local, *event))
 
     def _after(self, node: SimulatedNode) -> Collection[SimulatedNode]:

@@ -214,8 +214,9 @@ class Simulation:
 
     def are_linked(self, one: NodeId, other: NodeId) -> bool:
         """Whether messages get through between two nodes, both ways."""
-        ways = (self.channels.get((one, other)), self.channels.get((other, one)))
-        return self.setting.linked(one, other) and not any(way and way.cut for way in ways)
+        there, back = self.channels.get((one, other)), self.channels.get((other, one))
+        is_cut = (there is not None and there.cut) or (back is not None and back.cut)
+        return not is_cut and self.setting.linked(one, other)
 
     def is_awaited(self, envelope: Envelope) -> bool:
         """Whether a node that is up and not paused must take this message within its bound."""

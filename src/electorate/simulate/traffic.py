@@ -46,8 +46,9 @@ class Traffic:
         self._cluster = cluster
         self._chance = chance
         self._agenda = agenda
-        self._order = cluster.setting.order
-        self._keeps_order = self._order in (Order.FIFO, Order.GLOBAL)
+        order = cluster.setting.order
+        self._is_fifo = order is Order.FIFO
+        self._keeps_order = order in (Order.FIFO, Order.GLOBAL)
         self._bounded = cluster.setting.prompt
         self._delay_max = cluster.delay_max
         self._is_fault_free = False
@@ -63,7 +64,7 @@ class Traffic:
     def take_in(self) -> None:
         """Decide when the messages arrive that were sent since the last call."""
         cluster, chance, now = self._cluster, self._chance, self._cluster.now
-        push, nodes = self._agenda.push, cluster.nodes
+        push, nodes, is_fifo, floors = self._agenda.push, cluster.nodes, self._is_fifo, self._floors
         heap, numbers, in_line = self._agenda.heap, self._agenda.numbers, self._agenda.in_line
         for envelope in cluster.posted:
             delay = chance.delay(envelope)
@@ -72,7 +73,14 @@ class Traffic:
             arrival = envelope.sent_at + delay
             if arrival < now:
                 arrival = now
-            if self._keeps_order:
+            if is_fifo:
+                # `_in_order`, written out.
+                floor = floors.get(envelope.channel, 0)
+                if arrival < floor:
+                    arrival = floor
+                else:
+                    floors[envelope.channel] = arrival
+            else:
                 arrival = self._in_order(envelope, arrival)
             if chance.mishaps and not self._is_fault_free:
                 if chance.loses(envelope):
@@ -98,7 +106,7 @@ class Traffic:
         """Nothing arrives before what was sent earlier, as far as the order goes."""
         if not self._keeps_order:
             return arrival
-        key = envelope.channel if self._order is Order.FIFO else envelope.to
+        key = envelope.channel if self._is_fifo else envelope.to
         floor = self._floors.get(key, 0)
         if arrival < floor:
             return floor
