@@ -16,7 +16,7 @@ from electorate.check.node_step import NodeSteps, Outcome
 from electorate.check.space import StateSpace
 from electorate.core import Event, NodeId, SetTimer
 from electorate.simulate.local import EventOutcome
-from electorate.simulate.run import SimulatedRun
+from electorate.simulate.scheduler import Scheduler
 from electorate.simulate.simulation import ArmedTimer, SimulatedNode, Simulation
 from tests.conformance import clock_rule, rule
 from tests.conformance.probe import Note
@@ -149,13 +149,10 @@ def a_cluster_that_does_not_look_at_offices(patch: pytest.MonkeyPatch) -> None:
 
 @SIMULATORS.noticed_by(clock_rule.a_paused_node_takes_nothing, "office")
 def a_run_that_ends_the_offices_of_paused_nodes(patch: pytest.MonkeyPatch) -> None:
-    def ends_office(self: SimulatedRun, node: SimulatedNode) -> bool:
-        ended = self._cluster.ended_office(node)
-        if ended is not None:
-            self._fire(node, ended)
-        return ended is not None
+    def ended_office(self: Scheduler, node: SimulatedNode) -> ArmedTimer | None:
+        return self.cluster.ended_office(node)
 
-    patch.setattr(SimulatedRun, "_ends_office", ends_office)
+    patch.setattr(Scheduler, "_ended_office", ended_office)
 
 
 # --- the checker ---

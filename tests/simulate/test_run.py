@@ -298,6 +298,14 @@ def test_every_run_keeps_the_laws_and_can_be_replayed(name: str, protocol: str) 
         assert run_script(script, find).text == script, f"seed {seed}"
 
 
+@pytest.mark.parametrize("protocol", ["bully-rpc", "leadership"])
+def test_what_is_on_its_way_when_a_run_begins_arrives_within_its_bound(protocol: str) -> None:
+    experiment = Experiment(Subject(protocol, CONDITIONS["lossy"]), find)
+    for seed in range(5):
+        script = script_of(experiment.run(seed, record=True).trace)
+        assert run_script(script, find).text == script, f"seed {seed}"
+
+
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_recording_changes_nothing(name: str) -> None:
     experiment = Experiment(Subject("bully", CONDITIONS[name]), find)

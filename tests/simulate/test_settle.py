@@ -20,6 +20,22 @@ def test_every_message_takes_its_longest_delay_and_comes_before_timers() -> None
     assert cluster.now == 2 + 3 * 2
 
 
+def test_messages_of_the_same_moment_come_by_receiver_and_sender_and_timers_by_node() -> None:
+    cluster = probes("cluster probe 1 2 3")
+    for node in (3, 1):
+        cluster.ask(node, Shout())
+    for node in (2, 1):
+        cluster.ask(node, Wait())
+    settle(cluster)
+    steps = [(step.at, step.happening) for step in cluster.steps]
+    ways = [(at, what.to, what.sender) for at, what in steps if isinstance(what, Delivered)]
+    rings = [(at, what.node) for at, what in steps if isinstance(what, Fired)]
+    assert len(ways) == 8
+    assert ways == sorted(ways)
+    assert len(rings) >= 2
+    assert rings == sorted(rings)
+
+
 def test_a_cluster_at_rest_stays_as_it_is() -> None:
     cluster = probes()
     settle(cluster)

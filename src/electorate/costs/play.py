@@ -26,7 +26,7 @@ from electorate.costs.formula import Numbers
 from electorate.costs.variant import Variant, span_of, whole
 from electorate.simulate import IllegalStep, Simulation, settle
 from electorate.simulate.command import run_command
-from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, FaultFree
+from electorate.simulate.settle import REASONS_MAX, SETTLE_MAX, fault_free
 from electorate.trace import Delivered, Step
 from electorate.trace.word import kind_of
 
@@ -131,14 +131,13 @@ class Play:
         return leader
 
     def _agree(self) -> None:
-        fault_free = FaultFree(self.cluster)
         limit = self.cluster.now + SETTLE_MAX * self.cluster.delay_max
-        while not self._agreed():
-            time = fault_free.next_time()
-            if time is None or time > limit:
-                told = f"the nodes do not agree within {SETTLE_MAX}T: {self._beliefs()}"
-                raise IllegalStep(told)
-            fault_free.step()
+        for time in fault_free(self.cluster):
+            if self._agreed() or time > limit:
+                break
+        if not self._agreed():
+            told = f"the nodes do not agree within {SETTLE_MAX}T: {self._beliefs()}"
+            raise IllegalStep(told)
         settle(self.cluster)
 
     def _beliefs(self) -> str:

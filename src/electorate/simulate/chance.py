@@ -144,7 +144,7 @@ class Fixed:
     """
 
     def __init__(self, numbers: dict[Key, int], usual: int, source: Chance | None = None) -> None:
-        self.mishaps = True
+        self.mishaps = source is not None or bool(numbers)
         self.numbers = numbers
         self._usual = usual
         self._source = source

@@ -18,6 +18,10 @@ class FaultEnd(Fault):
     of: Fault
 
 
+class EndOfFaults(Fault):
+    """From here on nothing fails; a node that is down stays down."""
+
+
 class FaultInjector:
     """Does to a simulation what the plan says."""
 
@@ -67,8 +71,12 @@ class FaultInjector:
                 self._lie(node, about)
             case fault.Ask(_, node, draw):
                 self._ask(cluster.nodes[node], draw)
+            case FaultEnd(_, of):
+                self._end(of)
+            case EndOfFaults():
+                self._end_faults()
 
-    def end(self, what: Fault) -> None:
+    def _end(self, what: Fault) -> None:
         """Let a fault end."""
         match what:
             case fault.Pause(_, _, node):
@@ -77,7 +85,7 @@ class FaultInjector:
                 for sender, to in self._links(what):
                     self._heal(sender, to)
 
-    def end_faults(self) -> None:
+    def _end_faults(self) -> None:
         """End every fault; a node that is down stays down."""
         self.tears.clear()
         for node in [node for node, count in self._pauses.items() if count]:
@@ -86,6 +94,7 @@ class FaultInjector:
         for link in [link for link, count in self._cuts.items() if count]:
             self._cuts[link] = 1
             self._heal(*link)
+        self._traffic.end_faults()
 
     def _links(self, what: fault.CutLink | fault.Partition) -> list[tuple[NodeId, NodeId]]:
         """The directions that it is about, of those that exist."""
@@ -159,7 +168,7 @@ class FaultInjector:
         self._traffic.release(node)
         for armed in here.timers.values():
             if armed.earliest <= self._cluster.now:
-                self._agenda.push(self._cluster.now, TIMER, armed)
+                self._agenda.push(self._cluster.now, TIMER, armed, here)
         if self._detectors:
             for other in self._cluster.members.ids:
                 self._detectors.note(node, other)

@@ -164,7 +164,8 @@ class Simulation:
         self.watch: Callable[[Simulation], None] | None = None
         """Called after every step that is recorded."""
         self._dies = setting.connections is Connections.DIE
-        self._owing = type(machine).must_ask is not Machine.must_ask
+        self.owing = type(machine).must_ask is not Machine.must_ask
+        """Whether applications may owe anything at all."""
 
     def copy(self, setting: Setting | None = None) -> "Simulation":
         """A copy of the same state, to go another way from here; its record begins anew."""
@@ -213,8 +214,9 @@ class Simulation:
 
     def are_linked(self, one: NodeId, other: NodeId) -> bool:
         """Whether messages get through between two nodes, both ways."""
-        ways = (self.channels.get((one, other)), self.channels.get((other, one)))
-        return self.setting.linked(one, other) and not any(way and way.cut for way in ways)
+        there, back = self.channels.get((one, other)), self.channels.get((other, one))
+        is_cut = (there is not None and there.cut) or (back is not None and back.cut)
+        return not is_cut and self.setting.linked(one, other)
 
     def is_awaited(self, envelope: Envelope) -> bool:
         """Whether a node that is up and not paused must take this message within its bound."""
@@ -222,7 +224,7 @@ class Simulation:
 
     def debtors(self) -> Iterator[SimulatedNode]:
         """The nodes whose applications owe an answer and can give it now."""
-        for node in self.nodes.values() if self._owing else ():
+        for node in self.nodes.values() if self.owing else ():
             owes = node.local is not None and node.local.owes
             if owes and not node.paused and self.ended_office(node) is None:
                 yield node

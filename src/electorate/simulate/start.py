@@ -5,7 +5,7 @@ it rests; for one with periodic timers it is where it begins to repeat itself. O
 grow without end never does, and is taken to be normal after a long while.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -16,7 +16,7 @@ from electorate.core import Machine, NodeId, Standing
 from electorate.simulate.law import IllegalStep
 from electorate.simulate.local import LocalStates
 from electorate.simulate.named import claims_of
-from electorate.simulate.settle import SETTLE_MAX, FaultFree, settle
+from electorate.simulate.settle import SETTLE_MAX, fault_free, is_quiet, settle
 from electorate.simulate.simulation import Simulation
 from electorate.trace import Clock, Placed, Setting, Start, Step, Trace
 
@@ -78,23 +78,24 @@ def _run_to_normal(cluster: Simulation) -> None:
 
 
 def _run_to_loop(cluster: Simulation, goals: list[Claim]) -> None:
-    fault_free = FaultFree(cluster)
     limit = SETTLE_MAX * cluster.delay_max
+    for _ in _until_it_repeats(cluster):
+        if cluster.now > limit and is_quiet(cluster):
+            return
+    # Once round the loop: the goal has to hold all along.
+    for _ in _until_it_repeats(cluster):
+        _expect(cluster, goals)
+
+
+def _until_it_repeats(cluster: Simulation) -> Iterator[object]:
+    """Every place that the fault-free run comes by, up to the first that it was at before."""
     seen: set[object] = set()
-    while fault_free.next_time() is not None:
+    for _ in fault_free(cluster):
         here = _signature(cluster)
         if here in seen:
-            break
-        seen.add(here)
-        if cluster.now > limit and fault_free.is_quiet():
             return
-        fault_free.step()
-    # Once round the loop: the goal has to hold all along.
-    seen.clear()
-    while fault_free.next_time() is not None and (here := _signature(cluster)) not in seen:
         seen.add(here)
-        _expect(cluster, goals)
-        fault_free.step()
+        yield here
 
 
 def _expect(cluster: Simulation, goals: list[Claim]) -> None:

@@ -1,30 +1,42 @@
 """Traffic: when messages arrive, and what becomes of those that no node can take then."""
 
 from collections import Counter
+from collections.abc import Callable
 from heapq import heappush
 from itertools import count
 from typing import Any
 
 from electorate.core import NodeId
 from electorate.simulate.chance import Chance
-from electorate.simulate.simulation import Channel, Envelope, Simulation
+from electorate.simulate.simulation import Channel, Envelope, SimulatedNode, Simulation
 from electorate.trace import Order
 
 EXPIRY, FAULT, MESSAGE, CORRECTION, TIMER = range(5)
 """The kinds of entries, in the order of the same moment. Messages come before timers: bounds are
 closed."""
 
+Entry = tuple[int, int, Any, Any, Any]
+"""When something is due, its kind, its place among others of that kind, what it is, and the node
+that takes it, if one does."""
+
 
 class Agenda:
     """What is going to happen, in the order of time."""
 
-    def __init__(self) -> None:
-        self.heap: list[tuple[int, int, int, Any]] = []
+    def __init__(self, in_line: Callable[[Envelope], tuple[int, ...]] | None = None) -> None:
+        self.heap: list[Entry] = []
         self.numbers = count()
+        self.in_line = in_line
+        """The place of a message among those of the same moment; None if the first to be put here
+        is the first to come."""
 
-    def push(self, time: int, rank: int, what: Any) -> None:
+    def push(self, time: int, rank: int, what: Any, taker: SimulatedNode | None = None) -> None:
         """Let something happen then."""
-        heappush(self.heap, (time, rank, next(self.numbers), what))
+        place: Any = next(self.numbers)
+        if self.in_line is not None:
+            is_timer = rank == TIMER
+            place = (*((what.node, what.timer) if is_timer else self.in_line(what)), place)
+        heappush(self.heap, (time, rank, place, what, taker))
 
 
 class Traffic:
@@ -34,8 +46,9 @@ class Traffic:
         self._cluster = cluster
         self._chance = chance
         self._agenda = agenda
-        self._order = cluster.setting.order
-        self._keeps_order = self._order in (Order.FIFO, Order.GLOBAL)
+        order = cluster.setting.order
+        self._is_fifo = order is Order.FIFO
+        self._keeps_order = order in (Order.FIFO, Order.GLOBAL)
         self._bounded = cluster.setting.prompt
         self._delay_max = cluster.delay_max
         self._is_fault_free = False
@@ -51,13 +64,23 @@ class Traffic:
     def take_in(self) -> None:
         """Decide when the messages arrive that were sent since the last call."""
         cluster, chance, now = self._cluster, self._chance, self._cluster.now
-        heap, numbers, nodes = self._agenda.heap, self._agenda.numbers, cluster.nodes
+        push, nodes, is_fifo, floors = self._agenda.push, cluster.nodes, self._is_fifo, self._floors
+        heap, numbers, in_line = self._agenda.heap, self._agenda.numbers, self._agenda.in_line
         for envelope in cluster.posted:
             delay = chance.delay(envelope)
             if self._is_fault_free and delay > self._delay_max:
                 delay = self._delay_max
-            arrival = now + delay
-            if self._keeps_order:
+            arrival = envelope.sent_at + delay
+            if arrival < now:
+                arrival = now
+            if is_fifo:
+                # `_in_order`, written out.
+                floor = floors.get(envelope.channel, 0)
+                if arrival < floor:
+                    arrival = floor
+                else:
+                    floors[envelope.channel] = arrival
+            else:
                 arrival = self._in_order(envelope, arrival)
             if chance.mishaps and not self._is_fault_free:
                 if chance.loses(envelope):
@@ -67,18 +90,23 @@ class Traffic:
                 copy = chance.copy(envelope)
                 if copy is not None:
                     self.happened["duplication"] += 1
-                    later = max(arrival, now + copy)
+                    later = max(arrival, envelope.sent_at + copy)
                     self.copies[envelope.number] = self._in_order(envelope, later)
-            heappush(heap, (arrival, MESSAGE, next(numbers), envelope))
-            if nodes[envelope.to].local is None and self._bounded:
-                self._agenda.push(now + self._delay_max + 1, EXPIRY, envelope)
+            taker = nodes[envelope.to]
+            if in_line is None:
+                # `push`, written out: every message of a seeded run comes by here.
+                heappush(heap, (arrival, MESSAGE, next(numbers), envelope, taker))
+            else:
+                push(arrival, MESSAGE, envelope, taker)
+            if self._bounded and (taker.local is None or envelope.channel.cut):
+                push(envelope.sent_at + self._delay_max + 1, EXPIRY, envelope)
         cluster.posted.clear()
 
     def _in_order(self, envelope: Envelope, arrival: int) -> int:
         """Nothing arrives before what was sent earlier, as far as the order goes."""
         if not self._keeps_order:
             return arrival
-        key = envelope.channel if self._order is Order.FIFO else envelope.to
+        key = envelope.channel if self._is_fifo else envelope.to
         floor = self._floors.get(key, 0)
         if arrival < floor:
             return floor
@@ -97,7 +125,7 @@ class Traffic:
         """A node may now be able to take what it could not take before."""
         for envelope in self._stalled.pop(to, ()):
             if not envelope.gone:
-                self._agenda.push(self._cluster.now, MESSAGE, envelope)
+                self._agenda.push(self._cluster.now, MESSAGE, envelope, self._cluster.nodes[to])
 
     def threaten(self, sender: NodeId, to: NodeId) -> None:
         """If nobody can take what is on its way there, it is lost when its bound is over."""
@@ -115,4 +143,4 @@ class Traffic:
         self._floors = {key: min(floor, last) for key, floor in self._floors.items()}
         if not self._bounded:
             for envelope in sorted(self._cluster.in_flight(), key=lambda sent: sent.number):
-                self._agenda.push(last, MESSAGE, envelope)
+                self._agenda.push(last, MESSAGE, envelope, self._cluster.nodes[envelope.to])
