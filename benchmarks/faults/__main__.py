@@ -126,6 +126,11 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         "--transactions", action="store_true", help="with accounts, and transfers between them"
     )
     parser.add_argument(
+        "--beside",
+        metavar="COMMAND",
+        help="run this beside the members, as one that is none; it reads FAULTS_MEMBERS",
+    )
+    parser.add_argument(
         "--promised",
         type=float,
         default=PROMISED_NS / 1e9,
@@ -267,6 +272,8 @@ def _hurt(options: argparse.Namespace, part: Part, folder: Path, record: Path | 
         )
         try:
             with fleet:
+                if options.beside:
+                    fleet.run_beside("beside", shlex.split(options.beside))
                 _strike_all(fleet, part)
                 fleet.settle()
                 is_whole = True
@@ -287,7 +294,7 @@ def _strike_all(fleet: Fleet, part: Part) -> None:
         if sys.stderr.isatty() or time.monotonic() - told_at > LINE_S:
             told_at = time.monotonic()
             words = f"{part.name}: " if part.name else ""
-            words += f"{number} of {len(part.faults)} faults, {fleet.blows[-1].token} terms"
+            words += f"{number} of {len(part.faults)} faults, token {fleet.blows[-1].token}"
             _say(f"{words}, {len(fleet.complaints)} complaints, now {fault.called}")
 
 
@@ -409,7 +416,17 @@ def _again(options: argparse.Namespace) -> str:
     """The command that does the same once more."""
     words = ["python", "-m", "benchmarks.faults"]
     given = dict(vars(options), kinds=",".join(options.kinds))
-    for name in ("faults", "nodes", "kinds", "outside", "seed", "elections", "promised", "mutant"):
+    for name in (
+        "faults",
+        "nodes",
+        "kinds",
+        "outside",
+        "seed",
+        "elections",
+        "promised",
+        "mutant",
+        "beside",
+    ):
         if given[name] not in (None, 0):
             words += [f"--{name}", f"{given[name]:g}" if name == "promised" else str(given[name])]
     return shlex.join([*words, *(["--transactions"] if options.transactions else [])])

@@ -38,6 +38,8 @@ OPEN_S = 60.0
 ENDING_S = 5.0
 """So long after its disk was ill a process may still end because of it."""
 COMPLAINTS_MAX = 20
+AGAIN_S = 0.5
+"""So long after it has ended something that is no member is started again."""
 FAULT_S = 20.0
 """So long a fault may take on the average, or something hangs."""
 DRIFT_PPM = 9_500
@@ -128,6 +130,8 @@ class Fleet:
         self._ill: dict[str, float] = {}
         """Whose disk is ill, and until when its process may end because of that."""
         self._fallen: set[str] = set()
+        self._beside: dict[str, list[str]] = {}
+        """Processes that are no members, and their commands."""
         self._deadline = time.monotonic() + PATIENCE_S + FAULT_S
 
     def __enter__(self) -> Self:
@@ -209,7 +213,7 @@ class Fleet:
         companions = [other for other in self.members if other != name]
         side = {name, *companions[: len(self.members) // 2 - 1]} if fault.way == "half" else {name}
         here = {self.slots[each] for each in side}
-        there = set(self.slots.values()) - here
+        there = self._nodes() - here
         out = {(one, other) for one in here for other in there}
         back = {(other, one) for one, other in out}
         self.lose({"from": out, "to": back}.get(fault.way, out | back), fault.lasts_s, name)
@@ -234,6 +238,10 @@ class Fleet:
         }
         self.lose(lost, fault.lasts_s, name)
 
+    def _nodes(self) -> set[int]:
+        """Where nodes are. Whoever is beside them is never cut off: that would only help them."""
+        return {slot for name, slot in self.slots.items() if name not in self._beside}
+
     def lose(self, ways: set[Way], lasts_s: float, name: str) -> None:
         """Lose what goes these ways, for so long."""
         number = next(self._numbers)
@@ -244,7 +252,7 @@ class Fleet:
     def _shape(self, name: str, fault: Fault, shape: Shape) -> None:
         number = next(self._numbers)
         mine = self.slots[name]
-        others = [other for other in self.slots.values() if other != mine]
+        others = self._nodes() - {mine}
         ways = [(mine, other) for other in others] + [(other, mine) for other in others]
         self._shaped[number] = dict.fromkeys(ways, shape)
         self._connect()
@@ -335,11 +343,14 @@ class Fleet:
             self.start(name)
 
     def _power(self, name: str, fault: Fault) -> None:
-        # The power goes in the middle of writing, if the lot falls so.
+        # The power goes in the middle of writing, if the lot falls so: syncs take a while.
+        chance, shown = Random(fault.lot), self.disguises[name]
+        shown.slow_down(WRITING_S)
         self._have_written()
-        time.sleep(Random(fault.lot).uniform(0, WRITING_S))
+        time.sleep(chance.uniform(0, 2 * WRITING_S))
         self.kill(name)
-        undone = self.disguises[name].cut_power(fault.way, Random(fault.lot))
+        shown.slow_down(0)
+        undone = shown.cut_power(fault.way, chance)
         self.tell("power", name=name, undone=undone)
         self.later(fault.lasts_s, name, self.start)
 
@@ -364,7 +375,10 @@ class Fleet:
         if code in (None, -signal.SIGKILL):
             return
         self.tell("down", name=name)
-        if name not in self.slots:
+        if name in self._beside:
+            self._fallen.add(name)
+            self.later(AGAIN_S, name, lambda _: self._start_beside(name))
+        elif name not in self.slots:
             self._fallen.add(name)  # A copy: it was refused, perhaps. The log says so.
         elif self._ill.get(name, 0.0) < time.monotonic():
             how = f"has ended by itself ({code}): {name}.log"
@@ -532,6 +546,26 @@ class Fleet:
         assert self.network is not None
         port = self._addresses[name].rpartition(":")[2]
         return f"{name}@{self.network.host(self.slots[other])}:{port}"
+
+    def run_beside(self, name: str, words: list[str]) -> None:
+        """Run something that is no member, in a place of its own, again whenever it has ended.
+
+        It reads in FAULTS_MEMBERS where the founders are, and in FAULTS_HOST where it is itself.
+        """
+        self._beside[name] = words
+        if self.network is not None:
+            self.slots[name] = min({*range(len(self.slots) + 1)} - {*self.slots.values()})
+        self._start_beside(name)
+
+    def _start_beside(self, name: str) -> None:
+        self._fallen.discard(name)
+        host, where = "127.0.0.1", list[str]()
+        if self.network is not None:
+            host, where = self.network.host(self.slots[name]), self.network.prefix(self.slots[name])
+        env = {**os.environ, "FAULTS_MEMBERS": ",".join(self._founders), "FAULTS_HOST": host}
+        self.tell("beside", name=name)
+        log = self.folder / f"{name}.log"
+        self.processes.start(name, [*where, *self._beside[name]], log=log, env=env)
 
     def leave(self, name: str) -> None:
         """Forget a node that is gone for good."""

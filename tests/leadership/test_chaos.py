@@ -332,6 +332,19 @@ def test_a_small_disk_is_full_until_it_is_freed_and_what_is_on_it_is_kept(tmp_pa
 # --- the end ---
 
 
+def test_there_is_room_for_a_process_that_is_no_member(tmp_path: Path) -> None:
+    code = "import os; print(os.environ['FAULTS_HOST'], os.environ['FAULTS_MEMBERS'])"
+    with Fleet(tmp_path) as fleet:
+        fleet.run_beside("beside", [sys.executable, "-c", code])
+        fleet.await_leader()
+        fleet.pass_time(1.0)
+    host, members = (tmp_path / "beside.log").read_text().splitlines()[0].split()
+    assert host == "127.0.0.1"
+    assert [place.partition("@")[0] for place in members.split(",")] == ["a", "b", "c"]
+    assert len([entry for entry in journal(tmp_path) if entry.what == "beside"]) > 1
+    assert fleet.complaints == []
+
+
 @with_network
 @with_disks
 @with_shim
