@@ -97,6 +97,12 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"faults: to repeat it: {_again(options)}", file=sys.stderr)
             return EXIT_BROKEN
         return EXIT_DONE if is_whole and not result["doubts"] else EXIT_UNKNOWN
+    except KeyboardInterrupt:  # While it was judged or replayed.
+        print("\nfaults: interrupted", file=sys.stderr)
+        return EXIT_UNKNOWN
+    except OSError as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return EXIT_UNKNOWN
     finally:
         if not is_kept:
             shutil.rmtree(folder, ignore_errors=True)
@@ -280,7 +286,7 @@ def _hurt(options: argparse.Namespace, part: Part, folder: Path, record: Path | 
         except KeyboardInterrupt:
             print("\nfaults: interrupted", file=sys.stderr)
         except (Hung, ChangeNotMade) as hung:
-            fleet.complain(str(hung))
+            fleet.complain(str(hung), is_late=True)
             is_whole = True
     found = judged(folder, promised_ns=round(options.promised * 1e9))
     return Hurt(part, folder, found, fleet.blows, fleet.changes.took_s, is_whole)

@@ -126,7 +126,7 @@ def elections(folder: Path) -> dict[str, Evidence]:
 def read(path: Path) -> Iterator[Point]:
     """The whole lines of a file."""
     for line in _lines(path):
-        at, token, name, pid = line.split()
+        at, token, name, pid, *_ = line.split()
         yield Point(int(at), int(token), name, int(pid))
 
 

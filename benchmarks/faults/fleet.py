@@ -157,10 +157,14 @@ class Fleet:
         at = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         self._journal.add(json.dumps({"at": at, "what": what, **said}))
 
-    def complain(self, text: str) -> None:
-        """Note something that no fault excuses."""
+    def allow(self, seconds: float) -> None:
+        """Have so much more time until something counts as hanging."""
+        self._deadline += seconds
+
+    def complain(self, text: str, *, is_late: bool = False) -> None:
+        """Note something that no fault excuses. What is late, a busy machine may excuse."""
         self.complaints.append(text)
-        self.tell("complaint", text=text)
+        self.tell("complaint", text=text, is_late=is_late)
         if len(self.complaints) == COMPLAINTS_MAX:
             raise Hung(f"{len(self.complaints)} complaints: it makes no sense to go on")
 
@@ -168,7 +172,7 @@ class Fleet:
 
     def strike(self, fault: Fault) -> None:
         """Do it to somebody who is well; the end of it comes by itself, later."""
-        self._deadline += FAULT_S
+        self.allow(FAULT_S)
         change: Change | None = None
         if fault.kind == "members":
             self.changes.await_none()
@@ -391,14 +395,14 @@ class Fleet:
 
     def settle(self) -> None:
         """Bring everybody back, and wait until somebody leads again, and all are in one team."""
-        self._deadline += CHANGE_S + 5 * PATIENCE_S
+        self.allow(CHANGE_S + 5 * PATIENCE_S)
         while self._due:
             self.pass_time(0.02)
         self.changes.await_none()
         if self.await_leader() is None:
-            self.complain(f"nobody leads {PATIENCE_S:.0f} s after everybody is back")
+            self.complain(f"nobody leads {PATIENCE_S:.0f} s after everybody is back", is_late=True)
         if self._is_wide and not self._await_team():
-            self.complain(f"no team of all {2 * PATIENCE_S:.0f} s after all are back")
+            self.complain(f"no team of all {2 * PATIENCE_S:.0f} s after all are back", is_late=True)
         if self._accounts:
             self._await_ends()
 
@@ -428,7 +432,7 @@ class Fleet:
 
     def _await_ends(self) -> None:
         """Have no more transfers begin, and wait until none is open."""
-        self._deadline += OPEN_S
+        self.allow(OPEN_S)
         began = time.monotonic()
         since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         for name in self._accounts:
@@ -439,7 +443,9 @@ class Fleet:
             said = {name: number for at, name, number in lines if int(at) > since + 10**9}
             if said == dict.fromkeys(self._accounts, "0"):
                 return
-        self.complain(f"transactions are open {OPEN_S:.0f} s after all are back: {said}")
+        self.complain(
+            f"transactions are open {OPEN_S:.0f} s after all are back: {said}", is_late=True
+        )
 
     def well(self) -> list[str]:
         """Members that nothing is being done to."""

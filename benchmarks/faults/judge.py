@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.faults.evidence import JOB, Entry, Evidence, Point, elections, journal
+from benchmarks.faults.evidence import GROUPS, JOB, Entry, Evidence, Point, elections, journal, read
 from benchmarks.faults.ledger import unbalanced
 
 LEASE_NS = 560_000_000
@@ -35,6 +35,7 @@ STALE = "old token written"
 ALONE = "leader without majority"
 STUCK = "no leader"
 ENDED = "unexpected"
+LATE = "too late"
 SPLIT = "transaction split"
 
 Span = tuple[int, int]
@@ -109,7 +110,12 @@ def judged(folder: Path, *, lease_ns: int = LEASE_NS, promised_ns: int = PROMISE
         for begin, end in vacant
         if end - begin > promised_ns
     ]
-    wrong += [Violation(ENDED, e.at_ns, e.said["text"]) for e in entries if e.what == "complaint"]
+    wrong += [*groups(folder, entries)]
+    wrong += [
+        Violation(LATE if each.said.get("is_late") else ENDED, each.at_ns, each.said["text"])
+        for each in entries
+        if each.what == "complaint"
+    ]
     end_ns = entries[-1].at_ns if entries else 0
     wrong += [Violation(SPLIT, end_ns, text) for text in unbalanced(folder)]
     wrong.sort(key=lambda each: each.at_ns)
@@ -173,7 +179,8 @@ def exclusion(evidence: Evidence) -> Iterator[Violation]:
 
 def leaks(evidence: Evidence) -> Iterator[Violation]:
     """What the fence should have refused."""
-    times = {(p.token, p.name, p.pid): p.at_ns for p in reversed(evidence.points)}
+    # A write that is too late comes after the last note of its term.
+    times = {(p.token, p.name, p.pid): p.at_ns for p in evidence.points}
     for one, other in pairwise(evidence.taken):
         at_ns = times.get((other.token, other.name, other.pid), 0)
         if other.token < one.token:
@@ -192,6 +199,18 @@ def doubts(evidence: Evidence) -> list[str]:
     if not evidence.stale:
         found.append("no stale write was taken without a fence")
     return found
+
+
+def groups(folder: Path, entries: Sequence[Entry]) -> Iterator[Violation]:
+    """Groups of the same leader with the same token, unless it was replaced meanwhile."""
+    new = [(e.name, e.at_ns) for e in entries if e.said.get("called") == "members replace"]
+    first: dict[tuple[str, int], Point] = {}
+    for point in sorted(read(folder / GROUPS)):
+        known = first.setdefault((point.name, point.token), point)
+        if known.pid != point.pid:
+            first[point.name, point.token] = point
+            if not any(n == point.name and known.at_ns < at < point.at_ns for n, at in new):
+                yield Violation(REUSED, point.at_ns, f"{known} and {point} led groups")
 
 
 # --- who could reach whom ---
@@ -412,7 +431,9 @@ def main() -> int:
         print("judge: name one folder, as --keep of benchmarks.faults left it", file=sys.stderr)
         return 2
     found = judged(Path(sys.argv[1]))
-    print(json.dumps({**found._asdict(), "violations": [str(each) for each in found.violations]}))
+    rows = {name: row._asdict() for name, row in found.rows.items()}
+    violations = [str(each) for each in found.violations]
+    print(json.dumps({**found._asdict(), "rows": rows, "violations": violations}))
     return 1 if found.violations else 0
 
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.faults.evidence import JOB, Evidence, journal
-from benchmarks.faults.fleet import Fleet
+from benchmarks.faults.fleet import Fleet, Hung
 from benchmarks.faults.ground import grounds
 from benchmarks.faults.judge import BACK, OVERLAP, REUSED, STALE, Judgement, judged
 from benchmarks.faults.plan import CUT, OutsideFault
@@ -26,6 +26,8 @@ ACROSS = "across a cut"
 """There the copy has the address of the original, too."""
 WATCH_S = 4.0
 CUT_S = 3.0
+PATIENT_S = 120.0
+"""So long one of these may take; afterwards nobody leads, perhaps, and that is told."""
 PPM = 1_000_000
 LOUD = re.compile(r"^(\d+) (WARNING|ERROR|CRITICAL) (.*)$")
 RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Stopped|Mismatch|Taken|Removed|Damaged)\b: .*)$")
@@ -55,12 +57,16 @@ def suffered(fault: OutsideFault, folder: Path, record: Path) -> OutsideRow:
             folder, nodes=NODES, record=record, network=ground.network, library=ground.library
         ) as fleet,
     ):
+        fleet.allow(PATIENT_S)
         fleet.await_leader()
         fleet.pass_time(1.0)  # What beginning brings about is over.
-        getattr(_Deeds(fleet), f"{fault.kind}")(fault)
-        fleet.pass_time(WATCH_S)
+        try:
+            getattr(_Deeds(fleet), fault.kind)(fault)
+            fleet.pass_time(WATCH_S)
+        except Hung as hung:
+            fleet.tell("complaint", text=str(hung), is_late=True)
     found = judged(folder)
-    begun = next(entry.at_ns for entry in journal(folder) if entry.what == "fault")
+    begun = next((entry.at_ns for entry in journal(folder) if entry.what == "fault"), 0)
     stale = sum(each.kind == STALE for each in found.violations)
     return OutsideRow(
         fault.called, fault.amount, _told(folder, found), list(_noticed(folder, begun)), stale

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.engine import ROOT
-from benchmarks.faults.evidence import ACCOUNT, FENCE, JOB, JOURNAL, POINTS, TRANSFERS, Note
+from benchmarks.faults.evidence import ACCOUNT, FENCE, GROUPS, JOB, JOURNAL, POINTS, TRANSFERS, Note
 from benchmarks.faults.judge import (
     ALONE,
     BACK,
     ENDED,
+    LATE,
     REUSED,
     SPLIT,
     STALE,
@@ -96,12 +97,12 @@ def test_nothing_is_found_where_all_is_well(planted: Planted) -> None:
     }
 
 
-LATE = ((0, 1, "a"), (4_900, 1, "a"), (5_500, 2, "b"), (5_700, 1, "a"), (5_900, 1, "a"))
+AGAIN = ((0, 1, "a"), (4_900, 1, "a"), (5_500, 2, "b"), (5_700, 1, "a"), (5_900, 1, "a"))
 """The same, and a comes back once b is in office."""
 
 
 def test_terms_that_overlap_are_found(planted: Planted) -> None:
-    planted.office(LATE)
+    planted.office(AGAIN)
     found = planted.judged()
     assert found.violations[0].lasted_ns == 200 * MS
     assert [str(each) for each in found.violations] == [
@@ -188,10 +189,26 @@ def test_one_node_that_hears_a_majority_is_enough_to_have_a_leader(planted: Plan
     assert planted.kinds(end_ms=60_000) == {STUCK}
 
 
+def test_a_group_of_the_same_leader_and_token_is_found_unless_it_was_replaced(
+    planted: Planted,
+) -> None:
+    planted.office(WELL)
+    note = Note(planted.folder / GROUPS)
+    note.add(1_000 * MS, 3, "a", 71, "a,b")
+    note.add(2_000 * MS, 3, "b", 72, "b,c")
+    note.add(6_000 * MS, 3, "b", 82, "b,c")
+    planted.tell(3_000, "fault", called="members replace", name="a")
+    note.add(4_000 * MS, 3, "a", 81, "a,b")
+    assert [str(each) for each in planted.judged().violations] == [
+        "token reused: b (72) with token 3 and b (82) with token 3 led groups"
+    ]
+
+
 def test_what_no_fault_excuses_is_found(planted: Planted) -> None:
     planted.office(WELL)
     planted.tell(3_000, "complaint", text="b (72) has ended by itself (1): b.log")
-    assert planted.kinds() == {ENDED}
+    planted.tell(4_000, "complaint", text="nobody could remove b within 60 s", is_late=True)
+    assert planted.kinds() == {ENDED, LATE}
 
 
 def _account(folder: Path, name: str, moved: Sequence[tuple[str, int]]) -> None:
@@ -222,7 +239,7 @@ def test_a_transaction_that_is_split_is_found(planted: Planted) -> None:
 
 def test_the_judge_knows_nothing_of_electorate(planted: Planted) -> None:
     """Not even if electorate is nowhere to be found: the folder alone is enough."""
-    planted.office(LATE)
+    planted.office(AGAIN)
     planted.tell(10_000, "over")
     code = (
         "import runpy, sys; sys.modules['electorate'] = None; "
