@@ -228,13 +228,14 @@ def _done(
     found: list[Hurt] = []
     rows: list[dict[str, Any]] = []
     is_whole = True
-    records = [options.record.absolute()] if options.record else []
+    given = options.record.absolute() if options.record else None
+    records = [given] if given else []
     try:
         for part in parts:
             home = folder / part.name
-            record = records[0] if records else None
+            record = given
             if options.kinds == (ALL,):
-                record = (records[0] if records else folder / "record") / part.name
+                record = (given or folder / "record") / part.name
                 records += [record]
             found.append(_hurt(options, part, home, record))
             is_whole &= found[-1].is_whole

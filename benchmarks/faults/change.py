@@ -1,7 +1,7 @@
 """Members that come and go while everything else happens."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, cycle
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +41,16 @@ class Order(NamedTuple):
     number: int
     since: float
     process: Child
+
+
+def says_gone(answer: str, name: str, members: Sequence[str]) -> bool:
+    """Whether an answer says that one of these members was removed.
+
+    A member that was cut off says it, too, of a node of which it has not heard yet: by an older
+    list.
+    """
+    said, _, listed = answer.partition(f"{name!r} is no member; the members are ")
+    return said != answer and {*listed.split(", ")} == {*members} - {name}
 
 
 class MemberChanges:
@@ -100,7 +110,7 @@ class MemberChanges:
         else:
             number, since, process = self._told
             answer, name = self._answer(number), self._asked.name
-            is_gone = f"{name!r} is no member;" in answer
+            is_gone = says_gone(answer, name, fleet.members)
             if is_gone and self._asked.change == "replace":
                 # Whoever was asked before has removed it, and could not add the new one.
                 self._asked = self._asked._replace(words=f"add {fleet.place(name)}")

@@ -45,6 +45,7 @@ FAULT_S = 20.0
 DRIFT_PPM = 9_500
 """A little less than the pace allows a clock to be off."""
 HOUR_S = 3_600.0
+FOREVER = float("inf")
 DISK_S = 0.05
 """So long a disk is ill before something is to be written to it."""
 WRITING_S = 0.05
@@ -328,7 +329,7 @@ class Fleet:
 
     def _sicken(self, name: str) -> None:
         self.tell("ill", name=name)
-        self._ill[name] = float("inf")
+        self._ill[name] = FOREVER
         # Where all is calm nobody writes, and would never notice: have others come into office.
         self.later(DISK_S, name, lambda _: self._have_written())
 
@@ -388,7 +389,7 @@ class Fleet:
             how = f"has ended by itself ({code}): {name}.log"
             self.complain(f"{name} ({process.pid}) {how}")
             self.start(name)
-        elif any(each == name for _, _, each, _ in self._due):
+        elif self._ill[name] == FOREVER:
             self._fallen.add(name)  # It is started again once its disk is well.
         else:
             self.start(name)
@@ -399,6 +400,8 @@ class Fleet:
         while self._due:
             self.pass_time(0.02)
         self.changes.await_none()
+        while not all(self.processes[name].is_running for name in self.members):
+            self.pass_time(0.05)  # Somebody has ended just now, and is started again.
         if self.await_leader() is None:
             self.complain(f"nobody leads {PATIENCE_S:.0f} s after everybody is back", is_late=True)
         if self._is_wide and not self._await_team():

@@ -20,6 +20,7 @@ import pytest
 from benchmarks.engine import ROOT
 from benchmarks.faults import relay
 from benchmarks.faults.__main__ import main
+from benchmarks.faults.change import says_gone
 from benchmarks.faults.disk import SmallDisks, fill, free, why_no_disks
 from benchmarks.faults.evidence import JOB, Evidence, journal
 from benchmarks.faults.fleet import Fleet, Hung
@@ -147,6 +148,13 @@ def test_a_machine_that_stands_still_with_its_clocks_is_what_only_the_fence_noti
     assert "an old leader went on for" in row.happened
     assert row.stale_taken == 0
     assert Evidence.of(tmp_path / "run" / JOB).refused
+
+
+def test_a_member_that_was_cut_off_is_not_believed_that_another_was_removed() -> None:
+    said = "failed ValueError: 'f' is no member; the members are a, b, c"
+    assert says_gone(said, "f", ["a", "b", "c", "f"])
+    assert not says_gone(said, "f", ["a", "b", "e", "f"])
+    assert not says_gone("failed ValueError: f is a member already", "f", ["a", "b", "c", "f"])
 
 
 # --- the network ---
