@@ -100,16 +100,17 @@ def judged(folder: Path, *, lease_ns: int = LEASE_NS, promised_ns: int = PROMISE
     entries = journal(folder)
     course = Course.of(entries)
     wrong: list[Violation] = []
+    well = course.well()
     for name, evidence in found.items():
-        for each in [*exclusion(evidence), *leaks(evidence), *alone(evidence, course, lease_ns)]:
+        for each in [
+            *exclusion(evidence),
+            *leaks(evidence),
+            *alone(evidence, course, lease_ns),
+            *stuck(evidence, well, promised_ns),
+        ]:
             wrong.append(each._replace(text=f"{name}: {each.text}"))
     job = found.get(JOB, Evidence([], [], [], []))
-    vacant = vacancies(job, course)
-    wrong += [
-        Violation(STUCK, begin, f"{JOB}: none for {(end - begin) / 1e9:.1f} s, a majority was well")
-        for begin, end in vacant
-        if end - begin > promised_ns
-    ]
+    vacant = vacancies(job, well)  # In the others work is done less often, so less is known.
     wrong += [*groups(folder, entries)]
     wrong += [
         Violation(LATE if each.said.get("is_late") else ENDED, each.at_ns, each.said["text"])
@@ -377,11 +378,19 @@ def alone(evidence: Evidence, course: Course, lease_ns: int) -> Iterator[Violati
                 break  # One is enough for each name: a cut has many points.
 
 
-def vacancies(evidence: Evidence, course: Course) -> list[Span]:
-    """When nobody was in office though a majority was well, the longest of each such time."""
+def stuck(evidence: Evidence, well: Sequence[Span], promised_ns: int) -> Iterator[Violation]:
+    """Offices that were vacant for longer than is promised."""
+    for begin, end in vacancies(evidence, well):
+        if end - begin > promised_ns:
+            text = f"none for {(end - begin) / 1e9:.1f} s, a majority was well"
+            yield Violation(STUCK, begin, text)
+
+
+def vacancies(evidence: Evidence, well: Sequence[Span]) -> list[Span]:
+    """When nobody was in office though a majority was well, from each note to the next."""
     times = [point.at_ns for point in evidence.points]
     found = []
-    for begin, end in course.well():
+    for begin, end in well:
         inside = times[bisect_left(times, begin) : bisect_right(times, end)]
         found += list(pairwise([begin, *inside, end]))
     return found

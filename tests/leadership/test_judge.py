@@ -46,7 +46,7 @@ class Planted:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / JOB).mkdir()
+        (folder / JOB).mkdir()  # Where a test puts a fence.
         self._journal = Note(folder / JOURNAL)
         self.tell(0, "members", lists=[[*PIDS]])
         for name in PIDS:
@@ -59,12 +59,13 @@ class Planted:
         both = [*lost, *((other, one) for one, other in lost)]
         self.tell(at_ms, "links", lost=both, poor=[])
 
-    def office(self, points: Sequence[tuple[int, int, str]], each_ms: int = 100) -> None:
+    def office(self, points: Sequence[tuple[int, int, str]], election: str = JOB) -> None:
         """Points, and between two of one term as many as a worker would have noted."""
-        note = Note(self.folder / JOB / POINTS)
+        (self.folder / election).mkdir(exist_ok=True)
+        note = Note(self.folder / election / POINTS)
         for (at_ms, token, name), (until_ms, next_token, other) in pairwise([*points, (0, 0, "")]):
             last = until_ms if (token, name) == (next_token, other) else at_ms + 1
-            for ms in range(at_ms, last, each_ms):
+            for ms in range(at_ms, last, 100):
                 note.add(ms * MS, token, name, PIDS[name])
 
     def judged(self, end_ms: int = 10_000) -> Judgement:
@@ -167,6 +168,14 @@ def test_an_office_that_is_vacant_for_too_long_is_found(planted: Planted) -> Non
         "no leader: job: none for 11.0 s, a majority was well"
     ]
     assert found.vacant_ms == 11_000
+
+
+def test_every_election_has_to_have_a_leader(planted: Planted) -> None:
+    planted.office([(0, 1, "a"), (19_900, 1, "a")])
+    planted.office([(0, 7, "b"), (3_000, 7, "b")], "spare")
+    assert [str(each) for each in planted.judged(end_ms=20_000).violations] == [
+        "no leader: spare: none for 17.0 s, a majority was well"
+    ]
 
 
 @pytest.mark.parametrize("cause", ["down", "stopped", "ill", "cut", "slow"])
