@@ -28,7 +28,6 @@ class SmallDisks:
 
     def __init__(self) -> None:
         self._mounted: list[Path] = []
-        remove_leftover_disks()
 
     def mount(self, folder: Path) -> None:
         """Have this folder be on a disk of its own."""

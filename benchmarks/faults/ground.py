@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.faults.disk import SmallDisks, why_no_disks
+from benchmarks.faults.disk import SmallDisks, remove_leftover_disks, why_no_disks
 from benchmarks.faults.network import RelayedNetwork, relayed, why_no_network
 from benchmarks.faults.plan import CUT, MOUNTED, NETWORK, SHIMMED
 from benchmarks.faults.shim import compiled, why_no_shim
@@ -39,6 +39,7 @@ def grounds(
     folder: Path, kinds: Collection[str], size: int, seed: int = 0, twin: int | None = None
 ) -> Iterator[Ground]:
     """Make what faults of these kinds need, and remove it in the end."""
+    remove_leftover_disks()
     with ExitStack() as stack:
         network = disks = library = None
         if not NETWORK.isdisjoint(kinds):

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from benchmarks.faults.evidence import GROUPS, JOB, Entry, Evidence, Point, elections, journal, read
 from benchmarks.faults.ledger import unbalanced
@@ -38,6 +38,7 @@ ENDED = "unexpected"
 LATE = "too late"
 SPLIT = "transaction split"
 
+K = TypeVar("K")
 Span = tuple[int, int]
 
 
@@ -235,7 +236,8 @@ class Course(NamedTuple):
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> "Course":
         """Go through a journal."""
-        away, ill, lost, poor = (_Spans() for _ in range(4))
+        away, ill = _Spans[tuple[str, str]](), _Spans[str]()
+        lost, poor = _Spans[tuple[str, str]](), _Spans[tuple[str, str]]()
         members: list[tuple[Span, list[frozenset[str]]]] = []
         for at, what, said in entries:
             name = said.get("name", "")
@@ -252,8 +254,8 @@ class Course(NamedTuple):
             elif what == "well":
                 ill.end(name, at)
             elif what == "links":
-                lost.become({tuple(each) for each in said["lost"]}, at)
-                poor.become({tuple(each) for each in said["poor"]}, at)
+                lost.become({(one, other) for one, other in said["lost"]}, at)
+                poor.become({(one, other) for one, other in said["poor"]}, at)
             elif what == "members":
                 if members:
                     members[-1] = ((members[-1][0][0], at), members[-1][1])
@@ -317,31 +319,31 @@ class Course(NamedTuple):
         )
 
 
-class _Spans:
+class _Spans(Generic[K]):
     """Spans of time, by what they are about."""
 
     def __init__(self) -> None:
-        self._found: dict[object, list[Span]] = defaultdict(list)
-        self._since: dict[object, int] = {}
+        self._found: dict[K, list[Span]] = defaultdict(list)
+        self._since: dict[K, int] = {}
 
-    def begin(self, what: object, at: int) -> None:
+    def begin(self, what: K, at: int) -> None:
         self._since.setdefault(what, at)
 
-    def end(self, what: object, at: int) -> None:
+    def end(self, what: K, at: int) -> None:
         if what in self._since:
             self._found[what].append((self._since.pop(what), at))
 
-    def add(self, what: object, span: Span) -> None:
+    def add(self, what: K, span: Span) -> None:
         self._found[what].append(span)
 
-    def become(self, now: set[tuple[object, ...]], at: int) -> None:
+    def become(self, now: set[K], at: int) -> None:
         """From now on it is so for these, and for no others."""
         for what in {*self._since} - now:
             self.end(what, at)
         for what in now:
             self.begin(what, at)
 
-    def closed(self) -> dict:  # type: ignore[type-arg]  # keys differ from one use to the other
+    def closed(self) -> dict[K, list[Span]]:
         """All spans; what goes on still goes on for ever."""
         for what in [*self._since]:
             self.end(what, FOREVER)

@@ -25,7 +25,7 @@ from collections import defaultdict
 from contextlib import suppress
 from itertools import count
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NAMESPACES = "/run/netns"
 DEVICE = "tun0"
@@ -89,7 +89,7 @@ class Relay:
                     self._obey(json.loads(line))
             self._deliver()
 
-    def _obey(self, order: dict) -> None:  # type: ignore[type-arg]  # it is JSON
+    def _obey(self, order: dict[str, Any]) -> None:
         self._lost = {(one, other) for one, other in order["lost"]}
         self._shaped = {(one, other): Shape(**given) for one, other, given in order["shaped"]}
         print(order["order"], flush=True)
