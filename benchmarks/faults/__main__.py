@@ -255,6 +255,7 @@ def _done(
     replayed = [_replayed(record) for record in records if any(record.glob("*.jsonl*"))]
     for each in replayed:
         result["violations"] += each["differences"]
+        result["doubts"] += [each["doubt"]] if "doubt" in each else []
     result["replayed"] = [each for each in replayed if "events" in each]
     return result, is_whole
 
@@ -315,7 +316,12 @@ def _say(words: str) -> None:
 def _replayed(record: Path) -> dict[str, Any]:
     """What `electorate replay` makes of the records."""
     words = [sys.executable, "-m", "electorate.cli.main", "replay", str(record), "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=REPLAY_S, check=False)
+    _say(f"replaying {record}")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=REPLAY_S, check=False)
+    except subprocess.TimeoutExpired:
+        text = f"{record} was not replayed within {REPLAY_S:.0f} s: electorate replay {record}"
+        return {"differences": [], "doubt": text}
     try:
         found = json.loads(done.stdout)
     except ValueError:
