@@ -530,7 +530,7 @@ class Fleet:
         members = [self.place(each) for each in self.members if each != name]
         orders = Orders(
             self.place(name) if at is None else self._place_at(name, at),
-            members if joins else self._founders,
+            members if joins or at is not None else self._founders,
             str(self.folder),
             str(data or self.folder / name),
             self._mutant,

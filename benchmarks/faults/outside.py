@@ -26,6 +26,8 @@ ACROSS = "across a cut"
 """There the copy has the address of the original, too."""
 WATCH_S = 4.0
 CUT_S = 3.0
+COPIES_S = 6.0
+"""So long two copies are apart: both have to start first."""
 PATIENT_S = 120.0
 """So long one of these may take; afterwards nobody leads, perhaps, and that is told."""
 PPM = 1_000_000
@@ -188,10 +190,10 @@ class _Deeds:
             here = {fleet.slots[one], fleet.slots[victim]}
             there = {fleet.slots[other], fleet.slots[TWIN]}
             ways = {(a, b) for a in here for b in there} | {(b, a) for a in here for b in there}
-            fleet.lose(ways, CUT_S, other)
+            fleet.lose(ways, COPIES_S, other)
         fleet.start(victim)
         fleet.start(victim, data=copy, at=TWIN)
-        fleet.pass_time(CUT_S)
+        fleet.pass_time(COPIES_S)
 
     def lying(self, fault: OutsideFault) -> None:
         """A disk says that it has synced, and the power goes; if there are two, at both."""

@@ -95,7 +95,13 @@ def text_of(result: dict[str, Any], *, is_markdown: bool = False) -> str:
     if result["faults"]:
         lines += ["", "Inside the assumptions:", "", *inside(result, is_markdown=is_markdown), ""]
     if result["outside"]:
-        lines += ["", "Outside the assumptions:", "", *outside(result, is_markdown=is_markdown), ""]
+        lines += [
+            *([] if result["faults"] else [""]),
+            "Outside the assumptions:",
+            "",
+            *outside(result, is_markdown=is_markdown),
+            "",
+        ]
     if not wrong and result["faults"]:
         lines.append("no two terms overlap, and the fence let nothing stale through")
     if result["outside"]:
