@@ -9,7 +9,7 @@ ROUNDS ?= 100
 WHIMS ?= 100
 FAULTS ?= 500
 DRAWN ?= 10000
-KINDS ?= kill,stop,cut,members
+HURTS := kill,stop,cut,members
 PROTOCOL ?= all
 # One worker more than there are cores: some tests wait for real processes most of their time.
 WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
@@ -23,7 +23,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check kernels test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records turns bank golden lectures pictures clean
+.PHONY: help setup up check kernels test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records chaos turns bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -108,7 +108,10 @@ faults: setup ## kill and stop three processes FAULTS=500 times: no two terms ov
 	$(BIN)/python -m benchmarks.faults --faults $(FAULTS)
 
 records: setup ## hurt five recorded processes FAULTS=500 times, as root by cuts too, and replay all of it (RECORD=folder)
-	$(BIN)/python -m benchmarks.faults --nodes 5 --faults $(FAULTS) --kinds $(KINDS) --record $(or $(RECORD),data/records)
+	$(BIN)/python -m benchmarks.faults --nodes 5 --faults $(FAULTS) --kinds $(or $(KINDS),$(HURTS)) --record $(or $(RECORD),data/records)
+
+chaos: setup ## hurt processes in every way there is here, FAULTS=500 times inside the assumptions and OUTSIDE=17 beyond (SEED=1 KINDS=all)
+	$(BIN)/python -m benchmarks.faults --nodes 5 --faults $(FAULTS) --outside $(or $(OUTSIDE),17) --seed $(or $(SEED),1) --kinds $(or $(KINDS),all) $(CHAOS)
 
 turns: setup ## have the version in OLD=folder and this one measure in turn: is one worse beyond the noise?
 	$(BIN)/python -m benchmarks.turns $(or $(OLD),$(error say OLD=folder, one with a .venv)) . $(TURNS)

@@ -45,7 +45,7 @@ class Islands:
             changed = {other for one, other in wanted ^ self._cut if one == number}
             lines = [self._neighbour(other, (number, other) in wanted) for other in sorted(changed)]
             if lines:
-                _run("ip", "-n", name, "-batch", "-", told="\n".join(lines) + "\n")
+                run("ip", "-n", name, "-batch", "-", told="\n".join(lines) + "\n")
         self._cut = wanted
 
     def _neighbour(self, number: int, is_lost: bool) -> str:
@@ -55,11 +55,11 @@ class Islands:
     def make(self) -> None:
         """Make the namespaces and join them."""
         remove_leftovers()
-        _run("ip", "netns", "add", self._hub)
+        run("ip", "netns", "add", self._hub)
         _ip(self._hub, "link", "add", "bridge", "type", "bridge")
         _ip(self._hub, "link", "set", "bridge", "up")
         for number, name in enumerate(self._names):
-            _run("ip", "netns", "add", name)
+            run("ip", "netns", "add", name)
             port = f"port{number}"
             veth = f"link add eth0 address {_hardware(number)} type veth"
             _ip(name, *f"{veth} peer name {port} netns {self._hub}".split())
@@ -87,7 +87,7 @@ class LoneIsland:
     def make(self) -> None:
         """Make it."""
         remove_leftovers()
-        _run("ip", "netns", "add", self._name)
+        run("ip", "netns", "add", self._name)
         _ip(self._name, "link", "set", "lo", "up")
 
     def remove(self) -> None:
@@ -96,7 +96,7 @@ class LoneIsland:
 
     def bytes_sent(self) -> int:
         """All that was ever sent here, headers and acknowledgements included."""
-        table = _run(*self.prefix(), "cat", "/proc/net/dev")
+        table = run(*self.prefix(), "cat", "/proc/net/dev")
         lo = next(line for line in table.splitlines() if line.strip().startswith("lo:"))
         return int(lo.partition(":")[2].split()[8])
 
@@ -138,7 +138,7 @@ def lone_island() -> Iterator[LoneIsland]:
 
 def remove_leftovers() -> None:
     """Remove what a benchmark that was killed has left behind."""
-    for line in _run("ip", "netns", "list").splitlines():
+    for line in run("ip", "netns", "list").splitlines():
         name = line.split()[0] if line.split() else ""
         parts = name.removeprefix(f"{NAME}-").split("-")
         if name.startswith(NAME) and not Path(f"/proc/{parts[0]}").exists():
@@ -146,15 +146,16 @@ def remove_leftovers() -> None:
 
 
 def _ip(namespace: str, *words: str) -> None:
-    _run("ip", "-n", namespace, *words)
+    run("ip", "-n", namespace, *words)
 
 
 def _hardware(number: int) -> str:
     return f"02:00:00:00:00:{number + 1:02x}"
 
 
-def _run(*words: str, told: str | None = None) -> str:
+def run(*words: str, told: str | None = None, may_fail: bool = False) -> str:
+    """What this command prints; OSError if it fails and may not."""
     done = subprocess.run(words, input=told, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if done.returncode and not may_fail:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
     return done.stdout
