@@ -210,7 +210,8 @@ class Term:
     """From when this node is elected until it steps down or the term cannot be proved any more.
 
     `token` is larger than that of every term before, in the whole cluster. Send it along with all
-    that you write: a store that keeps it can refuse what comes late. The terms of an election with
+    that you write: a store that keeps it, in 64 bits, can refuse what comes late, as those of
+    `electorate.fence` do. The terms of an election with
     `safety="group"` promise less: see `GroupTerm`.
     """
 
@@ -226,7 +227,10 @@ class Term:
 
     @property
     def token(self) -> int:
-        """The number of this term: larger than that of every term before."""
+        """The number of this term: larger than that of every term before.
+
+        It takes 64 bits (a `bigint`): tokens grow by a billion with every change of members.
+        """
         return self._tenure.token
 
     @property
