@@ -72,15 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A command does not load what only the others need: a node is up in half the time.
     meant = [name for name in COMMANDS if name in words[:1]]
 
-    def run() -> int:
-        try:
-            options = parser(meant or COMMANDS).parse_args(words)
-        except SystemExit as said:  # It was a call for help, or bad usage: that is printed.
-            return EXIT_USAGE if said.code else EXIT_DONE
-        code: int = options.run(options)
-        return code
-
-    return exit_code(run)
+    try:
+        options = parser(meant or COMMANDS).parse_args(words)
+    except SystemExit as said:  # It was a call for help, or bad usage: that is printed.
+        code = EXIT_USAGE if said.code else EXIT_DONE
+        raise SystemExit(exit_code(lambda: code)) from None
+    except BrokenPipeError:
+        return exit_code(lambda: EXIT_UNKNOWN)
+    return exit_code(lambda: options.run(options))
 
 
 def exit_code(run: Callable[[], int]) -> int:
