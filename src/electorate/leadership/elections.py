@@ -228,6 +228,11 @@ class Elections(Service, Admission):
             for election in list(self.by_quorum.values()):
                 election.closed(member)
 
+    def clock_was_set(self) -> None:
+        """This machine may have stood still: doubt what is held until a majority confirms it."""
+        for election in list(self.by_quorum.values()):
+            election.doubt()
+
     @property
     def is_at_rest(self) -> bool:
         """Whether no work goes on."""

@@ -21,6 +21,7 @@ from electorate.protocols.mandate.message import (
     Back,
     Bound,
     Claim,
+    Confirm,
     Decree,
     Ended,
     Free,
@@ -157,6 +158,8 @@ class Mandate(Over[Any]):
     def may_ask(self, view: Standing) -> tuple[Request, ...]:
         stands = (Stand(each) for each in PRIORITIES if self.terms.tells and each != view.priority)
         asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
+        if self.rules.confirms == "offered" and view.until in (Wait.EVEN, Wait.ODD):
+            asked = (*asked, Confirm())
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
         others = [node for node in self.members.ids if node != view.leader]
@@ -278,6 +281,8 @@ class Mandate(Over[Any]):
                 return self._give_up(s, heir)
             case Order(heir), _ if self.rules.orders != "none":
                 return self._order(s, heir)
+            case Confirm(), Phase.HOLDING | Phase.ENDING:
+                return candidate.renew(self.terms, s)
             case Ended(), Phase.ENDING:
                 return candidate.finish(self.terms, s)
             case Add(newcomer), _:
