@@ -27,18 +27,15 @@ HERE = "a@127.0.0.1:7421 b@127.0.0.1:7422 c@127.0.0.1:7423"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
 
 
-class Stale(Exception):
-    """Somebody with a larger token has written already."""
-
-
 class FencedRow:
     """A row that takes a write only if no larger token has come before."""
 
-    def __init__(self, connection: Any, placeholder: str) -> None:
-        self._connection = connection  # In autocommit: every statement is a transaction.
+    def __init__(self, connection: Any, fence: Any, placeholder: str) -> None:
+        self._connection = connection
+        self._fence = fence
         self._placeholder = placeholder
-        self._execute("create table if not exists state (id int primary key, value int, token int)")
-        self._execute("insert into state values (1, 0, 0) on conflict do nothing")
+        self._execute("create table if not exists state (id int primary key, value int)")
+        self._execute("insert into state (id, value) values (1, 0) on conflict do nothing")
 
     def close(self) -> None:
         """Let go of the database."""
@@ -49,22 +46,25 @@ class FencedRow:
         return int(self._execute("select value from state where id = 1").fetchone()[0])
 
     def write(self, value: int, token: int) -> None:
-        """Set the value, or raise Stale. The test and the write are one statement."""
-        update = "update state set value = ?, token = ? where id = 1 and token <= ?"
-        if self._execute(update, value, token, token).rowcount == 0:
-            raise Stale(f"token {token} is refused: a later primary has written")
+        """Set the value, or raise StaleToken: the fence and the write are one transaction."""
+        with self._fence.guard(self._connection, token):
+            self._execute("update state set value = ? where id = 1", value)
 
     def _execute(self, statement: str, *values: object) -> Any:
         return self._connection.execute(statement.replace("?", self._placeholder), values)
 
 
 def open_row(conninfo: str | None = None) -> FencedRow:
-    """The row in PostgreSQL, or in a file of SQLite."""
+    """The row in PostgreSQL, or in a file of SQLite. In autocommit: blocks are transactions."""
     if conninfo is None:
-        return FencedRow(sqlite3.connect("shared.db", isolation_level=None), "?")
+        shared = sqlite3.connect("shared.db", isolation_level=None)
+        return FencedRow(shared, electorate.fence.SqliteFence("primary"), "?")
     import psycopg
 
-    return FencedRow(psycopg.connect(conninfo, autocommit=True), "%s")
+    connection = psycopg.connect(conninfo, autocommit=True)
+    fence = electorate.fence.PostgresFence("primary")
+    fence.set_up(connection)
+    return FencedRow(connection, fence, "%s")
 
 
 def write_on(me: str, term: electorate.Term, row: FencedRow) -> None:
@@ -86,7 +86,7 @@ def main(me: str, conninfo: str | None = None) -> None:
             try:
                 with term, closing(open_row(conninfo)) as row:
                     write_on(me, term, row)
-            except Stale as stale:
+            except electorate.StaleToken as stale:
                 print(f"{me}: {stale}")
 
 

@@ -53,7 +53,8 @@ DECIDES_NOTHING = {
     "runtime.frame.Welcome(member, proof)": "the handshake: who answers",
     "runtime.frame.Refusal(reason, taken, news)": "the handshake: why there is no connection; "
     "what `news` holds is on these lists by itself",
-    "runtime.frame.Beat(hears, sent)": "a sign of life for the detector, which may be wrong, and "
+    "runtime.frame.Beat(hears, sent, at, echo, held)": "a sign of life for the detector, which may "
+    "be wrong; times, by which the log says that a network is slow; and "
     "a count that shows a loss, after which a node may begin anew, as after a crash",
     # Envelopes.
     "runtime.frame.Letter(said, before, counted)": "an envelope, and a count like that of Beat",

@@ -29,7 +29,7 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 APPLICATION = """
 Aborted ClusterMismatch Damaged Election ElectorateError GroupTerm IdTaken Leader
 LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite
-StoreError Term Transaction TransferFailed Triple sync
+StaleToken StoreError Term Transaction TransferFailed Triple fence sync
 """
 
 
@@ -54,7 +54,7 @@ def test_every_exception_that_an_application_can_get_has_one_root() -> None:
     """Walks what the packages of the product define, not a list that could be forgotten."""
     defined = {
         each
-        for package in ("errors", "leadership", "transactions", "testing", "sync")
+        for package in ("errors", "fence", "leadership", "transactions", "testing", "sync")
         for module in modules(package)
         for each in vars(module).values()
         if isinstance(each, type)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from electorate import sync
+    from electorate import fence, sync
     from electorate.errors import (
         Aborted,
         ClusterMismatch,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         OutcomeUnknown,
         Refused,
         Removed,
+        StaleToken,
         StoreError,
         TransferFailed,
     )
@@ -54,11 +55,13 @@ __all__ = [
     "Refused",
     "Removed",
     "Sqlite",
+    "StaleToken",
     "StoreError",
     "Term",
     "Transaction",
     "TransferFailed",
     "Triple",
+    "fence",
     "sync",
 ]
 
@@ -79,8 +82,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a name when it is used: a command does not load what only others need."""
-    if name == "sync":
-        return import_module("electorate.sync")
+    if name in ("fence", "sync"):
+        return import_module(f"electorate.{name}")
     if name in __all__:
         return getattr(import_module(f"electorate.{_HOMES.get(name, 'errors')}"), name)
     raise AttributeError(f"electorate has no {name!r}")

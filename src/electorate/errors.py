@@ -51,6 +51,19 @@ class LeadershipLost(ElectorateError):
         return f"term {self.token} of {self.election} is over"
 
 
+class StaleToken(ElectorateError):
+    """A fence has refused a write: it has seen a larger token. Nothing was written."""
+
+    def __init__(self, fence: str, token: int, seen: int) -> None:
+        super().__init__(fence, token, seen)
+        self.fence = fence
+        self.token = token
+        self.seen = seen
+
+    def __str__(self) -> str:
+        return f"token {self.token} is refused: {self.fence} has seen token {self.seen}"
+
+
 class TransferFailed(ElectorateError):
     """The office was not handed over; the text says why."""
 

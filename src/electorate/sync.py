@@ -25,21 +25,50 @@ from typing import Any, Self, TypeVar
 
 from electorate import node as asynchronous
 from electorate.leadership import engine
+from electorate.leadership import term as asynchronous_term
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
-from electorate.leadership.term import GroupTerm, Term
 from electorate.pace import Pace
 from electorate.transactions import transaction as asynchronous_transaction
 from electorate.transactions.host import Watch
 from electorate.transactions.recovery import USUAL
 from electorate.transactions.resource import Answer, Resource
 
-__all__ = ["Election", "Node", "Participant", "Transaction"]
+__all__ = ["Election", "GroupTerm", "Node", "Participant", "Term", "Transaction"]
 
 R = TypeVar("R")
-Work = Callable[[Term], object]
+Work = Callable[["Term"], object]
 
 IN_A_LOOP = "this thread runs an event loop: use `electorate.Node`, and await what you ask it for"
+
+
+class Term(asynchronous_term.Term):
+    """A term of office: `electorate.Term` for threads."""
+
+    __slots__ = ()
+
+    def confirm(self, timeout: float | None = None) -> None:  # type: ignore[override]
+        """Ask a majority whether this term still holds, and wait for the answer.
+
+        LeadershipLost if it is over; TimeoutError if nobody knows after so many seconds.
+        """
+        wait(super().confirm(), timeout, self._unconfirmed)
+
+
+class GroupTerm(asynchronous_term.GroupTerm, Term):
+    """The term of a group: `electorate.GroupTerm` for threads."""
+
+    __slots__ = ()
+
+
+def for_threads(given: Any) -> Any:
+    """A term as threads use it; anything else as it is."""
+    match given:
+        case asynchronous_term.GroupTerm():
+            return GroupTerm(given._tenure)
+        case asynchronous_term.Term():
+            return Term(given._tenure)
+    return given
 
 
 class Node:
@@ -194,7 +223,8 @@ class Election:
         given up at the end of the block. If LeadershipLost of this term is raised inside, it ends
         the block quietly.
         """
-        with wait(anext(self._election.terms()), timeout, self._not_leading) as term:
+        found = wait(anext(self._election.terms()), timeout, self._not_leading)
+        with Term(found._tenure) as term:
             yield term
 
     def terms(self, *, timeout: float | None = None) -> Iterator[Term]:
@@ -202,7 +232,8 @@ class Election:
 
         TimeoutError if the next one does not begin within so many seconds.
         """
-        return finished(each(self._election.terms(), timeout, self._not_leading))
+        found = each(self._election.terms(), timeout, self._not_leading)
+        return finished(map(for_threads, found))
 
     def run(self, work: Work, stopped: Work | None = None) -> None:
         """Do this work in every term, and `stopped` after each; neither ever overlaps."""
@@ -433,7 +464,8 @@ def called_back(act: Callable[..., object]) -> Callable[..., Awaitable[object]]:
     """The same function, to be awaited: it is called in the waiting thread, outside of any loop."""
 
     async def call(*given: Any) -> object:
-        return await _calling.get().leave(lambda: act(*given))
+        shown = [for_threads(each) for each in given]
+        return await _calling.get().leave(lambda: act(*shown))
 
     return call
 

@@ -1,6 +1,7 @@
 """`electorate simulate`: run a protocol through faults and delays that a seed decides."""
 
 import argparse
+import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.claims import Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
+from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
@@ -292,12 +294,13 @@ def _run_many(options: argparse.Namespace, subject: Subject, experiment: Experim
         raise UsageError("--seeds must be at least 1")
     begun, interrupted = time.monotonic(), False
     try:
-        with _progress(len(seeds)) as report:
+        with any_end_is_ctrl_c(), _progress(len(seeds)) as report:
             swarmed = run_swarm(
                 subject, kind_and_form, seeds, progress=report, workers=options.workers
             )
     except Interrupted as error:
         swarmed, interrupted = error.swarmed, True
+        print(f"electorate: {error}", file=sys.stderr)
     seconds = time.monotonic() - begun
     fates = Fates(experiment, swarmed.broken.keys(), swarmed.seen, swarmed.deliveries)
     story: Story | None = None

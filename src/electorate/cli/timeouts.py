@@ -1,6 +1,7 @@
 """`electorate timeouts`: what longer timers buy and cost, under several laws of delays."""
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.cli.error import EXIT_DONE, EXIT_UNKNOWN, UsageError
+from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.picture import write
 from electorate.cli.protocol import add_form_arguments, add_name_argument, find
 from electorate.cli.retell import kind_and_form
@@ -116,12 +118,13 @@ def run(options: argparse.Namespace) -> int:
             crashes=options.crashes,
         )
         asked = subjects(tried)
-        with _bar(len(asked) * len(seeds)) as report:
+        with any_end_is_ctrl_c(), _bar(len(asked) * len(seeds)) as report:
             swarms = run_swarms(
                 asked, kind_and_form, seeds, progress=report, workers=options.workers
             )
     except Interrupted as error:
         swarms, interrupted = list(error.swarms), True
+        print(f"electorate: {error}", file=sys.stderr)
     except UnknownClaim as error:
         raise UsageError(f"{protocol.spelled()}: {error}") from None
     except (SimulationStartError, ValueError) as error:

@@ -32,7 +32,7 @@ from electorate.core.turn import Sample, SampledTurns
 from electorate.leadership.term import Tenure
 from electorate.pace import Pace
 from electorate.protocols.leadership import Election
-from electorate.protocols.mandate.message import Ended, Release, Stand, StepDown
+from electorate.protocols.mandate.message import Confirm, Ended, Release, Stand, StepDown
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
@@ -239,6 +239,8 @@ class QuorumElection(ElectionInstance):
         super().__init__(name, port)
         self._port = port
         self._list: Roster | None = None
+        self._lease: str | None = None
+        """The lease that was in force when a majority was last asked to confirm the term."""
         self._instance = port.hosted(self)
 
     @property
@@ -305,6 +307,23 @@ class QuorumElection(ElectionInstance):
         state: Any = self._instance.state
         return 0 if state is None else dict(state.ranks).get(node, 0)
 
+    def confirm(self, tenure: Tenure) -> None:
+        """The work wants to know whether the term still holds; called in any thread."""
+        self._port.enter(self._confirm, tenure)
+
+    def _confirm(self, term: Tenure) -> None:
+        """Ask all voters, unless they are being asked: too many rounds would spoil each other."""
+        standing = self._instance.standing
+        if self.term is term and standing is not None and term.begin_to_confirm():
+            self._lease = standing.until
+            self.ask(Confirm())
+
+    def doubt(self) -> None:
+        """This machine may have stood still, and its clock with it."""
+        if self.term is not None and self.is_held:
+            self.term.doubt()
+            self._confirm(self.term)
+
     def _finished(self, term: Tenure) -> None:
         if self.term is term:
             self.term = None
@@ -351,9 +370,15 @@ class QuorumElection(ElectionInstance):
         is_new = seen != self._seen
         self._tell(seen)
         if self.term is None and is_new and self.stands_with:
+            self._lease = None
             self._give(self._term(standing.token, deadline_ms))
         if self.term is not None and self.term.token == standing.token:
             self.term.last(deadline_ms)
+            if self._lease not in (None, standing.until):
+                # Another lease is in force: a majority has answered a round that began since then.
+                self._lease = None
+                if self.term.confirmed():
+                    self.confirm(self.term)
             if standing.status is not Status.NORMAL:
                 self.term.ask_to_end()
         elif standing.status is Status.NORMAL:
@@ -362,4 +387,5 @@ class QuorumElection(ElectionInstance):
 
     def _term(self, token: int, deadline_ms: float) -> Tenure:
         port = self._port
-        return Tenure(self.name, token, self, deadline_ms, port.now_ms, port.members)
+        known = deadline_ms, port.now_ms, port.members
+        return Tenure(self.name, token, self, *known, self.confirm)

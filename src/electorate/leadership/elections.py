@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
+from electorate.leadership.answers import SLOW, AnswerTimes
 from electorate.leadership.directory import RECORD as DIRECTORY
 from electorate.leadership.directory import Directory, MemberAddress
 from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
@@ -111,6 +112,7 @@ class Elections(Service, Admission):
         self.lived = asyncio.Event()
         self.groups = Groups(self)
         self.machines = Machines(pace)
+        self._answer_times = AnswerTimes(me.name, pace, self.called)
         self._kinds = Kinds()
         self._candidates: dict[QuorumElection, None] = {}
         """Elections in which this node is about to stand."""
@@ -225,6 +227,11 @@ class Elections(Service, Admission):
             self.register.closed(member)
             for election in list(self.by_quorum.values()):
                 election.closed(member)
+
+    def clock_was_set(self) -> None:
+        """This machine may have stood still: doubt what is held until a majority confirms it."""
+        for election in list(self.by_quorum.values()):
+            election.doubt()
 
     @property
     def is_at_rest(self) -> bool:
@@ -442,8 +449,19 @@ class Elections(Service, Admission):
         elections, late_ms = self.all(), self.host.lateness.look()
         if late_ms is not None:
             log.warning(BEHIND, self.directory.me.name, late_ms, len(elections))
+        self._look_at_answers()
         for election in elections:
             if election.term is not None:  # Its work may have no end.
                 election.term.abandon_after(in_ms(self.pace.grace))
         if not self.is_busy:
             self.directory.expect_member()
+
+    def _look_at_answers(self) -> None:
+        took_ms = {
+            member: ms
+            for node, ms in self.host.network.round_trips().items()
+            if (member := self.directory.member_at.get(node)) is not None
+        }
+        told = self._answer_times.look(took_ms, self.register.roster.new, self.me)
+        if told is not None:
+            log.warning(SLOW, *told)

@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
@@ -44,6 +45,7 @@ class Tenure:
         deadline_ms: float,
         clock: Callable[[], float] = now_ms,
         members: tuple[str, ...] = (),
+        ask_voters: Callable[["Tenure"], None] | None = None,
     ) -> None:
         self.election = election
         self.token = token
@@ -53,11 +55,19 @@ class Tenure:
         self.term = self._shown()
         """The term as the application sees it."""
         self._granted = granted
+        self._ask_voters = ask_voters
+        """Asks all voters to grant it anew; called in any thread. None if nobody grants it."""
         self._clock = clock
         self._deadline_ms = deadline_ms
         self._asked_ms = math.inf
         self._over = False
         self._finished = False
+        self._doubt: Future[None] | None = None
+        """Done once a majority has confirmed a term that is doubted."""
+        self._to_confirm: list[Future[None]] = []
+        """Those that want the term confirmed, and have not been asked for yet."""
+        self._confirming: list[Future[None]] = []
+        """Those for which voters have been asked."""
         self._lock = threading.Lock()
         self._cancel: Callable[[], None] | None = None
         self._task: asyncio.Task[object] | None = None
@@ -72,7 +82,9 @@ class Tenure:
 
     def remaining(self) -> float:
         """Seconds for which it is certain that nobody else leads."""
-        return 0.0 if self._over else max(0.0, (self._deadline_ms - self._clock()) / 1000)
+        if self._over or self._doubt is not None:
+            return 0.0
+        return max(0.0, (self._deadline_ms - self._clock()) / 1000)
 
     # --- what the node tells it, in its own thread ---
 
@@ -83,7 +95,47 @@ class Tenure:
     def end(self) -> None:
         """It is over."""
         self._over = True
+        self._deny()
         self.ask_to_end()
+
+    def doubt(self) -> None:
+        """The clock may have stood still: nothing is certain until a majority has confirmed it."""
+        with self._lock:
+            doubt = self._doubt = Future()
+            self._to_confirm.append(doubt)
+        doubt.add_done_callback(self._reassured)
+
+    def _reassured(self, doubt: "Future[None]") -> None:
+        if self._doubt is doubt and doubt.exception() is None:
+            self._doubt = None
+
+    def begin_to_confirm(self) -> bool:
+        """Voters are about to be asked for all that want it; returns whether there are any.
+
+        Those that come meanwhile wait for the next time: an answer must not be older than a call.
+        """
+        with self._lock:
+            if self._confirming or not self._to_confirm:
+                return False
+            self._confirming, self._to_confirm = self._to_confirm, []
+        return True
+
+    def confirmed(self) -> bool:
+        """A majority has granted it anew since they were asked; returns whether others wait."""
+        with self._lock:
+            confirmed, self._confirming = self._confirming, []
+        for future in confirmed:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
+        return bool(self._to_confirm)
+
+    def _deny(self) -> None:
+        with self._lock:
+            denied = [*self._confirming, *self._to_confirm]
+            self._confirming, self._to_confirm = [], []
+        for future in denied:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(LeadershipLost(self.election, self.token))
 
     def abandon_after(self, grace_ms: float) -> None:
         """Log it if the work goes on that long after it should have ended."""
@@ -118,7 +170,26 @@ class Tenure:
                 return
             self._finished, self._over, self._cancel = True, True, None
         self.lost.set()
+        self._deny()
         self._granted.finished(self)
+
+    def confirm(self) -> "Future[None]":
+        """Done once a majority has granted the term anew; LeadershipLost if it is over before."""
+        if self._ask_voters is None:
+            raise ValueError(
+                f"a term of {self.election} cannot be confirmed: it is of a group, and on the "
+                "other side of a partition there may be another one"
+            )
+        future: Future[None] = Future()
+        with self._lock:
+            is_over = self._over
+            if not is_over:
+                self._to_confirm.append(future)
+        if is_over:
+            future.set_exception(LeadershipLost(self.election, self.token))
+        else:
+            self._ask_voters(self)
+        return future
 
     # --- the work of an application with asyncio ---
 
@@ -210,7 +281,8 @@ class Term:
     """From when this node is elected until it steps down or the term cannot be proved any more.
 
     `token` is larger than that of every term before, in the whole cluster. Send it along with all
-    that you write: a store that keeps it can refuse what comes late. The terms of an election with
+    that you write: a store that keeps it, in 64 bits, can refuse what comes late, as those of
+    `electorate.fence` do. The terms of an election with
     `safety="group"` promise less: see `GroupTerm`.
     """
 
@@ -226,7 +298,10 @@ class Term:
 
     @property
     def token(self) -> int:
-        """The number of this term: larger than that of every term before."""
+        """The number of this term: larger than that of every term before.
+
+        It takes 64 bits (a `bigint`): tokens grow by a billion with every change of members.
+        """
         return self._tenure.token
 
     @property
@@ -252,6 +327,27 @@ class Term:
     def remaining(self) -> float:
         """Seconds for which it is certain that nobody else leads; the term is usually renewed."""
         return self._tenure.remaining()
+
+    async def confirm(self, timeout: float | None = None) -> None:
+        """Ask a majority whether this term still holds. Costs one round trip.
+
+        Returns once a majority has granted it anew, each after this call: so at some moment of the
+        call nobody else led, whatever the clock of this machine says. LeadershipLost if the term is
+        over before that: at the latest when nobody has answered for as long as a term lasts.
+        TimeoutError if it takes longer than so many seconds; the term may hold nevertheless.
+        """
+        confirmed = self._tenure.confirm()
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                await asyncio.wrap_future(confirmed)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimeoutError(f"{self._unconfirmed} after {timeout:g} s") from None
+
+    @property
+    def _unconfirmed(self) -> str:
+        return f"no majority has confirmed term {self.token} of {self.election}"
 
     def ask_to_end(self) -> None:
         """The work has to end: sets `lost`, or cancels the body. The term goes on meanwhile."""

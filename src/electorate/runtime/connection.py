@@ -156,6 +156,8 @@ class Link:
         async with asyncio.timeout(self._connect_s):
             stream = await self._transport.connect(self._address, self._fresh_ms)
             self._stream = stream
+        # Somebody is there. On a slow network all the ways to and fro take longer than one.
+        async with asyncio.timeout(max(self._connect_s, HELLO_S)):
             stream.write(pack(self._name()))
             frames = FrameReader(stream.read)
             answer = await frames.next(self._connect_s)

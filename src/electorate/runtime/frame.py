@@ -66,6 +66,12 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
 
     hears: bool
     sent: Count
+    at: Count = 0
+    """When I said that, by my clock; 0 if you need not say it again."""
+    echo: Count = 0
+    """When you said the last one that I have heard, by your clock; 0 if there was none."""
+    held: Count = 0
+    """How many milliseconds ago that came."""
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):

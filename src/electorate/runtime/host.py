@@ -8,6 +8,7 @@ stood still, and when a life begins and ends. What is hosted are services: the o
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -36,6 +37,8 @@ SAID_MAX = 100
 """Messages in one letter: a node that reads it is busy for some milliseconds."""
 EARLY_MAX = 10_000
 """Messages that wait for a life to begin."""
+SET_MS, SLEW = 50.0, 0.1
+"""A wall clock that gains more, and more than this share of the time, was set and not slewed."""
 
 Effect = Callable[..., object]
 
@@ -174,6 +177,9 @@ class Service:
     def closed(self, node: NodeId) -> None:
         """The connection of a node ended, and its process is believed to have ended it."""
 
+    def clock_was_set(self) -> None:
+        """The wall clock was set forward: this machine may have stood still, clocks and all."""
+
     def halted(self) -> None:
         """The life of the host is over; another will begin, unless the host ends."""
 
@@ -263,6 +269,8 @@ class Host:
         """Mail for the life that is about to begin."""
         self._seen = self.network.everybody
         self._awake_at = 0.0
+        self._clocks = math.inf, math.inf
+        """Both clocks when they were last looked at, that of this host and the wall clock."""
         self._is_alive = self._has_lived = self._is_ending = False
         self._opened: list[Callable[[], None]] = []
         """Closes what was opened."""
@@ -498,7 +506,7 @@ class Host:
         rest_ms = min(beat_ms, self.config.still_ms / 4)  # A pause must stand out from our rest.
         beat_at = 0.0
         while True:
-            self.enter(lambda: None)  # A pause is noticed at once.
+            self.enter(self._notice_setting)  # A pause is noticed at once.
             if self.now_ms() >= beat_at:
                 self.network.beat()
                 if self.recorder is not None:
@@ -550,6 +558,21 @@ class Host:
             self._life_due.set()
         elif gap >= self.config.timeout_ms:
             self.commit.run(self._end_life, "stood still")
+
+    def _notice_setting(self) -> None:
+        """See whether the wall clock was set, as it is where a machine has been paused as a whole.
+
+        Then neither clock shows how long that was, until something sets the wall clock right.
+        """
+        (now, wall), (then, before) = (self.now_ms(), self.environment.wall_ms()), self._clocks
+        self._clocks = now, wall
+        gained_ms, passed_ms = (wall - before) - (now - then), now - then
+        if gained_ms > max(SET_MS, SLEW * passed_ms):
+            self.counters["wall clock set"] += 1
+            name = self.config.called(self.me)
+            log.warning("node %s: the wall clock was set forward by %d ms", name, gained_ms)
+            for service in self.services:
+                service.clock_was_set()
 
     def _settle_input(self, act: Callable[[], None], rounds: int = INPUT_ROUNDS) -> None:
         """Read the messages that have arrived before suspecting anybody."""

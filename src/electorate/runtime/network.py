@@ -19,6 +19,8 @@ DETECTORS: dict[str, type[FailureDetector]] = {"heartbeat": HeartbeatDetector, "
 POLL_S = 0.005
 KNOCKS_S = 2.0
 """A link that is refused tries again within this time, however long it has been refused."""
+ROUND_TRIP_MAX_MS = 60_000
+"""What is longer was said by another life of this machine, or never."""
 
 log = logging.getLogger("electorate.runtime")
 
@@ -121,6 +123,9 @@ class Network:
         """Nodes that know, on the present connection, that we hear them."""
         self._taken_since: dict[NodeId, float] = {}
         self._numbers: Counter[NodeId] = Counter()
+        self._echoes: dict[NodeId, tuple[int, float]] = {}
+        """The clock of each node in its last beat, and when that came, by ours."""
+        self._round_trips: dict[NodeId, float] = {}
         for node in others:
             self._link(node, config.addresses[node])
 
@@ -179,6 +184,8 @@ class Network:
         self._ended.discard(node)
         self._greeted.discard(node)
         self._taken_since.pop(node, None)
+        self._echoes.pop(node, None)
+        self._round_trips.pop(node, None)
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
         """Whether it is this member that is at that node's address."""
@@ -230,7 +237,10 @@ class Network:
     def _beat(self, node: NodeId) -> None:
         if self.links[node].connected and node not in self.cut:
             hears = self.listener.hears(node)
-            self.links[node].send(Beat(hears, self._numbers[node]))
+            now = self._now_ms()
+            at, came = self._echoes.get(node, (0, now))
+            held = max(0, round(now - came))
+            self.links[node].send(Beat(hears, self._numbers[node], round(now), at, held))
             if hears:
                 self._greeted.add(node)
 
@@ -304,12 +314,26 @@ class Network:
         match frame:
             case Beat(hears, sent):
                 self._account(hello, sent)
+                self._note_round_trip(node, frame)
                 if hears:
                     self._heard(node)
             case Letter(_, before, counted):
                 if counted:
                     self._account(hello, before, counted)
                 self._reader.read(hello, frame)
+
+    def _note_round_trip(self, node: NodeId, beat: Beat) -> None:
+        """How long it took since we said what this answers, without the wait for the next beat."""
+        now = self._now_ms()
+        self._echoes[node] = beat.at, now
+        took = now - beat.echo - beat.held
+        if beat.echo and 0 <= took < ROUND_TRIP_MAX_MS:
+            self._round_trips[node] = min(took, self._round_trips.get(node, took))
+
+    def round_trips(self) -> dict[NodeId, float]:
+        """The shortest time in ms from a word to its answer, for each node, since the last call."""
+        found, self._round_trips = self._round_trips, {}
+        return found
 
     def _heard(self, node: NodeId) -> None:
         new = node not in self._detector.alive(self._now_ms())

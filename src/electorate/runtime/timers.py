@@ -43,13 +43,27 @@ class Sleeper(Protocol):
         """Its time has come."""
 
 
+class Recurrence:
+    """Says of something that is seen again and again when to warn of it."""
+
+    def __init__(self) -> None:
+        self._times = 0
+
+    def is_time_to_say(self, is_so: bool) -> bool:
+        """Whether to say it; called at regular times."""
+        self._times = self._times + 1 if is_so else 0
+        # At the third look, and then ever more rarely: the sixth, the twelfth …
+        times, odd = divmod(self._times, LATE_TIMES)
+        return times > 0 and not odd and times & (times - 1) == 0
+
+
 class Lateness:
     """Notices if a host is behind with its timers all the time."""
 
     def __init__(self, allowed_ms: float) -> None:
         self._allowed_ms = allowed_ms
         self._worst_ms = 0.0
-        self._times = 0
+        self._recurrence = Recurrence()
 
     def note(self, late_ms: float) -> None:
         """A timer was this late."""
@@ -58,10 +72,7 @@ class Lateness:
     def look(self) -> float | None:
         """How far behind the host is, if it is time to warn of that; called at regular times."""
         worst_ms, self._worst_ms = self._worst_ms, 0.0
-        self._times = self._times + 1 if worst_ms > self._allowed_ms else 0
-        # After that it is said ever more rarely: at the third look, the sixth, the twelfth …
-        times, odd = divmod(self._times, LATE_TIMES)
-        return worst_ms if times and not odd and times & (times - 1) == 0 else None
+        return worst_ms if self._recurrence.is_time_to_say(worst_ms > self._allowed_ms) else None
 
 
 class TimerQueue:

@@ -5,10 +5,14 @@ The counts do not depend on which worker ran which seed when.
 
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from electorate.simulate.experiment import Experiment, Subject
@@ -55,8 +59,8 @@ class Swarmed(NamedTuple):
 class Interrupted(Exception):
     """The swarms were stopped before their end; the counts so far come with it."""
 
-    def __init__(self, swarms: Sequence[Swarmed]) -> None:
-        super().__init__("interrupted")
+    def __init__(self, swarms: Sequence[Swarmed], why: str = "interrupted") -> None:
+        super().__init__(why)
         self.swarms = swarms
 
     @property
@@ -84,13 +88,29 @@ class Experiments:
 Task = tuple[int, range]
 """Some seeds of a subject."""
 _experiments: Experiments | None = None
+_given_up = threading.Event()
+"""Set in a worker whose results nobody waits for."""
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _set_up(subjects: Sequence[Subject], find: Find) -> None:
+def _set_up(subjects: Sequence[Subject], find: Find, lifeline: Connection) -> None:
     """Prepare a worker; it leaves Ctrl-C to its parent."""
     global _experiments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+    threading.Thread(target=_hold_on, args=(lifeline,), daemon=True).start()
     _experiments = Experiments(subjects, find)
+
+
+def _hold_on(lifeline: Connection) -> None:
+    """Give up once the parent lets go of the other end, and end if the parent has, however."""
+    with suppress(EOFError, OSError):
+        lifeline.recv()
+    _given_up.set()
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _run_task(task: Task) -> tuple[int, list[Seeded]]:
@@ -100,6 +120,8 @@ def _run_task(task: Task) -> tuple[int, list[Seeded]]:
 
 def _run_seeds(experiment: Experiment, seeds: range) -> Iterator[Seeded]:
     for seed in seeds:
+        if _given_up.is_set():
+            return
         result = experiment.run(seed)
         broken = {name: found.witness.text for name, found in result.violations.items()}
         yield Seeded(seed, broken, result.deliveries, result.elected, result.seen)
@@ -148,6 +170,9 @@ def run_swarms(
             _run_on_workers(tasks, (subjects, find), report, workers)
     except KeyboardInterrupt:
         raise Interrupted([_counted(each) for each in done]) from None
+    except BrokenProcessPool:
+        counts = [_counted(each) for each in done]
+        raise Interrupted(counts, "a worker was killed, or had no memory left") from None
     return [_counted(each) for each in done]
 
 
@@ -162,19 +187,33 @@ def _run_on_workers(
     workers: int,
 ) -> None:
     context = get_context("spawn")  # A fork would copy the threads that show the progress.
-    pool = ProcessPoolExecutor(workers, context, _set_up, given)
-    running = set[Future[tuple[int, list[Seeded]]]]()
+    lifeline, ours = context.Pipe(duplex=False)
+    with lifeline, ours:
+        pool = ProcessPoolExecutor(workers, context, _set_up, (*given, lifeline))
+        running = set[Future[tuple[int, list[Seeded]]]]()
+        try:
+            while True:
+                while len(running) < 2 * workers and (task := next(tasks, None)) is not None:
+                    with _unborn_workers_hear_no_signals():
+                        running.add(pool.submit(_run_task, task))
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    report(*future.result())
+        finally:
+            ours.close()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _unborn_workers_hear_no_signals() -> Iterator[None]:
+    """A worker begins with the signals blocked that are blocked here: Ctrl-C goes to all of us."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
-        while True:
-            while len(running) < 2 * workers and (task := next(tasks, None)) is not None:
-                running.add(pool.submit(_run_task, task))
-            if not running:
-                return
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                report(*future.result())
+        yield
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _counted(done: list[Seeded]) -> Swarmed:

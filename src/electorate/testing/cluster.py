@@ -314,6 +314,11 @@ class Cluster:
         self._loop.reset_timers()
         self.story.tell(f"the clock of {name} jumps by {by_s:g} s")
 
+    def set_wall_clock(self, name: str, ahead_s: float = 0.0) -> None:
+        """Set its wall clock right, as is done after it stood still, or wrongly ahead."""
+        self._member(name).clock.set_wall(self._loop.now, ahead_s)
+        self.story.tell(f"the wall clock of {name} is set")
+
     def clock_rate(self, name: str, rate: float) -> None:
         """Run its clock at another speed, 1 being right; `pace.drift` says what is allowed for."""
         self._set_clock(name, rate)

@@ -136,6 +136,7 @@ class SimulatedMember:
             lambda: clock.at(loop.now) * 1000,
             lambda purpose: self._chance(self._seed, f"{purpose} in life {life}"),
             self.disk.open_store,
+            lambda: clock.wall_at(loop.now) * 1000,
         )
 
     def _ended(self, error: BaseException | None) -> None:

@@ -15,6 +15,7 @@ class MachineClock:
     def __init__(self) -> None:
         self._shown = self._since = 0.0
         self._rate = 1.0
+        self._wall_ahead = 0.0
 
     @property
     def stopped(self) -> bool:
@@ -24,6 +25,14 @@ class MachineClock:
     def at(self, now: float) -> float:
         """What it shows at a true time."""
         return self._shown + self._rate * (now - self._since)
+
+    def wall_at(self, now: float) -> float:
+        """What the wall clock of the machine shows at a true time; it stands still with this."""
+        return self.at(now) + self._wall_ahead
+
+    def set_wall(self, now: float, ahead: float) -> None:
+        """Set the wall clock to the true time, or wrongly ahead of it."""
+        self._wall_ahead = now + ahead - self.at(now)
 
     def when(self, shown: float) -> float:
         """The true time at which it will show this."""

@@ -21,6 +21,7 @@ from electorate.protocols.mandate.message import (
     Back,
     Bound,
     Claim,
+    Confirm,
     Decree,
     Ended,
     Free,
@@ -159,6 +160,8 @@ class Mandate(Over[Any]):
             Stand(each) for each in PRIORITIES if self.parameters.tells and each != view.priority
         )
         asked = (*stands, *self.lift.may_ask(Standing(Status.ELECTION)))
+        if self.rules.confirms == "offered" and view.until in (Wait.EVEN, Wait.ODD):
+            asked = (*asked, Confirm())
         if view.status is Status.REORGANIZATION:
             return (Ended(), *asked)
         others = [node for node in self.members.ids if node != view.leader]
@@ -282,6 +285,8 @@ class Mandate(Over[Any]):
                 return self._give_up(s, heir)
             case Order(heir), _ if self.rules.orders != "none":
                 return self._order(s, heir)
+            case Confirm(), Phase.HOLDING | Phase.ENDING:
+                return candidate.renew(self.terms, s)
             case Ended(), Phase.ENDING:
                 return candidate.finish(self.parameters, s)
             case Add(newcomer), _:

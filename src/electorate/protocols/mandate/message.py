@@ -137,6 +137,10 @@ class Adopt(Request):
     roster: Roster
 
 
+class Confirm(Request):
+    """Ask all voters for more time at once: is my term still granted?"""
+
+
 MESSAGES = (
     Poll,
     Free,
@@ -152,4 +156,4 @@ MESSAGES = (
     Stands,
     Resign,
 )
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order, Confirm)

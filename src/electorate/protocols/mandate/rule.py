@@ -48,6 +48,8 @@ class MandateRules(OverRules):
     orders: Literal["none", "members", "late"] = "none"
     """Whether any member may be asked to have the one in office step down or hand over: no; yes,
     and such an order ends only the term that it means; yes, and it ends the term that it meets."""
+    confirms: Literal["taken", "offered"] = "taken"
+    """Whether searches ask a holder to confirm its term. Whenever it is asked to, it renews it."""
     claimed: Literal["told", "untold"] = "told"
     """Whether voters note the priority with which a claim is made or renewed: they may have missed
     that its sender has lowered it, and one that should take over would never ask."""
