@@ -282,7 +282,7 @@ def test_what_else_follows_from_a_change_is_made_again_as_it_was(
     make(tmp_path / "one.db", made)
     with closing(Sqlite(tmp_path / "one.db")) as db:
         found = list(held(db._db))
-        db.execute("a", "update child set up = up")
+        db.execute("a", "update child set up = 3 - up")
         db.execute("a", statement)
         seen = list(held(db._db))
         db.prepare("a")

@@ -149,7 +149,7 @@ class ChangeRecorder:
 
 
 def redo(db: "apsw.Connection", changes: Changes) -> None:
-    """Make the changes, inside of a transaction; ChangesDiffer if they do not come out as they were."""
+    """Make the changes, inside of a transaction; ChangesDiffer if they come out otherwise."""
     if _before(db, changes.steps) != changes.before:
         raise ChangesDiffer(
             "somebody else has changed these rows, or the schema, since it was prepared"

@@ -32,7 +32,7 @@ from electorate.transactions.changes import (
     redo,
     unkept,
 )
-from electorate.transactions.resource import Answer
+from electorate.transactions.resource import Answer, LogMark
 
 if TYPE_CHECKING:
     import apsw
@@ -51,6 +51,7 @@ PRAGMAS = (
 SCHEMA = (
     "create table if not exists electorate_prepared (tx text primary key, work blob)",
     "create table if not exists electorate_committed (tx text primary key)",
+    "create table if not exists electorate_log (store text, life integer)",
 )
 REFUSED = {
     "TRANSACTION": "a statement must not begin or end a transaction",
@@ -241,6 +242,31 @@ class Sqlite:
                 "select tx from electorate_prepared union select tx from electorate_committed"
             )
             return frozenset(found) - self._forgotten
+
+    def prepared(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._column("select tx from electorate_prepared"))
+
+    def missing(self, tx: str) -> list[str]:
+        with self._lock, suppress(Damaged):
+            for work in self._column("select work from electorate_prepared where tx = ?", tx):
+                return self._read(tx, work).told()
+        return []
+
+    def belongs(self, mark: LogMark) -> LogMark | None:
+        with self._lock:
+            for store, life in list(self._db.execute("select store, life from electorate_log")):
+                was = LogMark(store, life)
+                if was == mark:
+                    return was
+                break
+            else:
+                was = None
+            with self._written():
+                self._db.execute("delete from electorate_log")
+                insert = "insert into electorate_log values (?, ?)"
+                self._db.execute(insert, (mark.store, mark.life))
+            return was
 
     def forget(self, tx: str) -> None:
         with self._lock:
