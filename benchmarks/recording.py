@@ -24,7 +24,7 @@ from benchmarks.engine import ROOT
 from electorate import Aborted, Node
 from electorate.cli.supervisor import Supervisor, free_ports
 from electorate.runtime.host import Host
-from electorate.transactions.resource import Answer
+from electorate.transactions.resource import Answer, LogMark
 
 EXAMPLES = """examples:
   python -m benchmarks.recording                                1, 10 and 100 elections
@@ -123,6 +123,14 @@ class Nothing:
 
     def known(self) -> frozenset[str]:
         return frozenset()
+
+    prepared = known
+
+    def missing(self, tx: str) -> list[str]:
+        return []
+
+    def belongs(self, mark: LogMark) -> None:
+        pass
 
     def close(self) -> None:
         pass

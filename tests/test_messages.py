@@ -41,7 +41,7 @@ NOT_FROM_NODES = {
     "transactions.admin.ask: anything": "the answer to that",
     "transactions.config.Config.read: cls": "a file that people write",
     "transactions.letter: LoggedTransaction": "a node's own store",
-    "transactions.sqlite.Sqlite.commit: list[LoggedStatement]": "the database of a node",
+    "transactions.sqlite: PreparedWork": "the database of a node",
 }
 """Calls that make values of what no other node has sent, and whence they have it."""
 

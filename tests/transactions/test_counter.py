@@ -153,6 +153,8 @@ def test_what_a_participant_has_lost_is_listed_by_both(bank: Fragile, tx: Tx) ->
     bank.told_only_to_one()
     bank.stop("checking")
     shutil.rmtree(bank.folder / "checking")
+    for file in bank.folder.glob("checking.db*"):
+        file.unlink()
     bank.start("checking", "atm")
     wait_until(lambda: bool(bank.host("checking").losses))
     wait_until(lambda: "damaged: checking came back" in tx("list", bank.folder / "atm").out)

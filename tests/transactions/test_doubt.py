@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from electorate.core import Stage
+from electorate.core import Stage, Wants
+from electorate.errors import Aborted
+from electorate.transactions.admin import ask
 from electorate.transactions.instance import TransactionInstance
 from tests.runtime.cluster import wait_until
-from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, running, set_up
+from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, read, running, set_up
 
 SAVED_COMMITTED = "saved committed"
 """A point of a transaction: see test_crash.py, where they are listed."""
@@ -69,33 +71,68 @@ def test_the_elected_node_need_not_take_part_itself(bank: Fragile) -> None:
     assert balances(bank) == (500, 600, 400)
 
 
-def test_a_participant_that_has_lost_its_memory_is_damaged_and_nobody_guesses(
+def test_a_participant_that_has_lost_its_memory_does_what_its_coordinator_says(
     bank: Fragile,
 ) -> None:
-    bank.told_only_to_one()
+    """Its database still has what it promised; the coordinator cannot believe that it is done."""
+    bank.crashed("atm", SAVED_COMMITTED)
     bank.stop("checking")
     shutil.rmtree(bank.folder / "checking")
-    bank.start("checking", "atm")
+    bank.start("checking")
+    wait_until(lambda: bool(bank.host("checking").guard.unlogged))
+    assert "not the one that the database belongs to" in bank.host("checking").guard.why_unlogged
+    bank.start("atm")
     wait_until(lambda: "checking came back without the memory" in damage(bank, "atm"))
-    assert bank.stage("atm") is Stage.COMMITTED
-    assert bank.stage("savings") is Stage.COMMITTED
+    wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+    assert bank.stage("atm") is bank.stage("savings") is Stage.COMMITTED
+    wait_until(lambda: instances(bank, "checking")[0].view.wants is Wants.NOTHING)
     bank.restart("atm")
     wait_until(lambda: "checking came back without the memory" in damage(bank, "atm"))
+    bank.stop("checking")
+    assert read(bank.folder / "checking.db", "select balance from account") == [(600,)]
 
 
-def test_a_participant_whose_log_is_older_than_its_vote_is_damaged(bank: Fragile) -> None:
+def test_a_participant_whose_log_is_older_than_its_vote_does_what_was_decided(
+    bank: Fragile,
+) -> None:
+    keep_a_log_of_checking(bank)
+    bank.told_only_to_one()
+    bring_it_back(bank)
+    bank.start("checking")
+    wait_until(lambda: "older than the database" in bank.host("checking").guard.why_unlogged)
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (400, 600, 500)
+
+
+def test_a_participant_with_an_older_log_does_not_say_that_it_has_not_voted(bank: Fragile) -> None:
+    """It would be taken for a no, though the coordinator may have committed."""
+    keep_a_log_of_checking(bank)
+    bank.crashed("atm", SAVED_COMMITTED)
+    bring_it_back(bank)
+    bank.start("checking")
+    wait_until(lambda: bool(instances(bank, "checking")))  # The elected node has asked it.
+    assert bank.stage("checking") is bank.stage("savings") is Stage.UNCERTAIN
+    bank.start("atm")
+    bank.reached()
+    bank.settled()
+    assert balances(bank) == (400, 600, 500)
+
+
+def keep_a_log_of_checking(bank: Fragile) -> None:
+    """Copy the folder, and go on."""
     bank.stop("checking")
     shutil.copytree(bank.folder / "checking", bank.folder / "backup")
     bank.start("checking")
     bank.reached()
-    bank.told_only_to_one()
+
+
+def bring_it_back(bank: Fragile) -> None:
+    """Bring back the folder of that earlier life, which has not voted yet."""
     bank.stop("checking")
     shutil.rmtree(bank.folder / "checking")
     shutil.move(bank.folder / "backup", bank.folder / "checking")
-    bank.start("checking", "atm")
-    wait_until(lambda: "checking has no vote in its log" in damage(bank, "atm"))
-    assert bank.host("checking").losses
-    assert bank.stage("atm") is Stage.COMMITTED
 
 
 def test_a_database_that_has_lost_what_was_prepared_is_damaged(bank: Fragile) -> None:
@@ -121,13 +158,27 @@ def test_a_coordinator_that_has_lost_its_memory_is_not_believed(bank: Fragile) -
         assert bank.stage(name) is Stage.UNCERTAIN
 
 
-def test_what_was_prepared_without_a_vote_is_rolled_back_at_the_next_start(bank: Fragile) -> None:
+def test_what_was_prepared_without_a_vote_waits_for_its_coordinator_or_a_person(
+    bank: Fragile,
+) -> None:
     bank.stop("savings")
     resource = bank._open("savings")
-    resource.execute("somebody", "update account set balance = 0", ())
-    resource.prepare("somebody")
+    resource.execute("atm-0-1", "update account set balance = 0", ())
+    resource.prepare("atm-0-1")
     resource.close()
     bank.start("savings")
-    bank.reached()
+    wait_until(lambda: bank.host("savings").guard.unlogged == ["atm-0-1"])
+    with pytest.raises(Aborted, match="transaction atm-0-1 has the database"):
+        move(bank)
+    ask(bank.folder / "savings", {"do": "resolve", "tx": "atm-0-1", "how": "abort"})
     move(bank)
     assert balances(bank) == (400, 600, 500)
+
+
+def test_what_was_prepared_without_a_vote_is_aborted_once_its_coordinator_says_so(
+    bank: Fragile,
+) -> None:
+    bank.crashed("savings", "did prepare")
+    bank.start("savings")
+    bank.settled()
+    assert balances(bank) == (500, 500, 500)

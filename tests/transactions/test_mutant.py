@@ -1,6 +1,7 @@
 """The driver broken on purpose: each rule that it keeps is needed, and its breach is noticed."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,26 @@ def forcing_all_but(stage: Stage) -> Any:
     return pack
 
 
-def test_a_vote_that_is_not_forced_is_lost(bank: Fragile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vote_that_is_not_forced_is_known_to_the_database_alone(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(TransactionInstance, "packed", forcing_all_but(Stage.UNCERTAIN))
     bank.crashed("savings", "sent Yes")
+    (tx,) = bank.atm.open_transactions
+    bank.stop("atm", "checking")
+    bank.start("savings")
+    wait_until(lambda: bank.host("savings").guard.unlogged == [tx])
+    assert not bank.host("savings").instances, "it does not know whom to ask"
+
+
+def test_a_vote_that_neither_log_nor_database_has_is_damage(
+    bank: Fragile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TransactionInstance, "packed", forcing_all_but(Stage.UNCERTAIN))
+    bank.crashed("savings", "sent Yes")
+    with closing(bank._open("savings")) as resource:
+        for tx in resource.prepared():
+            resource.abort(tx)
     bank.start("savings")
     wait_until(lambda: "savings has no vote in its log" in damage(bank, "atm"))
 
@@ -88,7 +106,7 @@ def test_an_acknowledgement_before_it_is_done_loses_the_work(
     assert balances(bank) == (500, 500, 500)
 
 
-def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
+def test_what_was_prepared_without_a_vote_stays_unless_it_is_looked_for(
     bank: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def recover(self: ResourceWorker, logged: object) -> frozenset[str]:
@@ -96,7 +114,6 @@ def test_what_was_prepared_without_a_vote_stays_unless_it_is_rolled_back(
         return frozenset()
 
     bank.crashed("savings", "did prepare")
-    bank.stop("atm")
     monkeypatch.setattr(ResourceWorker, "recover", recover)
     bank.start("savings")
     assert len(prepared(bank)) == 1

@@ -113,6 +113,8 @@ def _tell(tx: str, found: list[TransactionStatus], lost: dict[str, str]) -> None
             print(f"  by hand       {status.by_hand}")
         if status.damage:
             print(f"  damaged       {status.damage}")
+        for change in status.missing:
+            print(f"  missing       {change}")
 
 
 def _print_table(found: list[TransactionStatus], lost: dict[str, str]) -> None:

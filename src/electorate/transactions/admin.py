@@ -16,9 +16,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from electorate.core import Decision, Received, Stage, Wants
-from electorate.errors import ElectorateError
-from electorate.protocols.commit.state import Abort, Commit
+from electorate.core import Asked, Decision, Received, Stage, Wants
+from electorate.errors import Damaged, ElectorateError
+from electorate.protocols.commit.state import Abort, Applied, Commit
+from electorate.transactions.guard import ResourceGuard
 from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import Party
 from electorate.transactions.recovery import KnownMembers
@@ -31,9 +32,16 @@ ANSWER_S = 10.0
 WARNINGS = {
     "commit": "the others may have aborted; then this database has what no other has",
     "abort": "the others may have committed; then this database lacks what all others have",
-    "forget": "a node that has not done what was decided will not be told any more",
+    "forget": "a node that has not done what was decided will not be told any more, and what is "
+    "prepared for it in this database is dropped",
 }
 """What a decision by hand may break."""
+
+
+DECISIONS: dict[str, tuple[Stage, Commit | Abort]] = {
+    "commit": (Stage.COMMITTED, Commit()),
+    "abort": (Stage.ABORTED, Abort()),
+}
 
 
 class NoNode(ElectorateError):
@@ -59,6 +67,8 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     """The node that finds out the decision, if it is in doubt."""
     damage: str | None = None
     by_hand: str | None = None
+    missing: list[str] = []
+    """What was decided and could not be done here, change by change."""
 
     @property
     def in_doubt(self) -> bool:
@@ -72,6 +82,11 @@ class AdminPort(Protocol):
     members: KnownMembers
     instances: dict[str, TransactionInstance]
     losses: dict[str, str]
+    by_hand: dict[str, str]
+    guard: ResourceGuard
+
+    def resolved(self, tx: str, how: str) -> None:
+        """Keep in the log what a person has decided of a transaction that is not in it."""
 
     def enter(self, act: Any, *given: Any) -> None:
         """Run this in the node's loop; an exception ends the node."""
@@ -109,50 +124,97 @@ class AdminSocket:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             question = json.loads(await reader.readline())
-            writer.write(msgspec.json.encode(self._answer(question)) + b"\n")
+            writer.write(msgspec.json.encode(await self._answer(question)) + b"\n")
             await writer.drain()
         except (OSError, ValueError):
             pass  # Whoever asks unclearly, or goes away, gets no answer.
         finally:
             writer.close()
 
-    def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+    async def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         try:
             match question:
                 case {"do": "list"}:
                     return {"found": statuses(self._port), "lost": self._port.losses}
                 case {"do": "resolve", "tx": str(tx), "how": str(how)}:
-                    return {"found": [self._resolve(tx, how)], "lost": {}}
+                    return {"found": [await self._resolve(tx, how)], "lost": {}}
         except Wrong as error:
             return {"wrong": str(error)}
         return {"wrong": "no such question"}
 
-    def _resolve(self, tx: str, how: str) -> TransactionStatus:
+    async def _resolve(self, tx: str, how: str) -> TransactionStatus:
         instance = self._port.instances.get(tx)
         if instance is None:
-            raise Wrong(f"there is no transaction {tx} here")
+            return await self._resolve_unlogged(tx, how)
         status = status_of(self._port, instance)
         if how == "forget":
             if status.in_doubt:
                 raise Wrong("it is in doubt: to forget it would be to abort it; decide it first")
             self._port.abandon(instance)
             return status
+        stage, word = DECISIONS[how]
+        if instance.is_stuck:
+            return await self._end_stuck(instance, stage)
         if not status.in_doubt:
             raise Wrong(f"it is not in doubt: this node is its {status.role}; it is {status.state}")
-        stage, word = {
-            "commit": (Stage.COMMITTED, Commit()),
-            "abort": (Stage.ABORTED, Abort()),
-        }[how]
         instance.by_hand = stage
         # It is as if the coordinator had said so; what that really says is compared with it.
         coordinator = instance.parts.coordinator.node
         self._port.enter(instance.take, Received(coordinator, word))
         return status_of(self._port, instance)
 
+    async def _end_stuck(self, instance: TransactionInstance, stage: Stage) -> TransactionStatus:
+        """Try once more to do what was decided, or end it without that."""
+        guard, tx = self._port.guard, instance.tx
+        missing = await guard.missing(tx) or instance.missing
+        try:
+            if stage is not Stage.COMMITTED:
+                raise Damaged("it is not wanted")
+            await guard.do(tx, Wants.COMMIT)
+            instance.damage, missing = None, []
+            self._port.enter(instance.take, Asked(Applied()))
+        except Damaged:
+            await self._dropped(tx)
+            instance.missing = missing
+            self._port.enter(instance.end_without, stage)
+        except Exception as error:
+            raise Wrong(f"the database cannot be asked at the moment: {error}") from None
+        return msgspec.structs.replace(status_of(self._port, instance), missing=missing)
+
+    async def _resolve_unlogged(self, tx: str, how: str) -> TransactionStatus:
+        """Decide what is prepared in the database and is not in the log."""
+        guard = self._port.guard
+        if tx in self._port.by_hand and how == "forget":
+            self._port.enter(self._port.resolved, tx, "")
+            return _unlogged(self._port, tx)
+        if tx not in guard.unlogged:
+            raise Wrong(f"there is no transaction {tx} here")
+        if how == "forget":
+            raise Wrong("it is in doubt: to forget it would be to abort it; decide it first")
+        stage, _ = DECISIONS[how]
+        missing: list[str] = []
+        self._port.enter(self._port.resolved, tx, stage)  # It is in the log before it is done.
+        try:
+            await guard.do(tx, Wants.COMMIT if stage is Stage.COMMITTED else Wants.ABORT)
+        except Damaged:
+            missing = await guard.missing(tx)
+            await self._dropped(tx)
+        except Exception as error:
+            raise Wrong(f"the database cannot be asked at the moment: {error}") from None
+        return msgspec.structs.replace(_unlogged(self._port, tx), missing=missing)
+
+    async def _dropped(self, tx: str) -> None:
+        try:
+            await self._port.guard.drop(tx)
+        except Exception as error:
+            raise Wrong(f"the database cannot be asked at the moment: {error}") from None
+
 
 def statuses(port: AdminPort) -> list[TransactionStatus]:
     """Every transaction that is not over, the oldest first; and those that were lost."""
     found = [status_of(port, instance) for instance in port.instances.values()]
+    unlogged = {*port.guard.unlogged, *port.by_hand} - port.instances.keys()
+    found += [_unlogged(port, tx) for tx in sorted(unlogged)]
     return sorted(found, key=lambda status: -status.seconds)
 
 
@@ -172,6 +234,20 @@ def status_of(port: AdminPort, instance: TransactionInstance) -> TransactionStat
         None if leader is None else _called(port, leader),
         instance.damage,
         instance.by_hand,
+        instance.missing,
+    )
+
+
+def _unlogged(port: AdminPort, tx: str) -> TransactionStatus:
+    """How a transaction stands that the database has prepared, and that is not in the log."""
+    # Its name says who has begun it; the log would know the rest.
+    coordinator, by_hand = tx.rsplit("-", 2)[0], port.by_hand.get(tx)
+    waits_for = f"the decision of {coordinator}; {port.guard.why_unlogged}"
+    state = Stage(by_hand) if by_hand else Stage.UNCERTAIN
+    if by_hand:
+        waits_for = f"{coordinator} to say what it has decided, or for you to say --forget"
+    return TransactionStatus(
+        *(tx, str(state), "participant", waits_for, 0.0, coordinator, []), by_hand=by_hand
     )
 
 

@@ -116,6 +116,33 @@ class ResourceGuard:
         for tx in (doubtful & self._in_doubt()) - known:
             self._port.instances[tx].damage = "its database has lost what was prepared"
 
+    def is_unlogged(self, tx: str) -> bool | None:
+        """Whether the database has it and the log does not; None as long as that is unknown."""
+        if self._worker is None:
+            return False
+        found = self._worker.unlogged | self._worker.noted
+        return tx in found if self._worker.has_looked else None
+
+    @property
+    def unlogged(self) -> list[str]:
+        """What is prepared here and neither in the log nor spoken of by anybody so far."""
+        found = frozenset[str]() if self._worker is None else self._worker.unlogged
+        return sorted(found - self._port.instances.keys())
+
+    @property
+    def why_unlogged(self) -> str:
+        """How it came that this is not in the log."""
+        return "" if self._worker is None else self._worker.why_unlogged
+
+    async def missing(self, tx: str) -> list[str]:
+        """What prepared work would change, in words."""
+        return [] if self._worker is None else await self._worker.missing(tx)
+
+    async def drop(self, tx: str) -> None:
+        """Drop what is prepared, by hand; the database is free again."""
+        if self._worker is not None:
+            await self._worker.abort(tx)
+
     async def _sweep(self, worker: ResourceWorker) -> None:
         for round_ in count(1):
             await asyncio.sleep(self._port.pace.sweep_every)

@@ -26,6 +26,7 @@ from electorate.transactions.admin import AdminSocket
 from electorate.transactions.guard import ResourceGuard
 from electorate.transactions.instance import TransactionInstance, end_node_if_failed
 from electorate.transactions.letter import (
+    BY_HAND,
     PREFIX,
     Letter,
     LoggedTransaction,
@@ -46,7 +47,7 @@ from electorate.transactions.recovery import (
     RecoveryElection,
     expect_election,
 )
-from electorate.transactions.resource import Resource
+from electorate.transactions.resource import LogMark, Resource
 from electorate.transactions.transaction import Draft, Errands
 from electorate.transactions.worker import ResourceWorker
 
@@ -85,6 +86,8 @@ class TransactionHost(Service):
         self.members = members
         self.pace = pace
         self.instances: dict[str, TransactionInstance] = {}
+        self.by_hand: dict[str, str] = {}
+        """What people have decided of transactions that are in the database and not in the log."""
         self.losses: dict[str, str] = {}
         """Transactions that others count on and this node does not know, and why."""
         if recovery != USUAL:
@@ -104,7 +107,7 @@ class TransactionHost(Service):
     def begin(self, host: Host) -> None:
         """Go on with every transaction that is in the log."""
         self.host = host
-        kept = any(name.startswith(PREFIX) for name in host.store.names())
+        kept = any(name.startswith((PREFIX, BY_HAND)) for name in host.store.names())
         if kept or self._database is not None:
             self._wake()
 
@@ -121,7 +124,10 @@ class TransactionHost(Service):
         self.worker = (
             None
             if database is None
-            else ResourceWorker(database, in_ms(self.pace.idle_timeout), host.now_ms)
+            else ResourceWorker(
+                *(database, in_ms(self.pace.idle_timeout), host.now_ms),
+                lambda: LogMark(host.store.identity, host.store.incarnation),
+            )
         )
         self.guard = ResourceGuard(self, self.worker)
         self.errands = Errands(self)
@@ -133,6 +139,10 @@ class TransactionHost(Service):
         self._opening = asyncio.ensure_future(self._admin.open())
         for tx, record in records(host.store).items():
             self._go_on(tx, record)
+        for name in host.store.names():
+            if name.startswith(BY_HAND):
+                decided = (host.store.load(name) or b"").decode()
+                self.by_hand[name.removeprefix(BY_HAND)] = decided
         self.guard.begin()
         self.start(self._remind())
         if self._lives:
@@ -240,12 +250,19 @@ class TransactionHost(Service):
         store, me = self.host.store, self.members.me
         return Party(me, store.identity, store.incarnation, self.members.called(me))
 
-    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or one that others know and this node does not."""
+    def open(
+        self, tx: str, parts: Parties, *, begins: bool, is_held: bool = False
+    ) -> TransactionInstance:
+        """A transaction that begins here, or one that others know and this node's log does not.
+
+        If it is held, the database has it prepared.
+        """
         turns, me = self.turns(parts), self.members.me
         instance = self.instances[tx] = TransactionInstance(self, tx, parts, turns, me)
         machine: Any = turns.machine
-        instance.boot(None, None if begins else machine.unknown(me))
+        instance.is_held = is_held
+        unknown = machine.holding(me) if is_held else machine.unknown(me)
+        instance.boot(None, None if begins else unknown)
         return instance
 
     def send(self, to: NodeId, letter: Letter) -> None:
@@ -276,6 +293,10 @@ class TransactionHost(Service):
         if self._watch is not None:
             self._watch(tx, what)
 
+    async def missing(self, tx: str) -> list[str]:
+        """What prepared work would change, in words."""
+        return await self.guard.missing(tx)
+
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
         await self.guard.do(tx, wants)
@@ -299,6 +320,7 @@ class TransactionHost(Service):
             return
         del self.instances[instance.tx]
         is_over = instance.view.over
+        self.resolved(instance.tx, "")
         instance.ended.set_result(None)
         instance.close()
         if is_over:
@@ -311,8 +333,20 @@ class TransactionHost(Service):
 
     def _abandon(self, instance: TransactionInstance) -> None:
         instance.drop()
+        self.resolved(instance.tx, "")
         del self.instances[instance.tx]
+        takes_part = not instance.view.coordinates
         instance.close()
+        if takes_part:
+            self.guard.undo(instance.tx)  # The database must not stay locked for it.
+
+    def resolved(self, tx: str, how: str) -> None:
+        """Keep in the log what a person has decided of a transaction that is not in it."""
+        if how:
+            self.by_hand[tx] = how
+            self.host.keep(BY_HAND + tx, how.encode())
+        elif self.by_hand.pop(tx, None):
+            self.host.keep(BY_HAND + tx, None)
 
     # --- one transaction ---
 

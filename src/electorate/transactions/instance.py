@@ -21,6 +21,7 @@ from electorate.core import (
     Machine,
     Message,
     NodeId,
+    Received,
     Request,
     Stable,
     Stage,
@@ -30,7 +31,7 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.errors import Damaged
 from electorate.pace import Pace, in_ms
-from electorate.protocols.commit.state import Again, Applied, Done, Vote
+from electorate.protocols.commit.state import Abort, Again, Applied, Commit, Done, Vote
 from electorate.protocols.told_leader import Name
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
@@ -57,6 +58,9 @@ class TransactionPort(Protocol):
 
     async def do(self, tx: str, wants: Wants) -> None:
         """Have the resource prepare, commit or abort."""
+
+    async def missing(self, tx: str) -> list[str]:
+        """What prepared work would change, in words."""
 
     def confess(self, instance: "TransactionInstance", reason: str, *, lost: bool) -> None:
         """Tell the coordinator why the vote is no, or that what was promised is lost."""
@@ -88,6 +92,10 @@ class TransactionInstance(Owner):
         self._port = port
         self._turns = turns
         self._instance = port.host.add(Instance(PREFIX + tx, turns, me, port.host, self))
+        self.is_held = False
+        """Whether the database had it prepared and the log did not know it."""
+        self.missing: list[str] = []
+        """What could not be done of what was decided, in words."""
         self._hand: asyncio.Task[None] | None = None
         self._lost = False
         self._kept = False
@@ -175,6 +183,28 @@ class TransactionInstance(Owner):
         if self.damage is not None and not self.view.coordinates:
             self._port.confess(self, self.damage, lost=True)
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether what was decided cannot be done here."""
+        return self._lost and self.view.wants is not Wants.NOTHING
+
+    def settle_by_hand(self, decided: str) -> None:
+        """A person has decided it before it was known who takes part."""
+        self.by_hand = decided
+        word = Commit() if decided == Stage.COMMITTED else Abort()
+        # It is as if the coordinator had said so; what that really says is compared with it.
+        self.take(Received(self.parts.coordinator.node, word))
+
+    def end_without(self, stage: Stage) -> None:
+        """A person ends here what cannot be done; it is told as done if that is the decision."""
+        if stage is self.view.state:
+            self.damage = "lacks what could not be done: it was ended by hand"
+            self.take(Asked(Applied()))
+        else:
+            decided = self.view.state
+            self.damage = f"was {stage} by hand here, but {decided} is what was decided"
+            self.by_hand = stage
+
     def after(self) -> None:
         """See what the machine wants now, and whether it has decided."""
         host, view = self._port.host, self.view
@@ -206,6 +236,7 @@ class TransactionInstance(Owner):
                 await self._port.do(self.tx, wants)
             except Damaged as error:
                 self.damage, self._lost = str(error), True
+                self.missing = await self._port.missing(self.tx)
                 self._port.confess(self, self.damage, lost=True)
                 break
             except Exception as error:

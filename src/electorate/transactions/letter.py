@@ -19,6 +19,8 @@ from electorate.transactions.resource import Answer
 
 PREFIX = "transaction "
 """How the names of their instances and records begin."""
+BY_HAND = "decided by hand "
+"""How the records of those begin that people have decided though they were not in the log."""
 
 
 class Party(msgspec.Struct, frozen=True):

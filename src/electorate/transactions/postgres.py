@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from electorate.errors import Damaged, Refused
-from electorate.transactions.resource import Answer
+from electorate.transactions.resource import Answer, LogMark
 
 if TYPE_CHECKING:
     import psycopg
@@ -29,6 +29,11 @@ UNPREPARED = (
 )
 ENDS = {"abort", "begin", "commit", "end", "prepare", "rollback", "start"}
 """First words of statements that would end the transaction."""
+TABLES = {
+    "electorate_committed": "tx text primary key",
+    "electorate_log": "store text, life bigint",
+}
+"""What a database keeps for us. A user who may not create them needs to find them there."""
 GID_MAX = 199
 """Bytes in the name of a prepared transaction; a limit of PostgreSQL."""
 
@@ -107,15 +112,33 @@ class Postgres:
             connection.execute(f"rollback prepared {self._gid(tx)}")
 
     def known(self) -> frozenset[str]:
+        with self._connection() as connection:
+            rows = connection.execute("select tx from electorate_committed").fetchall()
+        return self.prepared() | {tx for (tx,) in rows}
+
+    def prepared(self) -> frozenset[str]:
         prefix = f"electorate/{self._name}/"
         query = (
             "select substr(gid, %s) from pg_prepared_xacts "
-            "where database = current_database() and starts_with(gid, %s) "
-            "union select tx from electorate_committed"
+            "where database = current_database() and starts_with(gid, %s)"
         )
         with self._connection() as connection:
             rows = connection.execute(query, (len(prefix) + 1, prefix)).fetchall()
         return frozenset(tx for (tx,) in rows)
+
+    def missing(self, tx: str) -> list[str]:
+        return []  # The server has what is prepared, or it is gone.
+
+    def belongs(self, mark: LogMark) -> LogMark | None:
+        with self._connection() as connection:
+            rows = connection.execute("select store, life from electorate_log").fetchall()
+            was = LogMark(*rows[0]) if rows else None
+            if was != mark:
+                insert = "insert into electorate_log values (%s, %s)"
+                with connection.transaction():
+                    connection.execute("delete from electorate_log")
+                    connection.execute(insert, (mark.store, mark.life))
+        return was
 
     def forget(self, tx: str) -> None:
         with self._connection() as connection:
@@ -168,9 +191,9 @@ class Postgres:
         ((most,),) = connection.execute("show max_prepared_transactions").fetchall()
         if int(most) == 0:
             raise Refused(UNPREPARED)
-        known = "select to_regclass('electorate_committed')"
-        if connection.execute(known).fetchone() == (None,):
-            connection.execute("create table electorate_committed (tx text primary key)")
+        for table, columns in TABLES.items():
+            if connection.execute("select to_regclass(%s)", (table,)).fetchone() == (None,):
+                connection.execute(f"create table {table} ({columns})")
 
     def _leave(self, connection: "psycopg.Connection[Any]") -> None:
         """Keep a connection for later, unless it is broken or has a transaction open."""

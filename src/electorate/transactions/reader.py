@@ -7,7 +7,7 @@ otherwise by hand; it is reported as damage. Nobody guesses.
 from typing import Protocol
 
 from electorate.core import Message, NodeId, Received, Stage
-from electorate.protocols.commit.state import Abort, Commit, Settled
+from electorate.protocols.commit.state import Abort, Commit, Prepare, Settled
 from electorate.runtime.frame import Hello
 from electorate.runtime.host import Mail
 from electorate.transactions.guard import ResourceGuard
@@ -36,6 +36,7 @@ class ReaderPort(Protocol):
 
     instances: dict[str, TransactionInstance]
     losses: dict[str, str]
+    by_hand: dict[str, str]
     members: KnownMembers
     guard: ResourceGuard
     errands: Errands
@@ -43,8 +44,13 @@ class ReaderPort(Protocol):
     def me_as_part(self) -> Party:
         """This node, with the memory that it has."""
 
-    def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or one that others know and this node does not."""
+    def open(
+        self, tx: str, parts: Parties, *, begins: bool, is_held: bool = False
+    ) -> TransactionInstance:
+        """A transaction that begins here, or one that others know and this node's log does not.
+
+        If it is held, the database has it prepared.
+        """
 
     def whom(self, instance: TransactionInstance) -> NodeId | None:
         """The node that finds out the decision."""
@@ -83,6 +89,8 @@ class Reader:
             or (sender := self.sender_in(instance, mail.sender, mail.hello)) is None
         ):
             return
+        if instance.is_held and isinstance(message, Prepare):
+            return  # It may have refused already, in the log that is gone: it never votes again.
         if isinstance(message, Commit | Abort | Settled):
             self._compare(sender, instance, message)
         instance.take(Received(sender, message), mail.head)
@@ -92,10 +100,23 @@ class Reader:
         now, then = self._port.me_as_part(), parts.of(self._port.members.me)
         if then is None:
             return None
+        is_unlogged = mail.name in self._port.by_hand or self._port.guard.is_unlogged(mail.name)
+        if is_unlogged is None:
+            return None  # As if it were lost: what matters will be said again.
+        if is_unlogged:
+            return self._take_up(mail, parts)
         if now.store != then.store or now.incarnation < then.incarnation:
             self._lose(mail.sender, mail.name, WIPED)
             return None
         instance = self._port.open(mail.name, parts, begins=False)
+        instance.name(self._port.whom(instance))
+        return instance
+
+    def _take_up(self, mail: Mail, parts: Parties) -> TransactionInstance:
+        """Go on with what the database holds and the log does not: it may have been voted for."""
+        instance = self._port.open(mail.name, parts, begins=False, is_held=True)
+        if decided := self._port.by_hand.get(mail.name):
+            instance.settle_by_hand(decided)
         instance.name(self._port.whom(instance))
         return instance
 

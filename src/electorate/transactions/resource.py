@@ -24,6 +24,15 @@ class Answer(msgspec.Struct, frozen=True):
         return found
 
 
+class LogMark(msgspec.Struct, frozen=True, order=True):
+    """Which log a database belongs to, and in which of its lives: a database has one of these."""
+
+    store: str
+    """The identity of the log."""
+    life: int
+    """How often the node had started by then."""
+
+
 class Resource(Protocol):
     """Does the work of transactions in one place."""
 
@@ -51,6 +60,15 @@ class Resource(Protocol):
     def known(self) -> frozenset[str]:
         """The transactions that are prepared here, or noted as committed."""
 
+    def prepared(self) -> frozenset[str]:
+        """The transactions that are prepared here, or may be."""
+
+    def missing(self, tx: str) -> list[str]:
+        """What prepared work would change, in words, for people who have to do it by hand."""
+
+    def belongs(self, mark: LogMark) -> LogMark | None:
+        """Note to which log this belongs from now on; returns to which it did, if to any."""
+
     def forget(self, tx: str) -> None:
         """Nobody will ask for this transaction again: drop the note."""
 
@@ -60,7 +78,10 @@ class Resource(Protocol):
 
 def expect_resource(database: object) -> None:
     """TypeError if this is no resource that a node can use; it says what is missing."""
-    acts = ("open", "execute", "prepare", "commit", "abort", "known", "forget", "close")
+    acts = (
+        *("open", "execute", "prepare", "commit", "abort", "known", "prepared", "missing"),
+        *("belongs", "forget", "close"),
+    )
     lacks = [act for act in acts if not callable(getattr(database, act, None))]
     if lacks or isinstance(database, type):
         missing = "it is a class" if isinstance(database, type) else f"it has no {lacks[0]}()"

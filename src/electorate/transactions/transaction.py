@@ -64,7 +64,7 @@ class DraftPort(Protocol):
         """This node, with the memory that it has."""
 
     def open(self, tx: str, parts: Parties, *, begins: bool) -> TransactionInstance:
-        """A transaction that begins here, or one that others know and this node does not."""
+        """A transaction that begins here, or one that others know and this node's log does not."""
 
     def enter(self, act: Any, *given: Any) -> None:
         """Run this in the node's loop; an exception ends the node."""

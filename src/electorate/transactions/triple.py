@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import Refused
-from electorate.transactions.resource import Answer
+from electorate.transactions.resource import Answer, LogMark
 
 Work = list[tuple[Any, tuple[Any, ...]]]
 
@@ -47,6 +47,7 @@ class Triple:
             self._file = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             self._file.execute("pragma synchronous=extra")
             self._file.execute("create table if not exists note (tx text primary key)")
+            self._file.execute("create table if not exists log (store text, life integer)")
         return self._file
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
@@ -77,6 +78,19 @@ class Triple:
     def known(self) -> frozenset[str]:
         with self._lock:
             return frozenset(tx for (tx,) in self._opened().execute("select tx from note"))
+
+    def prepared(self) -> frozenset[str]:
+        return self.known()
+
+    def missing(self, tx: str) -> list[str]:
+        return []
+
+    def belongs(self, mark: LogMark) -> LogMark | None:
+        with self._lock:
+            found = self._opened().execute("select store, life from log").fetchone()
+            self._opened().execute("delete from log")
+            self._opened().execute("insert into log values (?, ?)", (mark.store, mark.life))
+        return None if found is None else LogMark(*found)
 
     def forget(self, tx: str) -> None:
         self._note("delete from note where tx = ?", tx)

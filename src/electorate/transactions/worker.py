@@ -3,9 +3,14 @@
 Work that was not prepared is undone when its coordinator starts anew, or is silent for long: a
 participant that has not voted may abort alone. Pieces of work are counted, so that a transaction
 that lost some on the way, or over a restart, is never prepared.
+
+What is prepared and is not in the log is never undone by itself: the log may be lost, or older
+than the database, and it may have been voted for. It waits until its coordinator has spoken, or a
+person.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,7 +19,9 @@ from typing import Any, TypeVar
 from electorate.core import NodeId
 from electorate.errors import Refused
 from electorate.transactions.letter import Work
-from electorate.transactions.resource import Answer, Resource
+from electorate.transactions.resource import Answer, LogMark, Resource
+
+log = logging.getLogger("electorate.transactions")
 
 THREADS = 32
 RETRY_FIRST_S = 0.05
@@ -40,8 +47,26 @@ class Session:
 class ResourceWorker:
     """Has the resource do what transactions want, and knows which of them are at work."""
 
-    def __init__(self, resource: Resource, idle_ms: float, now_ms: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        idle_ms: float,
+        now_ms: Callable[[], float],
+        mark: Callable[[], LogMark],
+    ) -> None:
         self.resource = resource
+        self.unlogged: frozenset[str] = frozenset()
+        """Transactions that are prepared here and not in the log: they wait for a word."""
+        self.noted: frozenset[str] = frozenset()
+        """Transactions that are committed here, where the log cannot know whether they are over."""
+        self.has_looked = False
+        """Whether it is known by now which are."""
+        self.why_unlogged = "they are not in the log: it crashed before its vote"
+        self._mark = mark
+        self._found = mark()
+        """The log as this process has found it, before it has begun a life of its own."""
+        self._is_trusted = True
+        """Whether the log is the one that the database belongs to, and not older."""
         self.trouble: str | None = "the database has not been reached yet"
         """Why no work is done at the moment."""
         self._idle_ms = idle_ms
@@ -52,10 +77,14 @@ class ResourceWorker:
         self._ending = ThreadPoolExecutor(THREADS, "end")
 
     async def recover(self, kept: Collection[str]) -> frozenset[str]:
-        """Undo what is prepared and belongs to nobody, as soon as the database can be reached."""
+        """See what is prepared and belongs to nobody, as soon as the database can be reached."""
         pause_s = RETRY_FIRST_S
         while True:
             try:
+                while self._mark() == self._found:
+                    await asyncio.sleep(RETRY_FIRST_S)  # The life is in the log first.
+                was = await self._thread(self._ending, self.resource.belongs, self._mark())
+                self._compare(was)
                 known = await self.sweep(kept)
             except Exception as error:
                 self.trouble = f"the database cannot be reached: {error}"
@@ -66,12 +95,44 @@ class ResourceWorker:
                 return known
 
     async def sweep(self, kept: Collection[str]) -> frozenset[str]:
-        """Undo what is prepared here and belongs to nobody; returns all that was prepared."""
+        """See what is prepared here and belongs to nobody; returns all that is known here."""
         known = await self._thread(self._ending, self.resource.known)
-        for tx in sorted(known - set(kept) - self._sessions.keys()):
-            await self._thread(self._ending, self.resource.abort, tx)
-            await self._thread(self._ending, self.resource.forget, tx)
+        prepared = await self._thread(self._ending, self.resource.prepared)
+        mine = {*kept, *self._sessions}
+        unlogged, notes = prepared - mine, known - prepared - mine
+        if new := sorted(unlogged - self.unlogged):
+            log.warning(
+                "the database has %s prepared, and the log does not: %s. They wait for their "
+                "coordinator; see `electorate tx list`, and `electorate tx resolve` if it is gone",
+                *(", ".join(new), self.why_unlogged),
+            )
+        if self._is_trusted:
+            for tx in sorted(notes):
+                await self._thread(self._ending, self.resource.forget, tx)
+        else:
+            self.noted = notes
+        self.unlogged, self.has_looked = unlogged, True
         return known
+
+    def _compare(self, was: LogMark | None) -> None:
+        """See whether the log is the one that the database belonged to."""
+        found = self._found
+        is_later = was == self._mark() and self.has_looked  # It was compared before.
+        if was is None or is_later or (was.store == found.store and was.life <= found.life):
+            return
+        self._is_trusted = False
+        if was.store != found.store:
+            self.why_unlogged = "this node's log is not the one that the database belongs to"
+        else:
+            self.why_unlogged = "this node's log is older than the database: it was brought back"
+        log.error("%s; what is prepared there and not in the log is left alone", self.why_unlogged)
+
+    async def missing(self, tx: str) -> list[str]:
+        """What prepared work would change, in words."""
+        try:
+            return await self._thread(self._ending, self.resource.missing, tx)
+        except Exception as error:
+            return [f"it cannot be said what: {error}"]
 
     async def execute(self, coordinator: NodeId, process: str, work: Work) -> Answer:
         """Do a piece of work; Refused if it cannot be done, or an earlier piece is missing."""
@@ -115,10 +176,12 @@ class ResourceWorker:
     async def commit(self, tx: str) -> None:
         """Make the work visible."""
         await self._end(tx, self.resource.commit)
+        self.unlogged -= {tx}
 
     async def abort(self, tx: str) -> None:
         """Undo the work."""
         await self._end(tx, self.resource.abort)
+        self.unlogged -= {tx}
 
     async def give_up(self, tx: str) -> None:
         """Undo work that nobody has voted on; if that fails, the next sweep tries again."""

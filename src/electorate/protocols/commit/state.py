@@ -7,7 +7,7 @@ committed or undone. A vote is asked for only after the work is prepared, so tha
 survives a crash: the application prepares first, then the machine's `stable` is saved, then the
 others hear of it. After a crash the machine wants again what it cannot know to be done; doing it
 twice must be the same as doing it once. What was prepared and has no vote in the machine's `stable`
-is to be undone.
+may have been voted for, if that is lost: the machine boots by `holding` then.
 """
 
 from enum import StrEnum

@@ -1,0 +1,163 @@
+"""Attacks on transactions: what once split one, or destroyed its work, no longer does."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from electorate.core import Stage, Wants
+from electorate.transactions.sqlite import Sqlite
+from tests.cli.run import runner
+from tests.runtime.cluster import wait_until
+from tests.transactions.bank import Bank, Fragile, balances, move, read, running, set_up
+from tests.transactions.test_changes import held
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "default (lower(hex(randomblob(8))))",
+        "default current_timestamp",
+        "default (random())",
+        "as (id * 2) stored",
+    ],
+)
+def test_a_default_that_differs_every_time_splits_no_transaction(
+    tmp_path_factory: pytest.TempPathFactory, made: str
+) -> None:
+    """Attack 8: one side committed, and the other could not play its statements again."""
+    bank = Bank(tmp_path_factory.mktemp("t"))
+    for name in ("savings", "checking"):
+        with closing(sqlite3.connect(bank.folder / f"{name}.db")) as file:
+            file.execute(f"create table entry (id integer primary key, amount int, made {made})")
+    with running(bank):
+        set_up(bank)
+        with bank.atm.transaction() as tx:
+            for name, amount in (("savings", -100), ("checking", 100)):
+                entered = "insert into entry(amount) values (?) returning made"
+                seen = tx.on(name).execute(entered, amount).value()
+        bank.settled()
+        move(bank)
+        with bank.atm.transaction() as tx:
+            kept = [
+                tx.on(n).execute("select amount, made from entry") for n in ("savings", "checking")
+            ]
+    assert [answer.rows[0][0] for answer in kept] == [-100, 100]
+    assert kept[1].rows[0][1] == seen
+
+
+def test_the_rowid_that_a_transaction_was_given_is_the_one_that_is_kept(tmp_path: Path) -> None:
+    """Attack 8: `last_insert_rowid()` and triggers were let in, too."""
+    with closing(sqlite3.connect(tmp_path / "one.db")) as file:
+        file.executescript("""
+            create table entry (id integer primary key autoincrement, amount int);
+            create table journal (entry int, noted default (hex(randomblob(4))));
+            create trigger noted after insert on entry
+                begin insert into journal(entry) values (new.id); end;
+        """)
+    with closing(Sqlite(tmp_path / "one.db")) as db:
+        for tx in ("a", "b"):
+            db.execute(tx, "insert into entry(amount) values (1), (2)")
+            db.execute(tx, "delete from entry where id = last_insert_rowid()")
+            db.execute(tx, "insert into journal(entry) values (last_insert_rowid())")
+            seen = list(held(db._db))
+            db.prepare(tx)
+            db.commit(tx)
+            assert list(held(db._db)) == seen
+
+
+def test_what_is_prepared_outlives_the_log_until_its_coordinator_has_spoken(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Attack 9: the folder of a participant was gone, and its prepared work was rolled back."""
+    bank = Fragile(tmp_path_factory.mktemp("t"))
+    with running(bank):
+        set_up(bank)
+        tx = lose_the_log_of_checking(bank)
+        bank.restart("checking")
+        wait_until(lambda: bank.host("checking").guard.unlogged == [tx])
+        bank.start("atm")
+        wait_until(lambda: bank.stage("checking") is Stage.COMMITTED)
+        (instance,) = bank.host("checking").instances.values()
+        wait_until(lambda: instance.view.wants is Wants.NOTHING)
+        bank.stop("checking")
+        assert read(bank.folder / "checking.db", LOOK) == [(600,)]
+
+
+@pytest.mark.parametrize(("how", "balance"), [("commit", 600), ("abort", 500)])
+def test_an_operator_ends_either_way_what_is_prepared_and_in_no_log(
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    how: str,
+    balance: int,
+) -> None:
+    bank = Fragile(tmp_path_factory.mktemp("t"))
+    run = runner(capsys)
+    with running(bank):
+        set_up(bank)
+        tx = lose_the_log_of_checking(bank)
+        folder = str(bank.folder / "checking")
+        shown = run("tx", "show", folder, tx).out
+        assert "uncertain, participant" in shown
+        assert "waits for     the decision of atm; this node's log is not the one that the" in shown
+        assert run("tx", "resolve", folder, tx, "--forget", "--yes").code == 2
+        assert run("tx", "resolve", folder, tx, f"--{how}").code == 2
+        assert bank.host("checking").guard.unlogged == [tx]
+        assert run("tx", "resolve", folder, tx, f"--{how}", "--yes").code == 0
+        bank.restart("checking")
+        wait_until(lambda: bank.host("checking").guard.is_unlogged("") is False)
+        assert not bank.host("checking").guard.unlogged
+        assert "by hand" in run("tx", "show", folder, tx).out
+        bank.start("atm")
+        if how == "abort":
+            split = "was aborted by hand here, but committed at atm"
+            wait_until(lambda: split in run("tx", "show", folder, tx).out)
+        wait_until(lambda: bank.stage("checking") is not None)
+        assert run("tx", "resolve", folder, tx, "--forget", "--yes").code == 0
+        bank.stop("checking")
+        assert read(bank.folder / "checking.db", LOOK) == [(balance,)]
+
+
+@pytest.mark.parametrize("how", ["commit", "abort"])
+def test_an_operator_ends_what_cannot_be_made_again_and_hears_what_is_missing(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
+    """Attack 8: the database stayed locked, and `resolve` refused both ways."""
+    bank = Fragile(tmp_path_factory.mktemp("t"))
+    run = runner(capsys)
+    with running(bank):
+        set_up(bank)
+        bank.crashed("atm", "saved committed")
+        bank.stop("checking")
+        with closing(sqlite3.connect(bank.folder / "checking.db")) as intruder:
+            intruder.execute("update account set balance = 7")
+            intruder.commit()
+        bank.start("checking", "atm")
+        (tx,) = bank.host("checking").instances
+        folder = str(bank.folder / "checking")
+        wait_until(lambda: "cannot be done" in run("tx", "show", folder, tx).out)
+        assert "missing       account[1] becomes 1, 600" in run("tx", "show", folder, tx).out
+        ended = run("tx", "resolve", folder, tx, f"--{how}", "--yes")
+        assert ended.code == 0
+        assert "missing       account[1] becomes 1, 600" in ended.out
+        for where in (bank.folder / "atm", folder):
+            if run("tx", "list", str(where)).out != "No transaction is open.\n":
+                run("tx", "resolve", str(where), tx, "--forget", "--yes")
+        bank.settled()
+        assert balances(bank) == (400, 7, 500)
+
+
+LOOK = "select balance from account"
+
+
+def lose_the_log_of_checking(bank: Fragile) -> str:
+    """Commit is decided and told to nobody; then checking has its database and an empty folder."""
+    bank.crashed("atm", "saved committed")
+    bank.stop("checking")
+    shutil.rmtree(bank.folder / "checking")
+    bank.start("checking")
+    wait_until(lambda: bool(bank.host("checking").guard.unlogged))
+    (tx,) = bank.host("checking").guard.unlogged
+    return tx
