@@ -186,6 +186,7 @@ def main() -> int:
         folder / orders.name,
         join=orders.joins,
         record=orders.record,
+        insecure=not all("@127.0.0.1:" in each for each in orders.members),
     )
     # A node that was started and meets nobody must end with its parent, too.
     threading.Thread(target=obey, args=(node, folder), daemon=True).start()

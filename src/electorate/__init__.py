@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from electorate.errors import (
         Aborted,
         ClusterMismatch,
+        CredentialsError,
         Damaged,
         ElectorateError,
         IdTaken,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from electorate.leadership.term import GroupTerm, Term
     from electorate.node import Node
     from electorate.pace import Pace
+    from electorate.runtime.credentials import Tls
     from electorate.transactions.postgres import Postgres
     from electorate.transactions.sqlite import Sqlite
     from electorate.transactions.transaction import Transaction
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Aborted",
     "ClusterMismatch",
+    "CredentialsError",
     "Damaged",
     "Election",
     "ElectorateError",
@@ -56,6 +59,7 @@ __all__ = [
     "Sqlite",
     "StoreError",
     "Term",
+    "Tls",
     "Transaction",
     "TransferFailed",
     "Triple",
@@ -71,6 +75,7 @@ _HOMES = {
     "Postgres": "transactions.postgres",
     "Sqlite": "transactions.sqlite",
     "Term": "leadership.term",
+    "Tls": "runtime.credentials",
     "Transaction": "transactions.transaction",
     "Triple": "transactions.triple",
 }

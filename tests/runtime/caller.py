@@ -7,15 +7,17 @@ from typing import Self
 
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import HEADER, Frame, Hello, pack, unpack
+from electorate.runtime.identity import DEFAULT_CLUSTER
 
 PATIENCE_S = 5.0
+TCP_REPAIR = 19
 
 
 class Caller:
     """One end of a connection, with nobody behind it who would know the rules."""
 
-    def __init__(self, address: Address) -> None:
-        self._socket = socket.create_connection(address, PATIENCE_S)
+    def __init__(self, address: Address, host: str = "127.0.0.1") -> None:
+        self._socket = socket.create_connection(address, PATIENCE_S, (host, 0))
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +57,15 @@ class Caller:
             return True
         return True
 
+    def vanish(self) -> bool:
+        """Close it without a word to the other side, as if that was lost; only root can."""
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        except OSError:
+            return False
+        self._socket.close()
+        return True
+
     def _exactly(self, count: int) -> bytes | None:
         data = b""
         while len(data) < count:
@@ -70,5 +81,6 @@ class Caller:
 
 def hello(cluster: str, node: int, to: int, **changed: object) -> Hello:
     """A hello that would be let in."""
-    fields = {"store": "s", "incarnation": 1, "process": "p", "sent": 0, **changed}
+    fields = {"store": "s", "incarnation": 1, "process": "p", "sent": 0}
+    fields |= {"cluster_name": DEFAULT_CLUSTER, **changed}
     return Hello(cluster, node, to, **fields)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from electorate.cli.fleet import Fleet, News, NodeProcess
 from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.keyboard import Keyboard
 from electorate.cli.node import add_timing_arguments, timing_words
+from electorate.cli.protection import add_secret_arguments, secret_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
 from electorate.core import Timing
 from electorate.trace import Setting
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rule_arguments(parser)
     parser.add_argument("--for", dest="seconds", type=_seconds, metavar="SECONDS")
     add_pace_arguments(parser)
+    add_secret_arguments(parser)
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep records and data here")
 
 
@@ -141,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(options: argparse.Namespace) -> list[str]:
-    words = [options.protocol, *keep_pace(options)]
+    words = [options.protocol, *keep_pace(options), *secret_words(options)]
     for rule in options.rule:
         words += ["--rule", rule]
     if options.form:

@@ -20,10 +20,12 @@ from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace, in_ms
 from electorate.runtime.config import HostConfig
+from electorate.runtime.identity import DEFAULT_CLUSTER
 
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
 
+NAME_MAX = 255
 PRIORITY_MAX = (1 << 31) - 1
 UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
@@ -221,8 +223,13 @@ class NodeEngine(ABC):
             raise ValueError(f"{member.name} is a member already")
         if member.name == self.me.name:
             raise ValueError(f"{member.name} cannot add itself: ask a member to do it")
+        self.expect_allowed(member)
         self.elections.directory.expect_no_clash(member)
         return member
+
+    @abstractmethod
+    def expect_allowed(self, member: MemberAddress) -> None:
+        """ValueError if this node must not have a connection with that address."""
 
     def _expect_leaver(self, name: str) -> NodeId:
         node = self.elections.register.find(name)
@@ -274,6 +281,8 @@ def expect_name(name: str) -> None:
         raise ValueError(f"an election has a name, not {name!r}")
     if not UNSPEAKABLE.isdisjoint(map(unicodedata.category, name)):
         raise ValueError(f"the name of an election is one line of text, not {name!r}")
+    if len(name) > NAME_MAX:
+        raise ValueError(f"the name of an election has {NAME_MAX} characters at most: {name!r}")
 
 
 class Election:
@@ -467,6 +476,7 @@ def host_config(
     pace: Pace,
     data: Path,
     record: Path | None = None,
+    cluster: str = DEFAULT_CLUSTER,
 ) -> HostConfig:
     """How to run the host of a node at this pace."""
     return HostConfig(
@@ -485,4 +495,5 @@ def host_config(
         probe_ms=in_ms(2 * pace.T),
         trusts_end=pace.trust_close,
         names={member.id: member.name for member in addresses.values()},
+        cluster_name=cluster,
     )

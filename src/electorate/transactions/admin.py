@@ -1,7 +1,7 @@
 """Where people ask a node about its transactions, and decide some by hand: its admin socket.
 
-It is a socket in the node's data folder, for the owner of that folder alone: anybody who may open it
-may ask. One line of JSON is the question, one line the answer.
+It is a socket in the node's data folder, for the owner of that folder alone: anybody who may open
+it may ask. One line of JSON is the question, one line the answer.
 """
 
 import asyncio
