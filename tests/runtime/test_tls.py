@@ -18,7 +18,7 @@ from electorate.runtime.environment import Address, Stream
 from electorate.runtime.identity import CertificateRole, Identity, NotAuthenticated, expect_member
 from electorate.runtime.protection import Protection
 from electorate.runtime.tcp import Tcp
-from electorate.runtime.tls import TlsTransport
+from electorate.runtime.tls import TlsStream, TlsTransport
 from tests.runtime.cluster import free_addresses
 from tests.runtime.credentials import SECRET, Authority, from_secret, member
 from tests.runtime.host import until
@@ -273,6 +273,26 @@ def test_certificates_that_were_replaced_are_used_from_the_next_handshake_on(
     assert own.expires is not None
     assert expires is not None
     assert own.expires - expires > datetime.timedelta(hours=23)
+
+
+def test_a_node_that_runs_shows_its_new_certificate_to_who_calls_next(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    a = FileCredentials(authority.issue("a"), member("a"))
+
+    async def shown(address: Address) -> str:
+        stream = await call(a, address)
+        stream.drop()
+        assert isinstance(stream, TlsStream)
+        return str((stream._tls.getpeercert() or {})["serialNumber"])
+
+    async def run() -> None:
+        async with Answerer(FileCredentials(authority.issue("b"), member("b"))).open() as b:
+            first = await shown(b.address)
+            assert await shown(b.address) == first
+            authority.issue("b")
+            assert await shown(b.address) != first
+
+    asyncio.run(run())
 
 
 def test_files_that_cannot_be_used_change_nothing_and_are_named_if_they_stay(

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from electorate.cli.error import EXIT_DONE, UsageError
 from electorate.cli.protection import add_protection_arguments, protection_of
@@ -19,6 +19,7 @@ from electorate.core import ProtocolError, Standing, Timing
 from electorate.errors import CredentialsError, IdTaken, StoreError
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.network import DETECTORS
+from electorate.runtime.protection import Protection
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 
@@ -108,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.tethered:
         protocol.warn(machine)
     protection = protection_of(options, str(options.id), config.addresses.values())
-    reporter = _Reporter(options.id)
+    reporter = _Reporter(options.id, protection)
     thread = NodeThread(config, machine, reporter.changed, protection.environment())
     _end_on_signals(reporter)
     try:
@@ -196,8 +197,9 @@ class _Reporter:
     It prints in a thread of its own: a slow reader must not hold up the node.
     """
 
-    def __init__(self, node: int) -> None:
+    def __init__(self, node: int, protection: Protection) -> None:
         self._node = node
+        self._protection = protection
         self._standing: Standing | None = None
         self._changes: queue.SimpleQueue[Standing | Literal["the end"] | None] = queue.SimpleQueue()
 
@@ -220,7 +222,7 @@ class _Reporter:
             self._tell(change, thread.node.tally())
 
     def _tell(self, standing: Standing | None, counters: dict[str, int]) -> None:
-        told = {
+        told: dict[str, Any] = {
             "node": self._node,
             "pid": os.getpid(),
             "status": None if standing is None else standing.status,
@@ -229,4 +231,7 @@ class _Reporter:
             "token": None if standing is None else standing.token,
             "counters": counters,
         }
+        expires = self._protection.expires
+        if expires is not None:
+            told["certificate_expires"] = expires.isoformat()
         print(json.dumps(told), flush=True)
