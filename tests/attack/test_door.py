@@ -48,10 +48,11 @@ pytestmark = pytest.mark.usefixtures("cheap_scrypt")
 
 @asynccontextmanager
 async def cluster_of(folder: Path, *started: str, **protect: Any) -> AsyncIterator[Cluster]:
-    """The members a, b and c, of which some run and stand."""
+    """The members a, b and c, of which some run and stand; the others have run once."""
     cluster = Cluster(folder, "abc", **protect)
     try:
-        await cluster.start(*started)
+        await cluster.start()
+        await cluster.stop(*set("abc") - set(started))
         cluster.stand()
         yield cluster
     finally:
@@ -92,10 +93,9 @@ def test_attack_1_a_certificate_lets_its_holder_speak_as_one_member_only(tmp_pat
     authority = Authority(tmp_path / "certs")
 
     async def scene() -> None:
-        files = {name: authority.issue(name) for name in "abc"}
-        files["c"] = authority.issue("d", file="c")
-        async with protected_by(tmp_path, files, "a", "b") as cluster:
+        async with certified(tmp_path, authority) as cluster:
             await cluster.led("a", "b")
+            authority.issue("d", file="c")
             liar = cluster.node("c")
             protection = engine_of(liar).protection
             protection._me = protection._me._replace(name="d")
@@ -109,33 +109,38 @@ def test_attack_1_a_certificate_lets_its_holder_speak_as_one_member_only(tmp_pat
 
 
 @asynccontextmanager
-async def protected_by(
-    folder: Path, files: dict[str, Tls], *started: str
-) -> AsyncIterator[Cluster]:
-    """The same with a certificate for each."""
+async def certified(folder: Path, authority: Authority) -> AsyncIterator[Cluster]:
+    """Members with certificates, of which c has run once."""
 
     class Certified(Cluster):
         def node(self, name: str) -> electorate.Node:
-            self.protect = {"tls": files[name]}
+            self.protect = {"tls": files_of(authority, name)}
             return super().node(name)
 
+    for name in "abc":
+        authority.issue(name)
     cluster = Certified(folder, "abc")
     try:
-        await cluster.start(*started)
+        await cluster.start()
+        await cluster.stop("c")
         cluster.stand()
         yield cluster
     finally:
         await cluster.stop()
 
 
+def files_of(authority: Authority, name: str) -> Tls:
+    folder = authority.folder
+    return Tls(folder / "ca.pem", folder / f"{name}.pem", folder / f"{name}.key")
+
+
 def test_members_with_certificates_elect_and_a_client_is_no_member(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "certs")
 
     async def scene() -> None:
-        files = {name: authority.issue(name) for name in "abc"}
-        files["c"] = authority.issue("c", role=CertificateRole.CLIENT)
-        async with protected_by(tmp_path, files, "a", "b") as cluster:
+        async with certified(tmp_path, authority) as cluster:
             await cluster.led("a", "b")
+            authority.issue("c", role=CertificateRole.CLIENT)
             assert cluster.nodes["a"].certificate_expires is not None
             client = cluster.node("c")
             protection = engine_of(client).protection
@@ -176,7 +181,7 @@ def test_attack_2_a_second_connection_does_not_end_that_of_a_live_member(
             a, b = cluster.nodes["a"], cluster.nodes["b"]
             host = engine_of(b).elections.host
             said = hello(
-                *(a, "b", host.network._process, host.store.identity),
+                *(a, "b", host.network.process, host.store.identity),
                 **NAMED,
             )
             await until(lambda: hears(cluster, "a", "b"))
@@ -209,16 +214,20 @@ def test_attack_3_a_refusal_of_a_stranger_ends_nobody(tmp_path: Path) -> None:
 
 def test_attack_4_hellos_before_the_first_start_hinder_no_cluster(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with cluster_of(tmp_path, "a", secret=SECRET) as cluster:
+        cluster = Cluster(tmp_path, "abc", secret=SECRET)
+        try:
+            await cluster.start("a")
             a = cluster.nodes["a"]
             for name in "bc":
                 for number_ in range(3):
                     said = hello(a, name, store=f"made up {number_}", **NAMED)
                     assert b"Welcome" not in await call(cluster.places["a"], pack(said))
             await cluster.start("b", "c")
-            cluster.stand("b", "c")
+            cluster.stand()
             await cluster.led()
             assert all(hears(cluster, "a", name) for name in "bc")
+        finally:
+            await cluster.stop()
 
     run(scene())
 
@@ -229,7 +238,8 @@ def test_two_clusters_of_one_secret_and_the_same_members_do_not_mix(tmp_path: Pa
         staging = Cluster(tmp_path / "staging", secret=SECRET, cluster="staging")
         staging.places["c"] = production.places["c"]
         try:
-            await production.start("a", "b")
+            await production.start()
+            await production.stop("c")
             production.stand()
             await production.led()
             await staging.start("c")

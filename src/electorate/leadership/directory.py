@@ -59,8 +59,6 @@ RECORD = "directory"
 """The name under which it is saved, and for which mail about it arrives."""
 NEWS_MAX = 1 << 16
 """Bytes that are read of a node that refuses this one: it may be anybody."""
-DOUBTS_MAX = 8
-"""How often it is logged that a member has lost its memory; a node may come with ever new ones."""
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
 LOST = "%s has lost its memory: its votes do not count until it is replaced"
 ANOTHER = (
@@ -246,8 +244,7 @@ class Directory(Owner):
         self._set_member_at()
         self._met: NodeId | None = None
         """The address at which a node has just connected."""
-        self._doubted: set[tuple[str, str]] = set()
-        """Names, and memories under which somebody has come who is not that member."""
+        self._doubted: set[str] = set()
         self._has_begun = False
         self._net: Net
 
@@ -419,9 +416,8 @@ class Directory(Owner):
             case Objection.ANOTHER:
                 return ANOTHER.format(name, name)
             case Objection.LOST:
-                doubts = sum(doubted == name for doubted, _ in self._doubted)
-                if (name, hello.store) not in self._doubted and doubts < DOUBTS_MAX:
-                    self._doubted.add((name, hello.store))
+                if hello.store not in self._doubted:
+                    self._doubted.add(hello.store)
                     log.error(LOST, name)
                 return ANOTHER.format(name, name)
         return ""

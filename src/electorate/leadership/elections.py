@@ -35,8 +35,6 @@ OFFICE, GROUP = "office", "group"
 PACE = "pace"
 """The name under which an older version saved how long promises bind."""
 REMIND_S = 1.0
-ODD_MAX = 1000
-"""Elections of which it is logged that they are of another kind elsewhere."""
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
     "more of the processor, or a slower pace (a larger T and P at all nodes)"
@@ -72,7 +70,7 @@ class Kinds:
 
     def say_odd(self, node: str, election: str, safety: Safety) -> None:
         """Another node has an election of a kind that does not fit: log it once."""
-        if (node, election) not in self._odd and len(self._odd) < ODD_MAX:
+        if (node, election) not in self._odd:
             self._odd.add((node, election))
             log.error(
                 "%s elects %s %s, and this node %s: neither takes part in the other's election",

@@ -25,7 +25,6 @@ from electorate.runtime.identity import DEFAULT_CLUSTER
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
 
-NAME_MAX = 255
 PRIORITY_MAX = (1 << 31) - 1
 UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
@@ -281,8 +280,6 @@ def expect_name(name: str) -> None:
         raise ValueError(f"an election has a name, not {name!r}")
     if not UNSPEAKABLE.isdisjoint(map(unicodedata.category, name)):
         raise ValueError(f"the name of an election is one line of text, not {name!r}")
-    if len(name) > NAME_MAX:
-        raise ValueError(f"the name of an election has {NAME_MAX} characters at most: {name!r}")
 
 
 class Election:

@@ -367,8 +367,8 @@ class Listener:
             self._count("it has not proven who it is", f" ({error})")
         except BadFrame as error:
             self._count(str(error))
-            # Only who knows our cluster is told who is in it.
-            news = self._news() if isinstance(error, Objection) and self.cluster else b""
+            # Only a node that knows what our cluster is called comes as far as an objection.
+            news = self._news() if isinstance(error, Objection) else b""
             self._say(stream, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
             is_end = True

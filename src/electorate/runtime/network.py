@@ -100,7 +100,8 @@ class Network:
         """The number by which instances of this node know it, and the one for which they take a
         node."""
         self.links: dict[NodeId, Link] = {}
-        self._process = f"{environment.chance('process').getrandbits(128):032x}"
+        self.process = f"{environment.chance('process').getrandbits(128):032x}"
+        """Different for any two processes, also of one node."""
         self.listener = Listener(
             environment,
             config.me,
@@ -115,7 +116,7 @@ class Network:
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
-            process=self._process,
+            process=self.process,
         )
         probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
@@ -299,7 +300,7 @@ class Network:
         me, sent = self._config.me, self._numbers[to]
         said = self.introduction(to)
         name = self._config.cluster_name
-        return Hello(self.cluster, me, to, store, incarnation, self._process, sent, *said, name)
+        return Hello(self.cluster, me, to, store, incarnation, self.process, sent, *said, name)
 
     # --- what comes in ---
 
