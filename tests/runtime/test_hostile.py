@@ -4,6 +4,7 @@ and goes on as if nothing had been.
 Nodes 1 to 3 run; node 4 is a member that does not, so that a test can speak in its name.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -161,6 +162,26 @@ def test_a_second_connection_of_an_equal_process_does_not_end_the_first(cluster:
         assert second.is_closed()
         first.say(hello(cluster.name, 4, 1))
         assert first.hear() == Refusal("unexpected frame"), "it was listened to until now"
+
+
+def test_a_connection_that_does_not_say_that_it_is_there_is_given_up(cluster: Cluster) -> None:
+    with introduced(cluster) as first:
+        stop = threading.Event()
+
+        def chatter() -> None:
+            while not stop.wait(0.05):
+                first.say(Beat(hears=True, sent=0))
+
+        talking = threading.Thread(target=chatter)
+        talking.start()
+        try:
+            with introduced(cluster) as second:
+                second.say(Beat(hears=True, sent=0))
+                assert first.hear() == Ping()
+                assert first.is_closed()
+        finally:
+            stop.set()
+            talking.join()
 
 
 def test_a_connection_whose_end_was_lost_makes_room_as_soon_as_it_is_asked(

@@ -443,10 +443,12 @@ class Listener:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._live_ms / 1000):
                     is_here = await asyncio.shield(asked)
-            if is_here and self._is_live(present):
+            if is_here:
                 raise Taken(
                     f"hello from a second node {self._called(node)} while the first is live"
                 )
+            if self._is_current(present.hello, present.stream):
+                self._hang_up(node)
 
     def _is_live(self, present: Caller) -> bool:
         """Whether this is the connection of its node, which has spoken on it lately."""
