@@ -42,7 +42,6 @@ from tests.leadership.cluster import Cluster, run, until
 from tests.runtime.cluster import free_addresses
 from tests.runtime.credentials import SECRET, Authority
 
-NAMED: Any = {"cluster_name": DEFAULT_CLUSTER}
 pytestmark = pytest.mark.usefixtures("cheap_scrypt")
 
 
@@ -75,7 +74,7 @@ def test_attack_1_a_stranger_cannot_vote_for_two_sides_under_the_name_of_a_membe
             await cluster.led("a", "b")
             cluster.cut("a", "b")
             places = (cluster.places[name] for name in "ab")
-            said = [pack(hello(cluster.nodes[name], "c", **NAMED)) for name in "ab"]
+            said = [pack(hello(cluster.nodes[name], "c")) for name in "ab"]
             attack = [vote_blindly(*each, seconds=3) for each in zip(places, said, strict=True)]
             answers = asyncio.gather(*attack)
             while not answers.done():
@@ -182,7 +181,6 @@ def test_attack_2_a_second_connection_does_not_end_that_of_a_live_member(
             host = engine_of(b).elections.host
             said = hello(
                 *(a, "b", host.network.process, host.store.identity),
-                **NAMED,
             )
             await until(lambda: hears(cluster, "a", "b"))
             stream = listener(cluster, "a")._callers[number("b")].stream
@@ -220,7 +218,7 @@ def test_attack_4_hellos_before_the_first_start_hinder_no_cluster(tmp_path: Path
             a = cluster.nodes["a"]
             for name in "bc":
                 for number_ in range(3):
-                    said = hello(a, name, store=f"made up {number_}", **NAMED)
+                    said = hello(a, name, store=f"made up {number_}")
                     assert b"Welcome" not in await call(cluster.places["a"], pack(said))
             await cluster.start("b", "c")
             cluster.stand()
@@ -340,7 +338,7 @@ def test_who_does_not_know_the_cluster_is_told_nothing_about_its_members(tmp_pat
             a = cluster.nodes["a"]
             for said in (
                 hello(a, "c", cluster_name="guess"),
-                hello(a, "zz", **NAMED).__class__(*("guess", 7, 8, "s", 1, "p", 0), **NAMED),
+                hello(a, "zz").__class__(*("guess", 7, 8, "s", 1, "p", 0)),
             ):
                 answer = await call(cluster.places["a"], pack(said))
                 refusal = unpack(answer[HEADER.size :])

@@ -7,7 +7,6 @@ from typing import Self
 
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import HEADER, Frame, Hello, pack, unpack
-from electorate.runtime.identity import DEFAULT_CLUSTER
 
 PATIENCE_S = 5.0
 TCP_REPAIR = 19
@@ -81,6 +80,5 @@ class Caller:
 
 def hello(cluster: str, node: int, to: int, **changed: object) -> Hello:
     """A hello that would be let in."""
-    fields = {"store": "s", "incarnation": 1, "process": "p", "sent": 0}
-    fields |= {"cluster_name": DEFAULT_CLUSTER, **changed}
+    fields = {"store": "s", "incarnation": 1, "process": "p", "sent": 0, **changed}
     return Hello(cluster, node, to, **fields)  # type: ignore[arg-type]

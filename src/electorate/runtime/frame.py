@@ -11,6 +11,8 @@ from typing import Annotated
 
 import msgspec
 
+from electorate.runtime.identity import DEFAULT_CLUSTER
+
 VERSION = 4
 """Raised by one whenever nodes of an earlier version could misunderstand a frame."""
 HEADER = struct.Struct(">BI")
@@ -21,8 +23,6 @@ HELLO_MAX = 1 << 10
 
 ANSWER_MAX = 1 << 17
 """Bytes in the answer to that; a refusal may name the members."""
-RECEIVER_MAX = 512
-"""Characters of the receiver of a message: the names of elections stay on all disks."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -43,7 +43,7 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """The number by which the instances of this node know it, if that is not its id."""
     meant: Count = 0
     """And the number for which it takes you; 0 if it does not know yet."""
-    cluster_name: str = ""
+    cluster_name: str = DEFAULT_CLUSTER
     """The name that the cluster has in the configuration."""
 
 
@@ -82,7 +82,7 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message, and the receiver at the other node."""
 
-    to: Annotated[str, msgspec.Meta(max_length=RECEIVER_MAX)]
+    to: str
     """The kind of the receiver, then its own name: an instance, or a service as a whole."""
     number: Count
     """Counts what the sending instance has sent on this channel, in this life of its host."""
