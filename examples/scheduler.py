@@ -17,6 +17,8 @@ import electorate
 
 HERE = "a@127.0.0.1:7411 b@127.0.0.1:7412 c@127.0.0.1:7413"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
+SECRET = os.environ.get("ELECTORATE_SECRET")
+"""All members need the same one if they are not on one machine."""
 
 
 def send_reports(me: str, term: electorate.Term) -> None:
@@ -41,7 +43,7 @@ def schedule(me: str, term: electorate.Term) -> None:
 
 def main(me: str) -> None:
     """Stand for office as long as this process lives."""
-    with electorate.sync.Node(me, MEMBERS, data_dir=f"data/scheduler-{me}") as node:
+    with electorate.sync.Node(me, MEMBERS, f"data/scheduler-{me}", secret=SECRET) as node:
         print(f"{me}: ready")
         for term in node.election("scheduler").terms():
             with term:

@@ -25,6 +25,8 @@ import electorate
 
 HERE = "a@127.0.0.1:7421 b@127.0.0.1:7422 c@127.0.0.1:7423"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
+SECRET = os.environ.get("ELECTORATE_SECRET")
+"""All members need the same one if they are not on one machine."""
 
 
 class FencedRow:
@@ -80,7 +82,7 @@ def write_on(me: str, term: electorate.Term, row: FencedRow) -> None:
 
 def main(me: str, conninfo: str | None = None) -> None:
     """Stand for office as long as this process lives."""
-    with electorate.sync.Node(me, MEMBERS, data_dir=f"data/standby-{me}") as node:
+    with electorate.sync.Node(me, MEMBERS, f"data/standby-{me}", secret=SECRET) as node:
         print(f"{me}: ready")
         for term in node.election("primary").terms():
             try:

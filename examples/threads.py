@@ -16,6 +16,8 @@ import electorate
 
 HERE = "a@127.0.0.1:7431 b@127.0.0.1:7432 c@127.0.0.1:7433"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
+SECRET = os.environ.get("ELECTORATE_SECRET")
+"""All members need the same one if they are not on one machine."""
 
 
 def work(me: str, number: int, term: electorate.Term) -> None:
@@ -26,7 +28,7 @@ def work(me: str, number: int, term: electorate.Term) -> None:
 
 def main(me: str) -> None:
     """Stand for office as long as this process lives."""
-    with electorate.sync.Node(me, MEMBERS, data_dir=f"data/threads-{me}") as node:
+    with electorate.sync.Node(me, MEMBERS, f"data/threads-{me}", secret=SECRET) as node:
         print(f"{me}: ready")
         for term in node.election("threads").terms():
             # The pool waits for its threads, and only then the office is given up.

@@ -17,6 +17,8 @@ import electorate
 
 HERE = "a@127.0.0.1:7441 b@127.0.0.1:7442 witness@127.0.0.1:7443"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
+SECRET = os.environ.get("ELECTORATE_SECRET")
+"""All members need the same one if they are not on one machine."""
 
 
 async def work(me: str, term: electorate.Term) -> None:
@@ -38,7 +40,7 @@ async def vote(node: electorate.Node) -> None:
 
 async def main(me: str) -> None:
     """Vote, and unless this is the witness stand for office too."""
-    async with electorate.Node(me, MEMBERS, data_dir=f"data/witness-{me}") as node:
+    async with electorate.Node(me, MEMBERS, f"data/witness-{me}", secret=SECRET) as node:
         print(f"{me}: ready")
         if me == "witness":
             await vote(node)

@@ -16,6 +16,8 @@ import electorate
 
 HERE = "a@127.0.0.1:7401 b@127.0.0.1:7402 c@127.0.0.1:7403"
 MEMBERS = os.environ.get("MEMBERS", HERE).split()
+SECRET = os.environ.get("ELECTORATE_SECRET")
+"""All members need the same one if they are not on one machine."""
 
 
 async def work(me: str, term: electorate.Term) -> None:
@@ -28,7 +30,7 @@ async def work(me: str, term: electorate.Term) -> None:
 
 async def main(me: str) -> None:
     """Stand for office as long as this process lives."""
-    async with electorate.Node(me, MEMBERS, data_dir=f"data/worker-{me}") as node:
+    async with electorate.Node(me, MEMBERS, f"data/worker-{me}", secret=SECRET) as node:
         print(f"{me}: ready")
         async for term in node.election("worker").terms():
             async with term:  # The work is cancelled when the term ends.

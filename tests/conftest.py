@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 import electorate.cli.check  # noqa: F401 - it takes the usual engine before that is changed below
 from electorate.check import checking
+from electorate.runtime import credentials
 
 # The plug-in is tested by use, whether or not the package that is installed has it already.
 pytest_plugins = ["pytester", "electorate.testing.plugin"]
@@ -48,3 +49,9 @@ def reference_engine() -> Iterator[None]:
 def rewrite(request: pytest.FixtureRequest) -> bool:
     """Whether a golden test writes its file anew instead of comparing with it."""
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture
+def cheap_scrypt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys come quickly of secrets, where it is not the point how long guessing takes."""
+    monkeypatch.setitem(credentials.SCRYPT, "n", 1 << 4)

@@ -321,6 +321,7 @@ def main() -> int:
         join=orders.joins,
         record=orders.record,
         database=database(orders),
+        insecure=not all("@127.0.0.1:" in each for each in orders.members),
     )
     transfers, yields = Transfers(node, orders), Yields()
     # A node that was started and meets nobody must end with its parent, too.

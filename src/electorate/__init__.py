@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from electorate.errors import (
         Aborted,
         ClusterMismatch,
+        CredentialsError,
         Damaged,
         ElectorateError,
         IdTaken,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from electorate.leadership.term import GroupTerm, Term
     from electorate.node import Node
     from electorate.pace import Pace
+    from electorate.runtime.credentials import Tls
     from electorate.transactions.postgres import Postgres
     from electorate.transactions.sqlite import Sqlite
     from electorate.transactions.transaction import Transaction
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Aborted",
     "ClusterMismatch",
+    "CredentialsError",
     "Damaged",
     "Election",
     "ElectorateError",
@@ -58,6 +61,7 @@ __all__ = [
     "StaleToken",
     "StoreError",
     "Term",
+    "Tls",
     "Transaction",
     "TransferFailed",
     "Triple",
@@ -74,6 +78,7 @@ _HOMES = {
     "Postgres": "transactions.postgres",
     "Sqlite": "transactions.sqlite",
     "Term": "leadership.term",
+    "Tls": "runtime.credentials",
     "Transaction": "transactions.transaction",
     "Triple": "transactions.triple",
 }

@@ -24,6 +24,10 @@ class IdTaken(ElectorateError):
     """Another node is live under this node's id."""
 
 
+class CredentialsError(ElectorateError):
+    """A certificate, its key or a CA cannot be used; the text says which, and why."""
+
+
 class ClusterMismatch(ElectorateError):
     """This node was not started like the nodes that it wants to join."""
 

@@ -14,10 +14,12 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from electorate.errors import NodeStopped, StoreError
+from electorate.leadership.directory import MemberAddress
 from electorate.leadership.election import ElectionInstance
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import (
@@ -30,7 +32,10 @@ from electorate.leadership.engine import (
 )
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace, in_ms
+from electorate.runtime.credentials import Tls
 from electorate.runtime.host import Host
+from electorate.runtime.identity import DEFAULT_CLUSTER
+from electorate.runtime.protection import Protection
 from electorate.runtime.recorder import record_file
 from electorate.runtime.store import FolderOfAnother
 from electorate.runtime.thread import HostThread
@@ -56,6 +61,11 @@ class Node:
     the database when it is entered, and closes it in the end. `recovery` is the protocol by which
     the members elect the node that finds out what was decided, if a coordinator is gone. `watch` is
     called with the name of a transaction and what was just done for it; it must not block.
+
+    All nodes of a cluster have the same `cluster`, its name, and the same `secret`, a text or the
+    Path of a file with one; or each has certificates, `tls=Tls(ca=…, certificate=…, key=…)`. With
+    neither all addresses have to be of this machine, unless `insecure=True` says that everybody on
+    the network may do what a member does.
     """
 
     def __init__(
@@ -70,11 +80,16 @@ class Node:
         database: Resource | None = None,
         recovery: str = USUAL,
         watch: Watch | None = None,
+        cluster: str = DEFAULT_CLUSTER,
+        secret: str | Path | None = None,
+        tls: Tls | None = None,
+        insecure: bool = False,
     ) -> None:
         engine = ThreadEngine(
             *(me, members, Path(data_dir), pace, database, recovery, watch),
             join=join,
             record=record,
+            protect={"cluster": cluster, "secret": secret, "tls": tls, "insecure": insecure},
         )
         self._engine: NodeEngine = engine
         self._caller: ThreadEngine | None = engine
@@ -107,6 +122,11 @@ class Node:
     def running(self) -> bool:
         """Whether it was entered, and has neither ended nor failed since."""
         return self._engine.running
+
+    @property
+    def certificate_expires(self) -> datetime | None:
+        """When the certificate of this node expires; None if it has none, or needs no other."""
+        return None if self._caller is None else self._caller.protection.expires
 
     def election(
         self,
@@ -188,8 +208,11 @@ class ThreadEngine(NodeEngine):
         *,
         join: bool,
         record: Path | str | None,
+        protect: dict[str, Any],
     ) -> None:
         super().__init__(me, members, pace, join=join)
+        where = [member.address for member in self.addresses.values()]
+        self.protection = Protection(self.me.name, where, **protect)
         if database is not None:
             expect_resource(database)
         elections = self.elections
@@ -198,8 +221,10 @@ class ThreadEngine(NodeEngine):
         self._folder = folder
         self._database = database
         file = None if record is None else record_file(Path(record), self.me.name)
-        config = host_config(self.me.id, self.addresses, self.pace, folder, file)
-        self._thread = HostThread(Host(config, [elections, self.transactions], elections))
+        cluster, environment = self.protection.cluster, self.protection.environment()
+        config = host_config(self.me.id, self.addresses, self.pace, folder, file, cluster)
+        services = [elections, self.transactions]
+        self._thread = HostThread(Host(config, services, elections, environment))
         self._thread.on_end = self._ended
         elections.call = self._thread.call
         self._was_entered = False
@@ -224,8 +249,13 @@ class ThreadEngine(NodeEngine):
         if self._thread.has_begun:
             await asyncio.to_thread(self._stop)
 
+    def expect_allowed(self, member: MemberAddress) -> None:
+        """ValueError if this node must not have a connection with that address."""
+        self.protection.expect_allowed([member.address])
+
     def _start(self) -> None:
         try:
+            self.protection.open()
             self._thread.start()
             self._thread.submit(self.elections.lived.wait()).result()
             self._thread.submit(self.transactions.opened()).result()

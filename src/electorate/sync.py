@@ -19,6 +19,7 @@ import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -29,6 +30,8 @@ from electorate.leadership import term as asynchronous_term
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
 from electorate.pace import Pace
+from electorate.runtime.credentials import Tls
+from electorate.runtime.identity import DEFAULT_CLUSTER
 from electorate.transactions import transaction as asynchronous_transaction
 from electorate.transactions.host import Watch
 from electorate.transactions.recovery import USUAL
@@ -89,6 +92,10 @@ class Node:
         database: Resource | None = None,
         recovery: str = USUAL,
         watch: Watch | None = None,
+        cluster: str = DEFAULT_CLUSTER,
+        secret: str | Path | None = None,
+        tls: Tls | None = None,
+        insecure: bool = False,
     ) -> None:
         self._node = asynchronous.Node(
             me,
@@ -100,6 +107,10 @@ class Node:
             database=database,
             recovery=recovery,
             watch=watch,
+            cluster=cluster,
+            secret=secret,
+            tls=tls,
+            insecure=insecure,
         )
 
     def __enter__(self) -> Self:
@@ -123,6 +134,11 @@ class Node:
     def running(self) -> bool:
         """Whether it was entered, and has neither ended nor failed since."""
         return self._node.running
+
+    @property
+    def certificate_expires(self) -> datetime | None:
+        """When the certificate of this node expires; None if it has none, or needs no other."""
+        return self._node.certificate_expires
 
     def election(
         self,

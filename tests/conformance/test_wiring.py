@@ -17,6 +17,8 @@ from electorate.testing import Cluster, member
 from tests.conformance.wired import Otherwise, Watch, ensemble, watching
 
 SEEDS = range(3)
+MANY_SEEDS = range(11, 30)
+"""One in three of them leaves a node out in the end that only a sweep tells."""
 
 
 async def lead(node: Node, election: str) -> None:
@@ -122,6 +124,12 @@ def play(seed: int, monkeypatch: pytest.MonkeyPatch) -> Watch:
     scene = Scene(seed, watch)
     scene.cluster.run(scene.play())
     return watch
+
+
+def play_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cluster after the other."""
+    for seed in MANY_SEEDS:
+        play(seed, monkeypatch)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -234,4 +242,4 @@ def test_a_host_that_tells_elections_otherwise_is_noticed(
 ) -> None:
     break_it(monkeypatch)
     with pytest.raises(Otherwise):
-        play(0, monkeypatch)
+        play_all(monkeypatch)  # Not in every run does it matter.

@@ -21,9 +21,11 @@ PACE = Pace(grace=1.0, preempt_delay=0.3)
 class Cluster:
     """All nodes by name, and what they do in their terms."""
 
-    def __init__(self, folder: Path, names: str = "abc", pace: Pace = PACE) -> None:
+    def __init__(self, folder: Path, names: str = "abc", pace: Pace = PACE, **protect: Any) -> None:
         self.folder = folder
         self.pace = pace
+        self.protect = protect
+        """How the connections of all nodes are protected."""
         found = free_addresses(len(names))
         self.places = {
             name: f"{name}@{host}:{port}" for name, (host, port) in zip(names, found, strict=True)
@@ -37,7 +39,7 @@ class Cluster:
     def node(self, name: str) -> Node:
         """A node that is not started yet."""
         others = [place for other, place in self.places.items() if other != name]
-        return Node(self.places[name], others, self.folder / name, pace=self.pace)
+        return Node(self.places[name], others, self.folder / name, pace=self.pace, **self.protect)
 
     async def start(self, *names: str) -> None:
         """Start nodes, all at once."""

@@ -9,13 +9,14 @@ from electorate.runtime.environment import Address
 from electorate.runtime.frame import HEADER, Frame, Hello, pack, unpack
 
 PATIENCE_S = 5.0
+TCP_REPAIR = 19
 
 
 class Caller:
     """One end of a connection, with nobody behind it who would know the rules."""
 
-    def __init__(self, address: Address) -> None:
-        self._socket = socket.create_connection(address, PATIENCE_S)
+    def __init__(self, address: Address, host: str = "127.0.0.1") -> None:
+        self._socket = socket.create_connection(address, PATIENCE_S, (host, 0))
 
     def __enter__(self) -> Self:
         return self
@@ -53,6 +54,15 @@ class Caller:
             return False
         except ConnectionError:
             return True
+        return True
+
+    def vanish(self) -> bool:
+        """Close it without a word to the other side, as if that was lost; only root can."""
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        except OSError:
+            return False
+        self._socket.close()
         return True
 
     def _exactly(self, count: int) -> bytes | None:

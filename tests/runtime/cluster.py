@@ -59,7 +59,7 @@ class Cluster:
         self.standings: dict[int, list[Standing | None]] = {node: [] for node in self.ids}
         self._folder = folder
         self._beat_ms = beat_ms
-        self._timeout_ms = timeout_ms
+        self.timeout_ms = timeout_ms
         self._record = record
 
     def config(self, node: int, **changed: Any) -> NodeConfig:
@@ -69,7 +69,7 @@ class Cluster:
             "addresses": self.addresses,
             "data": self._folder / f"node-{node}",
             "beat_ms": self._beat_ms,
-            "timeout_ms": self._timeout_ms,
+            "timeout_ms": self.timeout_ms,
             "record": self._folder / f"node-{node}.jsonl" if self._record else None,
         }
         return NodeConfig(**{**fields, **changed})

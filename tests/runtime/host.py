@@ -9,9 +9,11 @@ from functools import partial
 from electorate.runtime.connection import Link
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Frame, FrameReader, Hello, Welcome, pack
+from electorate.runtime.identity import CertificateRole, Identity
 from electorate.runtime.tcp import real
 from tests.runtime.cluster import free_addresses
 
+MEANT = Identity("c", CertificateRole.MEMBER, "2")
 HELLO = Hello("c", node=1, to=2, store="s", incarnation=1, process="p", sent=0)
 
 
@@ -67,7 +69,7 @@ class Caretaker:
         self.broken: list[Exception] = []
         self.times: list[float] = []
         self.connections = 0
-        self.link = Link(real(), 2, address, fresh_ms, 300.0, self._connected, self._broke)
+        self.link = Link(real(), 2, MEANT, address, fresh_ms, 300.0, self._connected, self._broke)
 
     def _connected(self, node: int) -> None:
         self.connections += 1

@@ -22,7 +22,10 @@ from electorate.runtime.thread import HostThread
 from tests.runtime.cluster import free_addresses, wait_until
 
 NOTES = "notes"
-SOCKETS = {"open_connection", "start_server", "create_connection", "create_server"}
+SOCKETS = {
+    *("open_connection", "start_server", "create_connection", "create_server"),
+    "connect_accepted_socket",
+}
 
 
 class Notes(Service):
@@ -72,8 +75,10 @@ def running(*hosts: Host) -> Iterator[list[HostThread]]:
 
 OUTSIDE = {"random", "secrets", "socket", "time", "uuid", "electorate.runtime.tcp"}
 REAL = {
+    "credentials": {"secrets", "time"},
     "environment": {"random"},
     "host": {"electorate.runtime.tcp"},
+    "protection": {"electorate.runtime.tcp"},
     "recorder": {"electorate.runtime.tcp"},
     "store": {"uuid"},
     "tcp": {"random", "socket", "time"},

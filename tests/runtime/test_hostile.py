@@ -4,6 +4,7 @@ and goes on as if nothing had been.
 Nodes 1 to 3 run; node 4 is a member that does not, so that a test can speak in its name.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,8 +12,19 @@ from contextlib import ExitStack
 import pytest
 from msgspec import Raw, msgpack
 
-from electorate.runtime.connection import STRANGERS_MAX
-from electorate.runtime.frame import HEADER, VERSION, Beat, Letter, Refusal, Said, Welcome, pack
+from electorate.runtime.frame import (
+    HEADER,
+    VERSION,
+    Beat,
+    Letter,
+    Ping,
+    Pong,
+    Refusal,
+    Said,
+    Welcome,
+    pack,
+)
+from electorate.runtime.strangers import STRANGERS_MAX
 from tests.runtime.caller import Caller, hello
 from tests.runtime.cluster import Cluster, running, wait_until
 
@@ -91,7 +103,7 @@ def test_a_hello_may_not_be_as_long_as_other_frames(cluster: Cluster) -> None:
         ({"node": -1}, "hello from a stranger: it is no member here", False),
         ({"node": 1}, "hello from a second node 1: that is me", True),
         ({"node": 2}, "hello from a second node 2 while the first is live", True),
-        ({"to": 3}, "hello to node 3: this is node 1", False),
+        ({"to": 3}, "hello to another node: it was looked for at a wrong address", False),
     ],
     ids=lambda value: str(value),
 )
@@ -141,12 +153,47 @@ def test_a_hello_within_a_conversation_is_refused(cluster: Cluster) -> None:
         assert caller.hear() == Refusal("unexpected frame")
 
 
-def test_a_node_that_calls_again_hangs_up_its_first_call(cluster: Cluster) -> None:
-    with introduced(cluster) as first, introduced(cluster) as second:
-        assert first.is_closed()
-        second.say(Beat(hears=True, sent=0))
+def test_a_second_connection_of_an_equal_process_does_not_end_the_first(cluster: Cluster) -> None:
+    with introduced(cluster) as first, Caller(cluster.addresses[1]) as second:
         second.say(hello(cluster.name, 4, 1))
-        assert second.hear() == Refusal("unexpected frame")
+        assert first.hear() == Ping()
+        first.say(Pong())
+        assert second.hear() == Refusal("hello from a second node 4 while the first is live", True)
+        assert second.is_closed()
+        first.say(hello(cluster.name, 4, 1))
+        assert first.hear() == Refusal("unexpected frame"), "it was listened to until now"
+
+
+def test_a_connection_that_does_not_say_that_it_is_there_is_given_up(cluster: Cluster) -> None:
+    with introduced(cluster) as first:
+        stop = threading.Event()
+
+        def chatter() -> None:
+            while not stop.wait(0.05):
+                first.say(Beat(hears=True, sent=0))
+
+        talking = threading.Thread(target=chatter)
+        talking.start()
+        try:
+            with introduced(cluster) as second:
+                second.say(Beat(hears=True, sent=0))
+                assert first.hear() == Ping()
+                assert first.is_closed()
+        finally:
+            stop.set()
+            talking.join()
+
+
+def test_a_connection_whose_end_was_lost_makes_room_as_soon_as_it_is_asked(
+    cluster: Cluster,
+) -> None:
+    with introduced(cluster) as first:
+        if not first.vanish():
+            pytest.skip("only root can close a connection without a word")
+        began = time.monotonic()
+        with introduced(cluster) as second:
+            second.say(Beat(hears=True, sent=0))
+            assert time.monotonic() - began < cluster.timeout_ms / 2000
 
 
 def test_a_hello_that_never_comes_is_not_waited_for(
@@ -172,7 +219,7 @@ def test_however_many_stand_around_who_says_hello_gets_in(cluster: Cluster) -> N
     before = cluster.closed(1).get("too many strangers", 0)
     with ExitStack() as crowd:
         for _ in range(2 * STRANGERS_MAX):
-            crowd.enter_context(Caller(cluster.addresses[1]))
+            crowd.enter_context(Caller(cluster.addresses[1], host="127.0.0.2"))
         with introduced(cluster) as caller:
             caller.say(Beat(hears=True, sent=0))
             wait_until(lambda: cluster.threads[1].node.network.listener.hears(4))

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from electorate.runtime.connection import Listener
 from electorate.runtime.frame import Beat, Frame, FrameReader, Hello, Letter, Said, Welcome, pack
+from electorate.runtime.identity import DEFAULT_CLUSTER
 from electorate.runtime.tcp import real
 from tests.runtime.caller import hello
 from tests.runtime.cluster import free_addresses
@@ -33,7 +34,15 @@ class ListeningNode:
         self.address = free_addresses(1)[0]
         self._calls: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self.listener = Listener(
-            real(), 1, "c", frozenset({2, 3}), self._hello, self._frame, self._broken, 400.0
+            real(),
+            1,
+            DEFAULT_CLUSTER,
+            "c",
+            frozenset({2, 3}),
+            self._hello,
+            self._frame,
+            self._broken,
+            400.0,
         )
 
     def _broken(self, node: int, is_end: bool) -> None:
@@ -85,8 +94,11 @@ def test_letters_of_one_connection_are_handed_on_in_their_order() -> None:
 def test_nothing_of_an_old_connection_is_handed_on_after_a_new_one_is_welcome() -> None:
     async def run() -> None:
         node = ListeningNode()
+        node.listener._live_ms = 100.0
         await node.listener.start(node.address)
-        await node.call(1, LETTERS)
+        _, writer = await node.call(1, LETTERS)
+        await until(lambda: len(node.heard) > 10)
+        writer.close()  # What it has said is still being read.
         reader, _ = await node.call(2, LETTERS)
         frame: Frame = await first_frame(reader)
         assert frame == Welcome()

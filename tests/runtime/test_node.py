@@ -102,7 +102,7 @@ def test_a_node_that_finds_itself_where_another_should_be_goes_on(tmp_path: Path
         cluster.threads[2].start()
         wait_until(lambda: cluster.leader_of(2) == 1)
         assert not cluster.threads[2].ended.wait(1)
-        assert cluster.closed(2)["hello to node 3: that is this very process"] >= 1
+        assert cluster.closed(2)["hello to another node: that is this very process"] >= 1
         cluster.threads[2].stop()
 
 

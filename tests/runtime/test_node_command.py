@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from electorate.runtime.credentials import new_secret
+from electorate.runtime.private import write_private_file
 from electorate.runtime.store import FILE, Store
 from tests.runtime.cluster import free_addresses, wait_until
 from tests.runtime.command import ended, node_words, started
@@ -91,6 +93,10 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
         (["--id", "9"], "--id 9 is not among the members"),
         (["--timeout", "30"], "--timeout must be longer than --beat"),
         (["--T", "0"], "must be 1 to 3600000 milliseconds"),
+        (["--member", "2@10.0.0.2:7402"], "10.0.0.2:7402 is not on this machine, and nothing"),
+        (["--tls-ca", "ca.pem"], "--tls-ca, --tls-cert and --tls-key belong together"),
+        (["--tls-ca", "a", "--tls-cert", "b", "--tls-key", "c"], "b: No such file or directory"),
+        (["--secret-file", "nowhere"], "the secret in nowhere cannot be read"),
     ],
 )
 def test_bad_usage_is_one_clear_line(tmp_path: Path, words: list[str], reason: str) -> None:
@@ -167,3 +173,25 @@ def test_the_second_node_of_one_id_is_refused_and_the_first_goes_on(tmp_path: Pa
             "electorate: node 2 stops: another node 2 is live, says node 1",
         ],
     )
+
+
+def test_nodes_with_one_secret_talk_and_one_with_another_is_told_from_them(tmp_path: Path) -> None:
+    for name in ("ours", "theirs"):
+        write_private_file(tmp_path / name, new_secret().encode())
+    addresses = dict(zip((1, 2), free_addresses(2), strict=True))
+    ours, theirs = (["--secret-file", str(tmp_path / name)] for name in ("ours", "theirs"))
+    with started(node_words(1, addresses, tmp_path / "1", *ours)) as one:
+        with started(node_words(2, addresses, tmp_path / "2", *ours)) as two:
+            assert follows(two, 1)
+        with started(node_words(2, addresses, tmp_path / "3", *theirs)) as other:
+            assert other.stderr is not None
+            wrong = "electorate: node 2 does not talk to what answers for node 1: its certificate"
+            assert any(line.startswith(wrong) for line in other.stderr)
+        one.terminate()
+        assert one.wait(5) == 0
+
+
+def follows(process: subprocess.Popen[str], leader: int) -> bool:
+    """Wait until a node follows this one."""
+    assert process.stdout is not None
+    return any(json.loads(line)["leader"] == leader for line in process.stdout)

@@ -368,8 +368,8 @@ def test_a_file_that_cannot_be_put_aside_ends_the_record_and_not_the_node(
 
 def test_a_record_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match=r"into a folder, and '.*/file' is a file"):
+    with pytest.raises(NotADirectoryError, match=r"kept in a folder, and '.*/file' is a file"):
         Recorder(tmp_path / "file" / "a.jsonl")
     for folder in (tmp_path / "file" / "below", tmp_path / "file" / "far" / "below"):
-        with pytest.raises(NotADirectoryError, match=r"into a folder, and '.*/file' is a file"):
+        with pytest.raises(NotADirectoryError, match=r"kept in a folder, and '.*/file' is a file"):
             Recorder(folder / "a.jsonl")

@@ -78,7 +78,8 @@ async def main(me: str, folder: str, elections: int, pace: Pace, places: list[st
     """Be one node of a cluster until killed."""
     mine = next(place for place in places if place.startswith(f"{me}@"))
     others = [place for place in places if place != mine]
-    async with Node(mine, others, folder, pace=pace) as node:
+    insecure = not all("@127.0.0.1:" in place for place in places)
+    async with Node(mine, others, folder, pace=pace, insecure=insecure) as node:
         await Application(node, elections).run()
 
 

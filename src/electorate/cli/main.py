@@ -30,6 +30,7 @@ COMMANDS = (
     "graph",
     "node",
     "tx",
+    "certs",
 )
 """Each is a module of its own in this folder."""
 INTERRUPTED = "electorate: interrupted"

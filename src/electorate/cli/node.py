@@ -10,21 +10,29 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from electorate.cli.error import EXIT_DONE, UsageError
+from electorate.cli.protection import add_protection_arguments, protection_of
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find
 from electorate.core import ProtocolError, Standing, Timing
-from electorate.errors import IdTaken, StoreError
+from electorate.errors import CredentialsError, IdTaken, StoreError
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.network import DETECTORS
+from electorate.runtime.protection import Protection
 from electorate.runtime.thread import NodeThread
 from electorate.trace import Connections, Setting
 
 NAME = "node"
 SUMMARY = "Run one node of a cluster in this process."
-EXAMPLES = """example:
+EXAMPLES = """examples:
   electorate node bully --id 1 --member 1@127.0.0.1:7401 --member 2@127.0.0.1:7402 --data node-1
+
+  electorate node bully --id 1 --member 1@10.0.0.1:7400 --member 2@10.0.0.2:7400 \\
+    --data node-1 --secret-file cluster.secret
+
+Nodes that are not all on one machine need a secret (`electorate certs secret FILE` makes one) or
+certificates.
 
 It prints one JSON object per change of its standing, until it is stopped with Ctrl-C."""
 
@@ -48,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder for what must survive")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write every event down")
     add_timing_arguments(parser)
+    add_protection_arguments(parser)
     parser.add_argument(
         "--first-wait",
         type=_ms,
@@ -99,12 +108,14 @@ def run(options: argparse.Namespace) -> int:
     protocol.verify_that_it_begins_by_itself(machine)
     if not options.tethered:
         protocol.warn(machine)
-    reporter = _Reporter(options.id)
-    thread = NodeThread(config, machine, reporter.changed)
+    protection = protection_of(options, str(options.id), config.addresses.values())
+    reporter = _Reporter(options.id, protection)
+    thread = NodeThread(config, machine, reporter.changed, protection.environment())
     _end_on_signals(reporter)
     try:
+        protection.open()
         thread.start()
-    except (StoreError, OSError) as error:
+    except (CredentialsError, StoreError, OSError) as error:
         raise UsageError(f"node {options.id}: {error}") from None
     if thread.node.store.first_start:
         # Not by print: its end of line may come after what the node's own thread has to say.
@@ -150,6 +161,7 @@ def _config(options: argparse.Namespace, name: str) -> NodeConfig:
         options.timeout,
         options.detector,
         options.first_wait,
+        cluster_name=options.cluster,
     )
 
 
@@ -185,8 +197,9 @@ class _Reporter:
     It prints in a thread of its own: a slow reader must not hold up the node.
     """
 
-    def __init__(self, node: int) -> None:
+    def __init__(self, node: int, protection: Protection) -> None:
         self._node = node
+        self._protection = protection
         self._standing: Standing | None = None
         self._changes: queue.SimpleQueue[Standing | Literal["the end"] | None] = queue.SimpleQueue()
 
@@ -209,7 +222,7 @@ class _Reporter:
             self._tell(change, thread.node.tally())
 
     def _tell(self, standing: Standing | None, counters: dict[str, int]) -> None:
-        told = {
+        told: dict[str, Any] = {
             "node": self._node,
             "pid": os.getpid(),
             "status": None if standing is None else standing.status,
@@ -218,4 +231,7 @@ class _Reporter:
             "token": None if standing is None else standing.token,
             "counters": counters,
         }
+        expires = self._protection.expires
+        if expires is not None:
+            told["certificate_expires"] = expires.isoformat()
         print(json.dumps(told), flush=True)

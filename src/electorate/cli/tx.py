@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from electorate.cli.error import EXIT_DONE, UsageError
-from electorate.errors import Damaged, Refused, StoreError
+from electorate.errors import CredentialsError, Damaged, Refused, StoreError
 from electorate.sync import Node
 from electorate.transactions.admin import WARNINGS, NoNode, TransactionStatus, Wrong, ask
 from electorate.transactions.config import arguments
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
                 return _resolve(options)
             case _:
                 return _show(options)
-    except (NoNode, Wrong, Refused, Damaged, StoreError, ValueError) as error:
+    except (*(NoNode, Wrong, Refused, Damaged, StoreError, CredentialsError, ValueError),) as error:
         raise UsageError(str(error)) from None
 
 

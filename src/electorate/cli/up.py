@@ -21,6 +21,7 @@ from rich.table import Table
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, UsageError
 from electorate.cli.fleet import Fleet, News, NodeProcess
 from electorate.cli.node import add_timing_arguments, timing_words
+from electorate.cli.protection import add_secret_arguments, secret_words
 from electorate.cli.protocol import add_rule_arguments, attributes_of, find, node_count
 from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.core import Timing
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rule_arguments(parser)
     parser.add_argument("--for", dest="seconds", type=_seconds, metavar="SECONDS")
     add_pace_arguments(parser)
+    add_secret_arguments(parser)
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep records and data here")
 
 
@@ -144,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(options: argparse.Namespace) -> list[str]:
-    words = [options.protocol, *keep_pace(options)]
+    words = [options.protocol, *keep_pace(options), *secret_words(options)]
     for rule in options.rule:
         words += ["--rule", rule]
     if options.form:

@@ -20,6 +20,7 @@ from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace, in_ms
 from electorate.runtime.config import HostConfig
+from electorate.runtime.identity import DEFAULT_CLUSTER
 
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
@@ -221,8 +222,13 @@ class NodeEngine(ABC):
             raise ValueError(f"{member.name} is a member already")
         if member.name == self.me.name:
             raise ValueError(f"{member.name} cannot add itself: ask a member to do it")
+        self.expect_allowed(member)
         self.elections.directory.expect_no_clash(member)
         return member
+
+    @abstractmethod
+    def expect_allowed(self, member: MemberAddress) -> None:
+        """ValueError if this node must not have a connection with that address."""
 
     def _expect_leaver(self, name: str) -> NodeId:
         node = self.elections.register.find(name)
@@ -467,6 +473,7 @@ def host_config(
     pace: Pace,
     data: Path,
     record: Path | None = None,
+    cluster: str = DEFAULT_CLUSTER,
 ) -> HostConfig:
     """How to run the host of a node at this pace."""
     return HostConfig(
@@ -485,4 +492,5 @@ def host_config(
         probe_ms=in_ms(2 * pace.T),
         trusts_end=pace.trust_close,
         names={member.id: member.name for member in addresses.values()},
+        cluster_name=cluster,
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from electorate.core import Assumption, Machine, NodeId
 from electorate.runtime.environment import Address
+from electorate.runtime.identity import DEFAULT_CLUSTER, CertificateRole, Identity
 from electorate.trace import Setting
 
 STALL_MS = 100.0
@@ -43,10 +44,16 @@ class HostConfig(msgspec.Struct, frozen=True):
     """How long the very first life waits for other nodes that may still be starting."""
     names: dict[NodeId, str] = {}
     """What people call the nodes, if not by their numbers."""
+    cluster_name: str = DEFAULT_CLUSTER
+    """The name of the cluster in the configuration: clusters of different names never mix."""
 
     def called(self, node: NodeId) -> str:
-        """The name of a node, for people."""
+        """The name of a node, for people and in certificates."""
         return self.names.get(node, str(node))
+
+    def member(self, node: NodeId) -> Identity:
+        """What a node has to prove that it is."""
+        return Identity(self.cluster_name, CertificateRole.MEMBER, self.called(node))
 
 
 class NodeConfig(msgspec.Struct, frozen=True):
@@ -65,6 +72,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     first_wait_ms: float = 0.0
     names: dict[NodeId, str] = {}
     """What people call the nodes, if not by their numbers."""
+    cluster_name: str = DEFAULT_CLUSTER
 
     def host(self, machine: Machine[Any]) -> HostConfig:
         """How the host of such a node is run."""
@@ -83,6 +91,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
             trusts_end=self.trusts_end,
             first_wait_ms=self.first_wait_ms,
             names=self.names,
+            cluster_name=self.cluster_name,
         )
 
     def cluster(self, machine: Machine[Any]) -> str:

@@ -2,18 +2,21 @@
 
 A link is opened again and again, and never late: what could not be written within T is dropped,
 and what an old connection had not written is forgotten when a new one opens. The listener says who
-may speak, and what a connection may do before it is closed.
+may speak, and what a connection may do before it is closed. Where connections prove who is at the
+other end, a link says nothing to anybody but the node that it means, and a node is heard under the
+name that it has proven alone.
 """
 
 import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from contextlib import suppress
 
 from electorate.core import NodeId
 from electorate.runtime.environment import Address, Environment, Listening, Stream
 from electorate.runtime.frame import (
+    ANSWER_MAX,
     HELLO_MAX,
     BadFrame,
     Beat,
@@ -21,19 +24,20 @@ from electorate.runtime.frame import (
     FrameReader,
     Hello,
     Letter,
+    Ping,
+    Pong,
     Refusal,
     Welcome,
     pack,
 )
+from electorate.runtime.identity import CertificateRole, Identity, NotAuthenticated, expect_member
+from electorate.runtime.strangers import Strangers
 
 BACKOFF_FIRST_S = 0.02
 BACKOFF_MAX_S = 0.25
 """After a partition has healed, the two sides look for each other again within this time."""
 HELLO_S = 2.0
 FRAME_S = 5.0
-STRANGERS_MAX = 64
-"""Connections that have not said who they are. If one more comes, the oldest is closed. So a node
-that says hello at once always gets in, however many others only connect."""
 FRAMES_PER_S = 2000
 BURST_S = 0.1
 """How far a node may run ahead of that rate; beyond, its frames are left waiting on the network."""
@@ -59,6 +63,7 @@ class Link:
         self,
         environment: Environment,
         to: NodeId,
+        meant: Identity,
         address: Address,
         fresh_ms: float,
         connect_ms: float,
@@ -66,6 +71,8 @@ class Link:
         on_broken: Callable[[NodeId, Exception], None],
     ) -> None:
         self.to = to
+        self.meant = meant
+        """Who must be at the other end."""
         self.counters: Counter[str] = Counter()
         self.connected = False
         self.tried = False
@@ -158,9 +165,11 @@ class Link:
             self._stream = stream
         # Somebody is there. On a slow network all the ways to and fro take longer than one.
         async with asyncio.timeout(max(self._connect_s, HELLO_S)):
+            await stream.authenticate()
+            expect_member(stream.proven, self.meant.cluster, self.meant.name)
             stream.write(pack(self._name()))
             frames = FrameReader(stream.read)
-            answer = await frames.next(self._connect_s)
+            answer = await frames.next(self._connect_s, ANSWER_MAX)
         if not isinstance(answer, Welcome):
             raise _objection(answer)
         if self._was_reset:
@@ -168,7 +177,7 @@ class Link:
         self.connected = self.tried = True
         self.member = answer.member
         self._on_connected(self.to)
-        ending = asyncio.ensure_future(_until_closed(frames, self._connect_s))
+        ending = asyncio.ensure_future(self._until_closed(frames))
         try:
             await self._pump(stream, ending)
         finally:
@@ -199,6 +208,12 @@ class Link:
                     await stream.drain()
         self.behind = False
 
+    async def _until_closed(self, frames: FrameReader) -> None:
+        """Read: all that may come is whether this is still here, and the reason why it ends."""
+        while isinstance(answer := await frames.next(self._connect_s, ANSWER_MAX), Ping):
+            self.send(Pong())
+        raise _objection(answer)
+
     def _close(self) -> None:
         self.connected = self.behind = False
         self._outbox.clear()
@@ -218,11 +233,6 @@ class Link:
                 self._stream.reset()
 
 
-async def _until_closed(frames: FrameReader, complete_s: float) -> None:
-    """Read an outgoing connection: all that may come is the reason why it ends."""
-    raise _objection(await frames.next(complete_s))
-
-
 def _objection(answer: Frame) -> BadFrame:
     return (
         HandshakeRefused(answer) if isinstance(answer, Refusal) else BadFrame("unexpected answer")
@@ -237,11 +247,20 @@ class Objection(BadFrame):
     """Another node is not let in here. It may have missed why, so it is told the news."""
 
 
-class Caller(NamedTuple):
+class Caller:
     """The node that speaks on a connection."""
 
-    hello: Hello
-    stream: Stream
+    def __init__(self, hello: Hello, stream: Stream) -> None:
+        self.hello = hello
+        self.stream = stream
+        self.proof: asyncio.Future[bool] | None = None
+        """Whether it is still there, once it was asked because another one says that it is it."""
+
+    def prove(self, is_here: bool) -> None:
+        """It has answered, or is gone."""
+        if self.proof is not None and not self.proof.done():
+            self.proof.set_result(is_here)
+        self.proof = None
 
 
 class Listener:
@@ -251,6 +270,7 @@ class Listener:
         self,
         environment: Environment,
         me: NodeId,
+        cluster_name: str,
         cluster: str,
         others: Iterable[NodeId],
         on_hello: Callable[[Hello], None],
@@ -270,6 +290,7 @@ class Listener:
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._me = me
+        self._cluster_name = cluster_name
         self._process = process
         self._objection = objection
         self._news = news
@@ -281,13 +302,13 @@ class Listener:
         self._called = called
         self._callers: dict[NodeId, Caller] = {}
         self._heard_at: dict[NodeId, float] = {}
-        self._strangers: dict[Stream, None] = {}
+        self._strangers = Strangers(environment.now_ms)
         self._serving: set[asyncio.Future[None]] = set()
         self._listening: Listening | None = None
 
     async def start(self, address: Address) -> None:
         """Begin to listen; OSError if the address cannot be used."""
-        self._listening = await self._transport.listen(address, self._accept)
+        self._listening = await self._transport.listen(address, self._accept, self._admits)
 
     def hears(self, node: NodeId) -> bool:
         """Whether that node is connected to this one, and has spoken lately."""
@@ -298,26 +319,37 @@ class Listener:
         if self._listening is not None:
             await self._listening.close()
         self.reset()
-        for stream in self._strangers:
-            stream.drop()
+        self._strangers.drop_all()
 
     def reset(self) -> None:
         """Break the connections of all nodes; what they still hold is lost."""
-        for caller in self._callers.values():
-            caller.stream.drop()
-        self._callers.clear()
+        for node in list(self._callers):
+            self._hang_up(node)
 
     def forget(self, node: NodeId) -> None:
         """Forget this node: from now on it is a stranger."""
         self.others.discard(node)
+        self._hang_up(node)
+
+    def _hang_up(self, node: NodeId) -> None:
         caller = self._callers.pop(node, None)
         if caller is not None:
             caller.stream.drop()
+            caller.prove(False)
+
+    def _admits(self, address: str) -> bool:
+        """Whether a connection from there is looked at."""
+        admits = self._strangers.admits(address)
+        if not admits:
+            self._count("too many connections at once")
+        return admits
 
     def _accept(self, stream: Stream) -> None:
         """A connection has come in."""
-        self._make_room()
-        self._strangers[stream] = None
+        victim = self._strangers.add(stream)
+        if victim is not None:
+            victim.drop()
+            self._count("too many strangers")
         serving = asyncio.ensure_future(self._serve(stream))
         self._serving.add(serving)
         serving.add_done_callback(self._serving.discard)
@@ -327,12 +359,17 @@ class Listener:
         hello: Hello | None = None
         is_end = False
         try:
-            hello = await self._introduced(frames)
-            self._strangers.pop(stream, None)
+            hello = await self._introduced(stream, frames)
+            await self._expect_alone(hello)
+            self._strangers.remove(stream)
+            self._strangers.met(stream)
             self._admit(hello, stream)
             await self._listen(hello, frames, stream)
+        except NotAuthenticated as error:
+            self._count("it has not proven who it is", f" ({error})")
         except BadFrame as error:
             self._count(str(error))
+            # Only a node that knows what our cluster is called comes as far as an objection.
             news = self._news() if isinstance(error, Objection) else b""
             self._say(stream, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
@@ -340,71 +377,90 @@ class Listener:
         except OSError:
             pass  # The connection broke, or we broke it.
         finally:
-            self._strangers.pop(stream, None)
+            self._strangers.remove(stream)
             stream.close()
             if hello is not None and self._is_current(hello, stream):
-                del self._callers[hello.node]
+                self._callers.pop(hello.node).prove(False)
                 self._on_broken(hello.node, is_end)
 
-    def _make_room(self) -> None:
-        if len(self._strangers) >= STRANGERS_MAX:
-            oldest = next(iter(self._strangers))
-            del self._strangers[oldest]
-            oldest.drop()
-            self._count("too many strangers")
+    def _count(self, reason: str, detail: str = "") -> None:
+        """Count why a connection was closed; log frequent reasons only now and then.
 
-    def _count(self, reason: str) -> None:
-        """Count why a connection was closed; log frequent reasons only now and then."""
+        There are few reasons: nothing that a stranger says is among them.
+        """
         key = f"closed: {reason}"
         self.counters[key] += 1
         times = self.counters[key]
         if times & (times - 1) == 0:
             me = self._called(self._me)
-            log.warning("node %s closed a connection: %s (%d so far)", me, reason, times)
+            log.warning("node %s closed a connection: %s%s (%d so far)", me, reason, detail, times)
 
-    async def _introduced(self, frames: FrameReader) -> Hello:
+    async def _introduced(self, stream: Stream, frames: FrameReader) -> Hello:
         try:
             async with asyncio.timeout(HELLO_S):
+                await stream.authenticate()
                 hello = await frames.next(HELLO_S, HELLO_MAX)
         except TimeoutError:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
             raise BadFrame("no hello")
-        if self.cluster and hello.cluster != self.cluster:
+        is_ours = hello.cluster_name == self._cluster_name
+        if not is_ours or (self.cluster and hello.cluster != self.cluster):
             raise BadFrame(
                 "hello from another cluster: all nodes need the same members and settings"
             )
+        if stream.proven is not None and (stream.proven.cluster, stream.proven.role) != (
+            self._cluster_name,
+            CertificateRole.MEMBER,
+        ):
+            raise NotAuthenticated(f"it is {stream.proven}")
         if hello.process == self._process:
             # A node that was removed had the address that this one has now.
-            raise BadFrame(f"hello to node {self._called(hello.to)}: that is this very process")
+            raise BadFrame("hello to another node: that is this very process")
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
             raise Objection("hello from a stranger: it is no member here")
+        expect_member(stream.proven, self._cluster_name, self._called(hello.node))
         if hello.to != self._me:
-            raise BadFrame(
-                f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"
-            )
-        if self._is_second(hello):
-            raise Taken(
-                f"hello from a second node {self._called(hello.node)} while the first is live"
-            )
+            raise BadFrame("hello to another node: it was looked for at a wrong address")
         objection = self._objection(hello)
         if objection:
             raise Objection(objection)
         return hello
 
-    def _is_second(self, hello: Hello) -> bool:
-        present = self._callers.get(hello.node)
-        if present is None or present.hello.process == hello.process:
-            return False
-        return self.hears(hello.node) and not present.stream.is_closing
+    async def _expect_alone(self, hello: Hello) -> None:
+        """Wait until no other connection speaks for this node; Taken if one does that is live.
+
+        An equal process proves nothing: anybody may have heard it. So the connection that is there
+        is asked. If its node has broken it, and that was lost on the way, the answer is a reset;
+        if no answer comes at all, it is given up after the time in which a node becomes suspect.
+        """
+        node = hello.node
+        while (present := self._callers.get(node)) and self._is_live(present):
+            if present.proof is None:
+                present.proof = asyncio.get_running_loop().create_future()
+                self._say(present.stream, Ping())
+            asked, is_here = present.proof, False
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._live_ms / 1000):
+                    is_here = await asyncio.shield(asked)
+            if is_here:
+                raise Taken(
+                    f"hello from a second node {self._called(node)} while the first is live"
+                )
+            if self._is_current(present.hello, present.stream):
+                self._hang_up(node)
+
+    def _is_live(self, present: Caller) -> bool:
+        """Whether this is the connection of its node, which has spoken on it lately."""
+        node = present.hello.node
+        is_current = self._is_current(present.hello, present.stream)
+        return is_current and self.hears(node) and not present.stream.is_closing
 
     def _admit(self, hello: Hello, stream: Stream) -> None:
         """Make this the only connection of its node."""
-        present = self._callers.pop(hello.node, None)
-        if present is not None:
-            present.stream.drop()
+        self._hang_up(hello.node)
         self._callers[hello.node] = Caller(hello, stream)
         self._heard_at[hello.node] = self._now_ms()
         self._say(stream, Welcome(self._member(hello.node)))
@@ -416,11 +472,14 @@ class Listener:
             frame = await frames.next(FRAME_S)
             if not self._is_current(hello, stream):
                 return
-            if not isinstance(frame, Beat | Letter):
-                raise BadFrame("unexpected frame")
             now_s = self._now_ms() / 1000
             self._heard_at[hello.node] = 1000 * now_s
-            self._on_frame(hello, frame)
+            if isinstance(frame, Beat | Letter):
+                self._on_frame(hello, frame)
+            elif isinstance(frame, Pong):
+                self._callers[hello.node].prove(True)
+            else:
+                raise BadFrame("unexpected frame")
             paid_s = max(paid_s, now_s) + 1 / FRAMES_PER_S
             if paid_s > now_s + BURST_S:
                 self.counters["floods slowed"] += 1

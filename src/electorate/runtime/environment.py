@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from electorate.core import NodeId
+from electorate.runtime.identity import Identity
 from electorate.runtime.store import Store
 
 Address = tuple[str, int]
@@ -20,6 +21,18 @@ Address = tuple[str, int]
 
 class Stream(ABC):
     """One end of a connection: its bytes arrive in order and unaltered, or not at all."""
+
+    address: str = ""
+    """Where the other end is, as the network says."""
+    proven: Identity | None = None
+    """Who is at the other end, once that is proven; None for ever where nobody proves anything."""
+
+    @abstractmethod
+    async def authenticate(self) -> None:
+        """Have both sides prove who they are; NotAuthenticated, or OSError, if that fails.
+
+        It comes before everything else that is read or written.
+        """
 
     @abstractmethod
     async def read(self) -> bytes:
@@ -73,8 +86,16 @@ class Transport(ABC):
         """
 
     @abstractmethod
-    async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
-        """Accept connections from now on; OSError if the address cannot be used."""
+    async def listen(
+        self,
+        address: Address,
+        accept: Callable[[Stream], None],
+        admits: Callable[[str], bool] = lambda address: True,
+    ) -> Listening:
+        """Accept connections from now on; OSError if the address cannot be used.
+
+        A connection from an address that `admits` turns down is closed before it costs anything.
+        """
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,18 @@ from typing import Annotated
 
 import msgspec
 
-VERSION = 3
+from electorate.runtime.identity import DEFAULT_CLUSTER
+
+VERSION = 4
 """Raised by one whenever nodes of an earlier version could misunderstand a frame."""
 HEADER = struct.Struct(">BI")
 FRAME_MAX = 1 << 20
 """Bytes in one frame; protocol messages are far smaller."""
 HELLO_MAX = 1 << 10
 """Bytes in the first frame: a node that is not introduced yet gets no more room than that."""
+
+ANSWER_MAX = 1 << 17
+"""Bytes in the answer to that; a refusal may name the members."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -38,8 +43,8 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """The number by which the instances of this node know it, if that is not its id."""
     meant: Count = 0
     """And the number for which it takes you; 0 if it does not know yet."""
-    proof: bytes = b""
-    """A proof that I am who I say, for nodes that ask for one."""
+    cluster_name: str = DEFAULT_CLUSTER
+    """The name that the cluster has in the configuration."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
@@ -47,8 +52,6 @@ class Welcome(msgspec.Struct, frozen=True, tag=True):
 
     member: Count = 0
     """The number by which the instances of this node know it, if that is not its id."""
-    proof: bytes = b""
-    """A proof that I am who you think, for nodes that ask for one."""
 
 
 class Refusal(msgspec.Struct, frozen=True, tag=True):
@@ -74,6 +77,14 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
     """How many milliseconds ago that came."""
 
 
+class Ping(msgspec.Struct, frozen=True, tag=True):
+    """Somebody else says that it is you: are you still there?"""
+
+
+class Pong(msgspec.Struct, frozen=True, tag=True):
+    """I am still here."""
+
+
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message, and the receiver at the other node."""
 
@@ -96,7 +107,7 @@ class Letter(msgspec.Struct, frozen=True, tag=True):
     """How many such messages are in this letter."""
 
 
-Frame = Hello | Welcome | Refusal | Beat | Letter
+Frame = Hello | Welcome | Refusal | Beat | Letter | Ping | Pong
 
 _decoder = msgspec.msgpack.Decoder(Frame)
 _LETTER = msgspec.msgpack.encode("type") + msgspec.msgpack.encode("Letter")

@@ -14,6 +14,7 @@ from electorate.runtime.connection import HandshakeRefused, Link, Listener
 from electorate.runtime.detector import FailureDetector, HeartbeatDetector, PhiDetector
 from electorate.runtime.environment import Address, Environment
 from electorate.runtime.frame import Beat, Hello, Letter, Said
+from electorate.runtime.identity import NotAuthenticated
 
 DETECTORS: dict[str, type[FailureDetector]] = {"heartbeat": HeartbeatDetector, "phi": PhiDetector}
 POLL_S = 0.005
@@ -22,7 +23,18 @@ KNOCKS_S = 2.0
 ROUND_TRIP_MAX_MS = 60_000
 """What is longer was said by another life of this machine, or never."""
 
+COMPLAINTS_MAX = 8
+"""Different things that are logged of one node that does not let this one in."""
+QUOTED_MAX = 300
+"""Characters of what another node says that are written into a log."""
+
 log = logging.getLogger("electorate.runtime")
+
+
+def printable(text: str) -> str:
+    """What another node says, fit for a log: one line, not too long, no control characters."""
+    quoted = "".join(each if each.isprintable() else "?" for each in text[:QUOTED_MAX])
+    return quoted + ("..." if len(text) > QUOTED_MAX else "")
 
 
 class Ledger:
@@ -90,10 +102,12 @@ class Network:
         """The number by which instances of this node know it, and the one for which they take a
         node."""
         self.links: dict[NodeId, Link] = {}
-        self._process = f"{environment.chance('process').getrandbits(128):032x}"
+        self.process = f"{environment.chance('process').getrandbits(128):032x}"
+        """Different for any two processes, also of one node."""
         self.listener = Listener(
             environment,
             config.me,
+            config.cluster_name,
             config.cluster,
             others,
             on_hello=self._introduced,
@@ -104,7 +118,7 @@ class Network:
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
-            process=self._process,
+            process=self.process,
         )
         probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
@@ -126,6 +140,8 @@ class Network:
         self._echoes: dict[NodeId, tuple[int, float]] = {}
         """The clock of each node in its last beat, and when that came, by ours."""
         self._round_trips: dict[NodeId, float] = {}
+        self._complaints: dict[NodeId, set[str]] = {}
+        """What was said in the log of each node that does not let this one in, or is not it."""
         for node in others:
             self._link(node, config.addresses[node])
 
@@ -186,6 +202,7 @@ class Network:
         self._taken_since.pop(node, None)
         self._echoes.pop(node, None)
         self._round_trips.pop(node, None)
+        self._complaints.pop(node, None)
 
     def answers(self, node: NodeId, member: NodeId) -> bool:
         """Whether it is this member that is at that node's address."""
@@ -200,7 +217,9 @@ class Network:
     def _link(self, node: NodeId, address: Address) -> None:
         fresh_ms, timeout_ms = self._config.fresh_ms, self._config.timeout_ms
         self.links[node] = Link(
-            self._environment, node, address, fresh_ms, timeout_ms, self._linked, self._lost_link
+            *(self._environment, node, self._config.member(node), address, fresh_ms, timeout_ms),
+            on_connected=self._linked,
+            on_broken=self._lost_link,
         )
 
     def introduce(self, store: str, incarnation: int) -> None:
@@ -290,7 +309,8 @@ class Network:
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
         said = self.introduction(to)
-        return Hello(self.cluster, me, to, store, incarnation, self._process, sent, *said)
+        name = self._config.cluster_name
+        return Hello(self.cluster, me, to, store, incarnation, self.process, sent, *said, name)
 
     # --- what comes in ---
 
@@ -365,9 +385,17 @@ class Network:
             self._taken_since.setdefault(node, self._now_ms())
         else:
             self._taken_since.pop(node, None)
+        name = self._config.called(node)
         if isinstance(error, HandshakeRefused):
             self._reader.refused(error.news)
-            key = f"refused by node {self._config.called(node)}: {error}"
-            self.counters[key] += 1
-            if self.counters[key] == 1:
-                log.warning("node %s is %s", self._config.called(self._config.me), key)
+            self._complain(node, f"is refused by node {name}: {printable(str(error))}")
+        elif isinstance(error, NotAuthenticated):
+            self._complain(node, f"does not talk to what answers for node {name}: {error}")
+
+    def _complain(self, node: NodeId, what: str) -> None:
+        """Log what is wrong with a node once; a node that answers ever else is not quoted."""
+        self.counters[f"complaints about node {self._config.called(node)}"] += 1
+        told = self._complaints.setdefault(node, set())
+        if what not in told and len(told) < COMPLAINTS_MAX:
+            told.add(what)
+            log.warning("node %s %s", self._config.called(self._config.me), what)

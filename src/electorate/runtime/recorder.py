@@ -28,6 +28,7 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import json_of
+from electorate.runtime.private import make_private_folder
 from electorate.runtime.tcp import now_ms
 from electorate.trace.record import (
     FORMAT,
@@ -194,7 +195,7 @@ class Recorder:
 
     def _open(self) -> int:
         """Open the file to go on after its last whole line; returns how long it is."""
-        _make_folder(self._path.parent)
+        make_private_folder(self._path.parent)
         if self._path.exists() and _is_of_another_format(self._path):
             aside = self._path.with_name(f"{self._path.name}.old-format")
             log.warning("%s has another format; it is kept as %s", self._path, aside.name)
@@ -397,18 +398,6 @@ def _version() -> str:
         return version("electorate")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder, readable by its owner only; one that exists stays as it is."""
-    above = next(each for each in (folder, *folder.parents) if each.exists())
-    if not above.is_dir():
-        raise NotADirectoryError(
-            f"records are written into a folder, and {str(above)!r} is a file: name another"
-        )
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _locked(file: int, path: Path) -> int:

@@ -5,7 +5,6 @@ notice when a node comes back with its memory wiped.
 """
 
 import contextlib
-import os
 import sqlite3
 import uuid
 import zlib
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from electorate.errors import StoreError
+from electorate.runtime.private import make_private_file, make_private_folder
 
 FORMAT = 1
 FILE = "electorate.db"
@@ -52,7 +52,8 @@ class Connection(Protocol):
 
 def connect(path: Path) -> Connection:
     """Open the file with Python's own SQLite, in a folder that is there or can be made."""
-    _make_folder(path.parent)
+    make_private_folder(path.parent)
+    make_private_file(path)  # SQLite gives its other files the same mode.
     return sqlite3.connect(path, isolation_level=None, timeout=0.2, check_same_thread=False)
 
 
@@ -190,15 +191,3 @@ def _written(name: str, data: bytes | None) -> tuple[str, tuple[Any, ...]]:
 
 def _checksum(node: int, store: str, incarnation: int) -> int:
     return zlib.crc32(f"{node} {store} {incarnation}".encode())
-
-
-def _make_folder(folder: Path) -> None:
-    """Create the folder so that it, too, survives a power cut."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in missing:
-        descriptor = os.open(each.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,6 +1,8 @@
 """The real environment of a host: TCP, the clock and the files of its machine."""
 
 import asyncio
+import ipaddress
+import logging
 import os
 import random
 import socket
@@ -8,6 +10,8 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 from electorate.runtime.environment import Address, Environment, Listening, Stream, Transport
 from electorate.runtime.store import Store
@@ -17,8 +21,12 @@ READ_MAX = 1 << 16
 """Bytes that are read at once."""
 RESET = struct.pack("ii", 1, 0)
 """Linger for no time at all: closing resets the connection."""
-ACCEPTING_STEPS = 4
-"""Turns of the loop from when a connection comes until it is ours to break."""
+BACKLOG = 128
+ACCEPTED_AT_ONCE = 16
+RETRY_ACCEPT_S = 0.5
+"""How soon to accept again after there was no descriptor left for it."""
+
+log = logging.getLogger("electorate.runtime")
 
 
 def now_ms() -> float:
@@ -26,9 +34,10 @@ def now_ms() -> float:
     return time.clock_gettime_ns(_CLOCK) / 1e6
 
 
-def real() -> Environment:
-    """The environment of a deployed host."""
-    return Environment(Tcp(), now_ms, lambda purpose: random.Random(), Store)
+def real(transport: Transport | None = None) -> Environment:
+    """The environment of a deployed host; unless told otherwise it does not leave this machine."""
+    network = transport or Tcp(local_only=True)
+    return Environment(network, now_ms, lambda purpose: random.Random(), Store)
 
 
 class TcpStream(Stream):
@@ -37,6 +46,11 @@ class TcpStream(Stream):
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        far = writer.get_extra_info("peername")
+        self.address = str(far[0]) if far else ""
+
+    async def authenticate(self) -> None:
+        """Nobody proves anything on a plain connection."""
 
     def break_after(self, unacknowledged_ms: float) -> None:
         """Send at once, and break when the other host does not acknowledge in time."""
@@ -87,50 +101,145 @@ class TcpStream(Stream):
 class TcpListening(Listening):
     """A port of this machine."""
 
-    def __init__(self, accept: Callable[[Stream], None]) -> None:
+    def __init__(self, accept: Callable[[Stream], None], admits: Callable[[str], bool]) -> None:
         self._accept = accept
-        self._server: asyncio.Server | None = None
+        self._admits = admits
+        self._loop = asyncio.get_running_loop()
+        self._sockets: list[socket.socket] = []
+        self._taking: set[asyncio.Task[None]] = set()
 
-    async def open(self, address: Address) -> None:
+    async def open(self, address: Address, *, local_only: bool) -> None:
         """Begin; OSError if the address cannot be used."""
+        host, port = address
         try:
-            self._server = await asyncio.start_server(self._accepted, *address)
+            found = await self._loop.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            for family, kind, protocol, _, where in dict.fromkeys(found):
+                if local_only:
+                    expect_local(str(where[0]))
+                self._sockets.append(_bound(family, kind, protocol, where))
         except (OSError, UnicodeError) as error:
-            host, port = address
+            self._close()
             raise OSError(f"cannot listen on {host}:{port}: {_reason(error)}") from error
+        for each in self._sockets:
+            self._loop.add_reader(each.fileno(), self._come, each)
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A connection has come in; it is closed at once if this node has just stopped."""
-        if self._server is not None and not self._server.is_serving():
-            writer.transport.abort()
-        else:
-            self._accept(TcpStream(reader, writer))
+    def _come(self, listening: socket.socket) -> None:
+        """Take the connections that have come in: a few, so that a flood does not stop all else."""
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                taken, (address, *_) = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                # No descriptors or no memory are left: others may give some back.
+                log.warning("no connection can be accepted: %s", error.strerror)
+                self._loop.remove_reader(listening.fileno())
+                self._loop.call_later(RETRY_ACCEPT_S, self._go_on, listening)
+                return
+            if self._admits(address):
+                taking = self._loop.create_task(self._take(taken))
+                self._taking.add(taking)
+                taking.add_done_callback(partial(self._taken, taken))
+            else:
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                taken.close()
+
+    def _go_on(self, listening: socket.socket) -> None:
+        if listening in self._sockets:
+            self._loop.add_reader(listening.fileno(), self._come, listening)
+
+    async def _take(self, taken: socket.socket) -> None:
+        """Hand a connection on as a stream."""
+        taken.setblocking(False)
+        reader = asyncio.StreamReader(loop=self._loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
+        transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, taken)
+        writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
+        if not self._sockets:
+            transport.abort()
+            return
+        self._accept(TcpStream(reader, writer))
+
+    def _taken(self, taken: socket.socket, taking: asyncio.Task[None]) -> None:
+        self._taking.discard(taking)
+        if taking.cancelled() or taking.exception() is not None:
+            taken.close()  # It is broken already, or nobody listens any more.
 
     async def close(self) -> None:
         """Accept no more connections."""
-        if self._server is not None:
-            # Python 3.11 leaves a connection open if its server closes while it is being accepted.
-            for listening in self._server.sockets:
-                asyncio.get_running_loop().remove_reader(listening.fileno())
-            for _ in range(ACCEPTING_STEPS):
-                await asyncio.sleep(0)
-            self._server.close()
+        self._close()
+        for taking in list(self._taking):
+            taking.cancel()
+        await asyncio.gather(*self._taking, return_exceptions=True)
+
+    def _close(self) -> None:
+        for each in self._sockets:
+            self._loop.remove_reader(each.fileno())
+            each.close()
+        self._sockets.clear()
 
 
 class Tcp(Transport):
-    """The network of this machine."""
+    """The network of this machine, or what of it does not leave this machine."""
+
+    def __init__(self, *, local_only: bool = False) -> None:
+        self._local_only = local_only
 
     async def connect(self, address: Address, fresh_ms: float) -> Stream:
         """Connect; OSError if that fails."""
         stream = TcpStream(*await asyncio.open_connection(*address))
+        if self._local_only:
+            try:
+                expect_local(stream.address)
+            except OSError:
+                stream.reset()
+                raise
         stream.break_after(fresh_ms)
         return stream
 
-    async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
+    async def listen(
+        self,
+        address: Address,
+        accept: Callable[[Stream], None],
+        admits: Callable[[str], bool] = lambda address: True,
+    ) -> Listening:
         """Accept connections from now on; OSError if the address cannot be used."""
-        listening = TcpListening(accept)
-        await listening.open(address)
+        listening = TcpListening(accept, admits)
+        await listening.open(address, local_only=self._local_only)
         return listening
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is this machine's own, which no other can reach."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def expect_local(address: str) -> None:
+    """OSError unless this is an address of this machine alone."""
+    if not is_local(address):
+        raise OSError(f"{address} is not on this machine, and nothing proves who is there")
+
+
+def _bound(family: int, kind: int, protocol: int, where: tuple[Any, ...]) -> socket.socket:
+    """A socket that listens there."""
+    made = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.setblocking(False)
+        made.bind(where)
+        made.listen(BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _reason(error: Exception) -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from electorate.core import Machine, Standing
 from electorate.errors import NodeStopped
 from electorate.runtime.config import NodeConfig
+from electorate.runtime.environment import Environment
 from electorate.runtime.host import Host
 from electorate.runtime.node import ProtocolNode
 
@@ -149,6 +150,7 @@ class NodeThread(HostThread):
         config: NodeConfig,
         machine: Machine[Any],
         on_change: Callable[[Standing | None], None],
+        environment: Environment | None = None,
     ) -> None:
-        self.node = ProtocolNode(config, machine, on_change)
+        self.node = ProtocolNode(config, machine, on_change, environment)
         super().__init__(self.node)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import NodeStopped
+from electorate.leadership.directory import MemberAddress
 from electorate.leadership.election import ElectionInstance
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import NodeEngine, host_config
@@ -78,6 +79,9 @@ class SimulatedEngine(NodeEngine):
         """NodeStopped if it was stopped or has crashed."""
         if not self.running:
             raise NodeStopped("the node has stopped")
+
+    def expect_allowed(self, member: MemberAddress) -> None:
+        """Every address is in the simulated network."""
 
     def call(self, act: Callable[..., object], *given: Any) -> None:
         """Run this in the node's process."""

@@ -80,7 +80,7 @@ class SimulatedMember:
         """Whether its process has ended because the others go on without it."""
         self.clock = MachineClock()
         self.disk = Disk(self._chance(seed, "disk"))
-        self.machine = network.add(address.address)
+        self.machine = network.add(address.address, address.name)
         self.process = Process(self.name, self.clock)
         self.process.dead = True  # Until it boots.
         self.programs: list[tuple[Program, tuple[Any, ...]]] = []

@@ -20,6 +20,7 @@ import msgspec
 
 from electorate.core import NodeId
 from electorate.runtime.environment import Address, Listening, Stream, Transport
+from electorate.runtime.identity import DEFAULT_CLUSTER, CertificateRole, Identity
 from electorate.simulate.chance import Drawn
 from electorate.simulate.delay import Delay
 from electorate.simulate.simulation import Channel
@@ -72,9 +73,13 @@ class Segment(msgspec.Struct, eq=False, gc=False):
 class SimulatedMachine:
     """What the network knows of one machine."""
 
-    def __init__(self, number: NodeId, address: Address) -> None:
+    def __init__(self, number: NodeId, address: Address, name: str | None) -> None:
         self.number = number
         self.address = address
+        self.identity = (
+            None if name is None else Identity(DEFAULT_CLUSTER, CertificateRole.MEMBER, name)
+        )
+        """Who it proves to be on every connection; None if nobody proves anything."""
         self.is_up = False
         self.is_frozen = False
         """Whether it stands still as a whole: not even its kernel answers."""
@@ -121,6 +126,9 @@ class SimulatedStream(Stream):
         machine.streams[self] = None
 
     # --- what its process does with it ---
+
+    async def authenticate(self) -> None:
+        """Nothing is left to do: the simulated network knows who is where."""
 
     async def read(self) -> bytes:
         """The next bytes; none once the other side has ended it; OSError if it is broken."""
@@ -215,7 +223,9 @@ class SimulatedListening(Listening):
         machine: SimulatedMachine,
         process: Process,
         take: Callable[[Stream], None],
+        admits: Callable[[str], bool],
     ) -> None:
+        self._admits = admits
         self._loop = loop
         self._machine = machine
         self._process = process
@@ -227,7 +237,7 @@ class SimulatedListening(Listening):
         self._loop.call_soon(self._accepted, stream, context=self._process.context)
 
     def _accepted(self, stream: SimulatedStream) -> None:
-        if self._machine.accept == self.accept:
+        if self._machine.accept == self.accept and self._admits(stream.address):
             self._take(stream)
         else:
             stream.drop()
@@ -252,11 +262,16 @@ class SimulatedTransport(Transport):
         """Connect; OSError if that fails."""
         return await self._network.connect(self._machine, address, fresh_ms / 1000)
 
-    async def listen(self, address: Address, accept: Callable[[Stream], None]) -> Listening:
+    async def listen(
+        self,
+        address: Address,
+        accept: Callable[[Stream], None],
+        admits: Callable[[str], bool] = lambda address: True,
+    ) -> Listening:
         """Accept connections from now on."""
         if address != self._machine.address or self._machine.accept is not None:
             raise OSError(f"cannot listen on {address[0]}:{address[1]}: it cannot be used")
-        return SimulatedListening(self._network.loop, self._machine, self._process, accept)
+        return SimulatedListening(self._network.loop, self._machine, self._process, accept, admits)
 
 
 class SimulatedNetwork:
@@ -273,9 +288,9 @@ class SimulatedNetwork:
         self._channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self._redraw()
 
-    def add(self, address: Address) -> SimulatedMachine:
-        """Add a machine, still without power."""
-        machine = SimulatedMachine(1 + len(self._machines), address)
+    def add(self, address: Address, name: str | None = None) -> SimulatedMachine:
+        """Add a machine, still without power; with a name it proves to be that member."""
+        machine = SimulatedMachine(1 + len(self._machines), address, name)
         self._machines[address] = machine
         return machine
 
@@ -368,6 +383,8 @@ class SimulatedNetwork:
             ours = SimulatedStream(self, call.machine, asking.channel, call.patience_s)
             theirs = SimulatedStream(self, call.to, back, GIVE_UP_S)
             ours.far_end, theirs.far_end = theirs, ours
+            ours.proven, theirs.proven = call.to.identity, call.machine.identity
+            ours.address, theirs.address = map(str, (call.to.number, call.machine.number))
             call.to.accept(theirs)
             self._later(call.to, call.machine, self._answer, ours, call.answer)
 

@@ -1,7 +1,7 @@
 """Where people ask a node about its transactions, and decide some by hand: its admin socket.
 
-It is a socket in the node's data folder: anybody who may open it may ask. One line of JSON is the
-question, one line the answer.
+It is a socket in the node's data folder, for the owner of that folder alone: anybody who may open
+it may ask. One line of JSON is the question, one line the answer.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ import msgspec
 from electorate.core import Asked, Decision, Received, Stage, Wants
 from electorate.errors import Damaged, ElectorateError
 from electorate.protocols.commit.state import Abort, Applied, Commit
+from electorate.runtime.private import FILE_MODE
 from electorate.transactions.guard import ResourceGuard
 from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import Party
@@ -107,10 +108,15 @@ class AdminSocket:
         """Begin to answer."""
         with suppress(FileNotFoundError):
             self._path.unlink()
+        opened = socket.socket(socket.AF_UNIX)
         try:
-            self._server = await asyncio.start_unix_server(self._serve, self._path)
-            os.chmod(self._path, 0o600)
+            # On Linux a socket file gets the mode of its socket: nobody can be quicker than chmod.
+            os.fchmod(opened.fileno(), FILE_MODE)
+            opened.bind(str(self._path))
+            os.chmod(self._path, FILE_MODE)
+            self._server = await asyncio.start_unix_server(self._serve, sock=opened)
         except OSError as error:
+            opened.close()
             # Paths of sockets are short. Transactions go on without it.
             log.warning("nobody can ask about transactions at %s: %s", self._path, error)
 

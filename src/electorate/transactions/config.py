@@ -1,6 +1,8 @@
 """A cluster as a file: who its members are, and where each keeps its data.
 
     election = "bully"
+    cluster = "bank"
+    secret_file = "cluster.secret"
 
     [members.savings]
     address = "10.0.0.1:7400"
@@ -14,15 +16,19 @@
     address = "10.0.0.3:7400"
 
 Every member has the same file. Paths in it are relative to it, and so is the folder `data/NAME`
-that a member keeps its log in.
+that a member keeps its log in. Instead of a `secret_file` there may be `[tls]` with `ca`,
+`certificate` and `key`, in which `{name}` stands for the name of the member; or `insecure = true`.
 """
 
+import os
 import tomllib
 from pathlib import Path
 from typing import TypedDict
 
 import msgspec
 
+from electorate.runtime.credentials import SECRET_VARIABLE, Tls
+from electorate.runtime.identity import DEFAULT_CLUSTER
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.recovery import USUAL
 from electorate.transactions.resource import Resource
@@ -37,6 +43,19 @@ class ConfiguredMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`sqlite:FILE`, or a connection URI of PostgreSQL; None for a member that only asks."""
 
 
+class TlsFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The files of each member; `{name}` in a path is its name."""
+
+    ca: str
+    certificate: str
+    key: str
+
+    def of(self, folder: Path, name: str) -> Tls:
+        """Those of one member."""
+        paths = (self.ca, self.certificate, self.key)
+        return Tls(*(folder / path.replace("{name}", name) for path in paths))
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -44,6 +63,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     election: str = USUAL
     """The protocol that elects the node that finds out decisions."""
     data: str = "data"
+    cluster: str = DEFAULT_CLUSTER
+    secret_file: str | None = None
+    tls: TlsFiles | None = None
+    insecure: bool = False
 
     @classmethod
     def read(cls, path: Path) -> "Config":
@@ -64,6 +87,10 @@ class Arguments(TypedDict):
     data_dir: Path
     database: Resource | None
     recovery: str
+    cluster: str
+    secret: str | Path | None
+    tls: Tls | None
+    insecure: bool
 
 
 def arguments(path: Path, me: str) -> Arguments:
@@ -77,7 +104,18 @@ def arguments(path: Path, me: str) -> Arguments:
         "data_dir": path.parent / config.data / me,
         "database": _database(path.parent, me, config.members[me].database),
         "recovery": config.election,
+        "cluster": config.cluster,
+        "secret": _secret(path.parent, config),
+        "tls": None if config.tls is None else config.tls.of(path.parent, me),
+        "insecure": config.insecure,
     }
+
+
+def _secret(folder: Path, config: Config) -> str | Path | None:
+    """The secret in a file, or else in the environment; None if something else is used."""
+    if config.secret_file is not None:
+        return folder / config.secret_file
+    return None if config.tls or config.insecure else os.environ.get(SECRET_VARIABLE)
 
 
 def _database(folder: Path, name: str, text: str | None) -> Resource | None:
