@@ -15,6 +15,7 @@ from electorate.leadership.directory import (
     RecordedMember,
     identity,
     number,
+    proof,
 )
 from electorate.pace import Pace
 from electorate.protocols.mandate.admission import PART, Acquaintance, GoBy, Known, Refused
@@ -34,6 +35,7 @@ class Met:
     """A network that only remembers whom it was told to connect to."""
 
     introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
+    process = "process"
 
     def __init__(self) -> None:
         self.met: list[tuple[NodeId, Address]] = []
@@ -122,9 +124,9 @@ class Scene:
         roster = Roster((number, 1), members, members)
         self.directory.instance.take(Asked(GoBy(roster)))
 
-    def refused(self, known: Known) -> None:
+    def refused(self, known: Known, by: str = "first") -> None:
         """Another node lets this one not in, and tells whom it knows."""
-        self.directory.instance.take(Asked(Refused(known)))
+        self.directory.instance.take(Asked(Refused(known, by)))
 
     def parts(self) -> None:
         """Let so much time pass that whoever has left is forgotten."""
@@ -141,7 +143,7 @@ def test_only_the_memory_that_was_met_first_is_let_in(
 ) -> None:
     assert not scene.says("first")
     assert "b is known here by another data folder" in scene.says("second")
-    assert "b has lost its memory" in caplog.text
+    assert "a node that says it is b does not have its memory" in caplog.text
     assert not scene.says("first")
 
 
@@ -271,14 +273,41 @@ def test_what_an_older_version_has_kept_is_read_and_kept_as_it_is_now(tmp_path: 
         after.store.close()
 
 
-def test_too_much_is_not_read_of_one_that_does_not_let_in_this_node(scene: Scene) -> None:
+def test_what_is_said_by_one_that_does_not_let_in_this_node_needs_a_proof_and_is_bounded(
+    scene: Scene,
+) -> None:
+    scene.says("first")
     own = told(scene.directory)
     roll = Roster((7, 1), (A.id, 9), (A.id, 9))
     nodes = tuple((9 + n, Acquaintance(f"c{n}@localhost:4", "", 7)) for n in range(5_000))
-    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes, roll)))
+
+    def is_believed(count: int, memory: str, process: str = Met.process) -> bool:
+        known = msgspec.msgpack.encode(Known(own.cluster, nodes[:count], roll))
+        scene.directory.refused(B.id, proof(memory, process, known) + known)
+        return told(scene.directory) != own
+
+    assert not is_believed(5_000, "first")
+    assert not is_believed(1, "second"), "it is another memory"
+    assert not is_believed(1, ""), "nobody has none"
+    assert not is_believed(1, "first", "another process"), "it was said to another node"
+    scene.directory.refused(B.id, b"")
+    scene.directory.refused(B.id, proof("first", Met.process, b"x") + b"x")
     assert told(scene.directory) == own
-    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes[:1], roll)))
+    assert is_believed(1, "first")
     assert told(scene.directory).roll == roll
+
+
+def test_a_refusal_proves_by_whom_and_to_whom_it_is(tmp_path: Path, scene: Scene) -> None:
+    b = begun(Directory(B, FOUNDERS, Pace()), Store(tmp_path / "b", B.id), Met())
+    scene.says(b._memory)
+    own = told(scene.directory)
+    new = number("b second")
+    b.instance.take(Asked(GoBy(Roster((7, 1), (B.id, new), (B.id, new)))))
+    hello = Hello("", A.id, B.id, "", 1, Met.process, 0, A.id)
+    scene.directory.refused(B.id, b.news(msgspec.structs.replace(hello, process="another")))
+    assert told(scene.directory) == own
+    scene.directory.refused(B.id, b.news(hello))
+    assert told(scene.directory).roll == told(b).roll
 
 
 def test_what_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ their names, machines know members by the numbers of their memories.
 """
 
 import hashlib
+import hmac
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -59,8 +61,16 @@ RECORD = "directory"
 """The name under which it is saved, and for which mail about it arrives."""
 NEWS_MAX = 1 << 16
 """Bytes that are read of a node that refuses this one: it may be anybody."""
+PROOF = hashlib.sha256().digest_size
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
-LOST = "%s has lost its memory: its votes do not count until it is replaced"
+LOST = (
+    "a node that says it is %s does not have its memory, and is not let in: either %s has lost its "
+    "data folder and has to be replaced, or another node uses its name"
+)
+UNPROVED = (
+    "what answers at the address of %s does not let %s in, and cannot show that it is a member: it "
+    "is not believed; if %s was removed while it was away, empty its folder and have it join again"
+)
 ANOTHER = (
     "{} is known here by another data folder; for this node to take its place, empty its folder, "
     "start it with join=True, and have a member replace {}"
@@ -166,6 +176,8 @@ class Net(Protocol):
 
     introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
     """The member that this node is, and the one for which it takes the node at an address."""
+    process: str
+    """What this process says in every handshake, and no other ever."""
 
     def join(self, cluster: str) -> None:
         """Belong to this cluster from now on."""
@@ -194,6 +206,14 @@ def identity(founders: dict[NodeId, MemberAddress]) -> str:
     """What nodes that were started together have in common."""
     names = sorted(member.name for member in founders.values())
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def proof(memory: str, process: str, told: bytes) -> bytes:
+    """What only a node with this memory can add to what it tells that process.
+
+    The others know it too, and so does whoever can read what they say on the network.
+    """
+    return hmac.digest(memory.encode(), b"refused " + process.encode() + b" " + told, "sha256")
 
 
 def admission_machine(pace: Pace) -> Admission:
@@ -244,14 +264,18 @@ class Directory(Owner):
         self._set_member_at()
         self._met: NodeId | None = None
         """The address at which a node has just connected."""
-        self._doubted: set[str] = set()
+        self._doubted: set[NodeId] = set()
+        """Members whose memory was not shown by a node of their name: each is logged once."""
+        self._unproved: set[NodeId] = set()
+        """Addresses at which this node was refused by one that has proved nothing."""
+        self._memory = ""
         self._has_begun = False
         self._net: Net
 
     def begin(self, host: DirectoryHost, turns: Turns) -> None:
         """Go by what was saved; how the node was started counts only the first time."""
         self._net = host.network
-        kept = self._saved(host.store)
+        kept, self._memory = self._saved(host.store), host.store.identity
         founders = (kept and kept.founders) or self._start.founders
         if self.me.id not in founders:
             self.number = self.machine.number(self.me.name, host.store.identity)
@@ -391,17 +415,37 @@ class Directory(Owner):
         if self.state.stable.cluster and not self.state.stable.settled:
             self._ask(Settle())
 
-    def news(self) -> bytes:
-        """What a node that was refused may want to know."""
-        return msgspec.msgpack.encode(self.machine.told(self.state).without_memories())
+    def news(self, hello: Hello) -> bytes:
+        """What a node that was refused may want to know, and a proof that it is this one's word."""
+        told = msgspec.msgpack.encode(self.machine.told(self.state).without_memories())
+        return proof(self._memory, hello.process, told) + told
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why: something may have been missed."""
+    def refused(self, line: NodeId, news: bytes) -> None:
+        """What answers at an address refused us and said why. Only a member is believed."""
+        proved, told = news[:PROOF], news[PROOF:]
         if len(news) > NEWS_MAX:
             return
-        known = msgspec.msgpack.decode(news, type=Known)
-        if _is_readable(known):
-            self._ask(Refused(known.without_memories()))
+        by = self._who_proves(line, proved, told)
+        if by is None:
+            self._say_unproved(line)
+            return
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            known = msgspec.msgpack.decode(told, type=Known)
+            if _is_readable(known):
+                self._ask(Refused(known.without_memories(), by))
+
+    def _who_proves(self, line: NodeId, proved: bytes, told: bytes) -> str | None:
+        """The memory of the member that has said this; None if it is of none that is known here."""
+        memories = (each.store for each in self.known.values() if number(each.name) == line)
+        for memory in memories:
+            if memory and hmac.compare_digest(proof(memory, self._net.process, told), proved):
+                return memory
+        return None
+
+    def _say_unproved(self, line: NodeId) -> None:
+        if line not in self._unproved:
+            self._unproved.add(line)
+            log.warning(UNPROVED, self.called(line), self.me.name, self.me.name)
 
     # --- who is let in ---
 
@@ -416,9 +460,9 @@ class Directory(Owner):
             case Objection.ANOTHER:
                 return ANOTHER.format(name, name)
             case Objection.LOST:
-                if hello.store not in self._doubted:
-                    self._doubted.add(hello.store)
-                    log.error(LOST, name)
+                if hello.member not in self._doubted:
+                    self._doubted.add(hello.member)
+                    log.error(LOST, name, name)
                 return ANOTHER.format(name, name)
         return ""
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -13,7 +12,14 @@ from electorate.core import Machine, NodeId, Stable, Turns
 from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.directory import RECORD as DIRECTORY
 from electorate.leadership.directory import Directory, MemberAddress
-from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
+from electorate.leadership.election import (
+    NAME_MAX,
+    PREFIX,
+    ElectionInstance,
+    Machines,
+    QuorumElection,
+    is_speakable,
+)
 from electorate.leadership.groups import Groups
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace, in_ms
@@ -35,6 +41,8 @@ OFFICE, GROUP = "office", "group"
 PACE = "pace"
 """The name under which an older version saved how long promises bind."""
 REMIND_S = 1.0
+ELECTIONS_MAX = 100_000
+FULL = "%s takes part in %d elections: in no more that others name"
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
     "more of the processor, or a slower pace (a larger T and P at all nodes)"
@@ -112,6 +120,7 @@ class Elections(Service, Admission):
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
+        self._has_said_full = False
         self._candidates: dict[QuorumElection, None] = {}
         """Elections in which this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
@@ -204,14 +213,13 @@ class Elections(Service, Admission):
             self.refusing(self.directory.called(hello.node), hello)
         return why
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """The members by now, for a node that no longer knows them."""
-        return self.directory.news()
+        return self.directory.news(hello)
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why: something may have been missed."""
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            self.directory.refused(news)
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at an address refused us and said why: something may have been missed."""
+        self.directory.refused(node, news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected, with the memory that made its promises."""
@@ -260,10 +268,20 @@ class Elections(Service, Admission):
             return
         elif kind == MEMBERS:
             self.register.hear(mail.sender, mail.message, mail.head)
-        else:
+        elif mail.name in self.by_quorum or self._may_begin(mail.name):
             if mail.name in self._kinds.in_groups:
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.election(mail.name).hear(mail.sender, mail.message, mail.head)
+
+    def _may_begin(self, name: str) -> bool:
+        """Whether another node may have this one take part in an election, which is kept."""
+        if not (0 < len(name) <= NAME_MAX and is_speakable(name)):
+            return False
+        is_room = len(self.by_quorum) < ELECTIONS_MAX
+        if not is_room and not self._has_said_full:
+            self._has_said_full = True
+            log.error(FULL, self.directory.me.name, ELECTIONS_MAX)
+        return is_room
 
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
         """Whether it is about members, and from a node that is only about to become one."""

@@ -234,6 +234,10 @@ class Taken(BadFrame):
 class Objection(BadFrame):
     """Another node is not let in here. It may have missed why, so it is told the news."""
 
+    def __init__(self, why: str, hello: Hello) -> None:
+        super().__init__(why)
+        self.hello = hello
+
 
 class Caller(NamedTuple):
     """The node that speaks on a connection."""
@@ -257,7 +261,7 @@ class Listener:
         live_ms: float,
         called: Callable[[NodeId], str] = str,
         objection: Callable[[Hello], str] = lambda hello: "",
-        news: Callable[[], bytes] = lambda: b"",
+        news: Callable[[Hello], bytes] = lambda hello: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
         process: str = "",
     ) -> None:
@@ -331,7 +335,7 @@ class Listener:
             await self._listen(hello, frames, stream)
         except BadFrame as error:
             self._count(str(error))
-            news = self._news() if isinstance(error, Objection) else b""
+            news = self._news(error.hello) if isinstance(error, Objection) else b""
             self._say(stream, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
             is_end = True
@@ -378,7 +382,7 @@ class Listener:
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
-            raise Objection("hello from a stranger: it is no member here")
+            raise Objection("hello from a stranger: it is no member here", hello)
         if hello.to != self._me:
             raise BadFrame(
                 f"hello to node {self._called(hello.to)}: this is node {self._called(self._me)}"
@@ -389,7 +393,7 @@ class Listener:
             )
         objection = self._objection(hello)
         if objection:
-            raise Objection(objection)
+            raise Objection(objection, hello)
         return hello
 
     def _is_second(self, hello: Hello) -> bool:

@@ -207,12 +207,12 @@ class Admission:
         """Why another node is refused; empty if it is let in."""
         return ""
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
         return b""
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why. It may be anybody."""
 
 
 class Host:
@@ -564,14 +564,14 @@ class Host:
         """Why another node is refused; empty if it is let in."""
         return self.admission.objection(hello)
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
-        return self.admission.news()
+        return self.admission.news(hello)
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why."""
         if news:
-            self.enter(self.admission.refused, news)
+            self.enter(self.admission.refused, node, news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""

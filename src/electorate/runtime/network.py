@@ -52,11 +52,11 @@ class NetworkReader(Protocol):
     def objection(self, hello: Hello) -> str:
         """Why a node is refused; empty if it is let in."""
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why."""
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
@@ -88,7 +88,8 @@ class Network:
         """The number by which instances of this node know it, and the one for which they take a
         node."""
         self.links: dict[NodeId, Link] = {}
-        self._process = f"{environment.chance('process').getrandbits(128):032x}"
+        self.process = f"{environment.chance('process').getrandbits(128):032x}"
+        """Different for any two processes, also of one node."""
         self.listener = Listener(
             environment,
             config.me,
@@ -102,7 +103,7 @@ class Network:
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
-            process=self._process,
+            process=self.process,
         )
         probe_ms = 2 * config.fresh_ms if config.probe_ms is None else config.probe_ms
         self._detector = DETECTORS[config.detector](others, config.timeout_ms, probe_ms)
@@ -280,7 +281,7 @@ class Network:
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
         said = self.introduction(to)
-        return Hello(self.cluster, me, to, store, incarnation, self._process, sent, *said)
+        return Hello(self.cluster, me, to, store, incarnation, self.process, sent, *said)
 
     # --- what comes in ---
 
@@ -342,7 +343,7 @@ class Network:
         else:
             self._taken_since.pop(node, None)
         if isinstance(error, HandshakeRefused):
-            self._reader.refused(error.news)
+            self._reader.refused(node, error.news)
             key = f"refused by node {self._config.called(node)}: {error}"
             self.counters[key] += 1
             if self.counters[key] == 1:

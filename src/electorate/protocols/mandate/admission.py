@@ -21,11 +21,15 @@ from msgspec.structs import replace
 
 from electorate.core import *
 from electorate.protocols.mandate.message import Listed
-from electorate.protocols.mandate.state import Ids, Roster
+from electorate.protocols.mandate.rule import ERA, LEAP
+from electorate.protocols.mandate.state import TOKEN_MAX, Ids, Roster
 
 # --- what a node knows of members ---
 
 Numbers = Literal["plain", "digests"]
+KNOWN_MAX, FORMER_MAX = 1_000, 10_000
+PLACE_MAX, MEMORY_MAX = 400, 64
+"""How many members, and how much of each, a node lets itself be told of."""
 NUMBERS_MAX = 10_000
 """This many numbers are remembered; anybody may ask for more."""
 
@@ -66,6 +70,8 @@ class Acquaintance(Value):
 
 
 UNKNOWN = Acquaintance("")
+LATEST = TOKEN_MAX // ERA
+"""The latest list that leaves room for tokens of elections."""
 Acquaintances = tuple[tuple[NodeId, Acquaintance], ...]
 Memories = tuple[tuple[NodeId, str], ...]
 Names = tuple[tuple[str, str], ...]
@@ -81,10 +87,21 @@ class Known(Message):
     former: Memories = ()
     """The memories of founders that are known no more: their numbers do not show them."""
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether it can be trusted: it may come from anybody that answers where a member was."""
-        return all(node > 0 and known.since >= 0 for node, known in self.nodes)
+    def is_sound(self, own: Roster) -> bool:
+        """Whether a node that works can say this to one with this list: it will be kept."""
+        latest = LATEST if own.is_fixed else own.version[0] + LEAP
+        memories = [*(known.store for _, known in self.nodes), *(store for _, store in self.former)]
+        return (
+            self.roll.is_sound
+            and self.roll.version[0] <= latest
+            and len(self.nodes) <= KNOWN_MAX
+            and len(self.former) <= FORMER_MAX
+            and all(len(store) <= MEMORY_MAX for store in memories)
+            and all(
+                node > 0 and 0 <= known.since <= latest and len(known.place) <= PLACE_MAX
+                for node, known in self.nodes
+            )
+        )
 
     def without_memories(self) -> "Known":
         """The same for a node that is refused: it could speak for a memory that it only knows."""
@@ -163,9 +180,13 @@ class Met(Request):
 
 
 class Refused(Request):
-    """A node has refused this one, and has told which members it knows. It may be anybody."""
+    """The node with this memory has refused this one, and has told which members it knows.
+
+    That it has this memory was proved. What somebody else says that answers there is no request.
+    """
 
     known: Known
+    by: str
 
 
 class Await(Request):
@@ -332,7 +353,7 @@ class Admission(Machine[AdmissionState]):
             case Received(j, Knock() as knock):
                 taken = self._answer(s, j, knock)
             case Received(j, Refusal(known)):
-                taken = self._turned_away(replace(s, refusing=s.refusing | {j}), known), []
+                taken = self._turned_away(replace(s, refusing=s.refusing | {j}), known, str(j)), []
             case Received(j, _) if not self._hears(s, j):
                 taken = s, self._refused(s, j)
             case Received(_, Known() as known):
@@ -362,8 +383,8 @@ class Admission(Machine[AdmissionState]):
                 return self._started(s, request), []
             case Met(caller) if self.objection(s, caller) is None:
                 return self._met(s, caller), []
-            case Refused(told):
-                return self._turned_away(s, told), []
+            case Refused(told, by):
+                return self._turned_away(s, told, by), []
             case Await(place) if name_at(place) != known[s.number].name:
                 awaited = dict(s.awaited) | {name_at(place): place}
                 newcomers = (each for each in s.newcomers if each[0] != name_at(place))
@@ -568,15 +589,18 @@ class Admission(Machine[AdmissionState]):
 
     def _is_ours(self, s: AdmissionState, told: Known) -> bool:
         """Whether a member of this node's cluster may say this."""
-        return told.cluster == s.stable.cluster and told.is_sound
+        newest = max(s.own, s.stable.roll, key=lambda roll: roll.version)
+        return told.cluster == s.stable.cluster and told.is_sound(newest)
 
-    def _turned_away(self, s: AdmissionState, told: Known) -> AdmissionState:
+    def _turned_away(self, s: AdmissionState, told: Known, by: str) -> AdmissionState:
         """Another node has refused this one: something may have been missed.
 
-        It may be anybody: by which memories to know the others is not for it to say. If both know
-        that this node was removed in an earlier life, and it was not told to join again, that is
-        why.
+        Only a memory that this node knows as that of a member is believed, and by which memories to
+        know the others is not for it to say, for it has let in nobody. If both know that this node
+        was removed in an earlier life, and it was not told to join again, that is why.
         """
+        if by not in {each.store for node, each in s.stable.known if node != s.number} - {""}:
+            return s
         told = told.without_memories()
         s = self._learnt(s, told)
         is_listed = s.number in {*s.own.everybody, *told.roll.everybody}

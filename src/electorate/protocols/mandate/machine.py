@@ -194,6 +194,8 @@ class Mandate(Over[Any]):
         return s, [*more, *effects]
 
     def _hear(self, s: AnyState, j: NodeId, message: Message) -> Result[AnyState]:
+        if not self.terms.is_credible(s, message):
+            return s, []
         match message:
             case Poll(silent):
                 s, effects = self._notice(s, j, silent=silent)

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.state import AnyState, Roster, Wait
+from electorate.protocols.mandate.state import TOKEN_MAX, AnyState, Roster, Wait
 
 
 class MandateRules(OverRules):
@@ -89,6 +89,9 @@ class MandateRules(OverRules):
     """How many changes a holder may propose, one that it has to finish included; 0: any number."""
     settle: Span = 0 * T
     """How long a holder has been in office before it proposes a change; 0: it need not wait."""
+    leap: int = 0
+    """How many tokens of the register a node may have missed at once; 0: any number. What is
+    further ahead no working node has said: if it were believed, numbers would be used up."""
     era: int = 0
     """Claims are above the token of the node that proposed the list, times this."""
 
@@ -108,7 +111,11 @@ BRIEF = MandateRules(
 these. Where messages may take any time nothing else depends on T. An office is not to be expected
 of them."""
 
-APPLICATION = MandateRules(candidates="told", orders="members", base=64, changes="told", era=10**9)
+ERA, LEAP = 10**9, 1_000_000
+
+APPLICATION = MandateRules(
+    candidates="told", orders="members", base=64, changes="told", leap=LEAP, era=ERA
+)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
 priority is named, and a holder of the office keeps it. The members are those of another office, the
 register of the node."""
@@ -175,6 +182,22 @@ class Terms(NamedTuple):
         if roster.is_fixed:
             return 2 * len(nodes) > len(self.members.ids) > 0
         return roster.agreed(nodes, self.rules.pending)
+
+    def is_credible(self, s: AnyState, message: Message) -> bool:
+        """Whether a node that works can have sent this, as far as its numbers show."""
+        leap = self.rules.leap
+        if not leap:
+            return True
+        roster, epoch = getattr(message, "roster", UNLISTED), getattr(message, "epoch", 0)
+        highest, latest = s.stable.promise.highest, s.stable.roster.version[0]
+        if s.stable.roster.is_fixed:
+            latest = TOKEN_MAX // ERA - leap  # It is to join, and knows of no list yet.
+        elif not self.rules.era:
+            latest = max(latest, highest)
+        if not roster.is_sound or roster.version[0] > latest + leap:
+            return False
+        newest = max(latest, roster.version[0]) + leap
+        return bool(epoch <= max(highest, newest * (self.rules.era or 1)))
 
     def waits_to_change(self) -> bool:
         """Whether a holder changes the members only after it has been in office for a while."""
@@ -269,4 +292,5 @@ class Terms(NamedTuple):
             )
 
 
+UNLISTED = Roster()
 CLOCKED = ("lease", "granted", "period", "answer", "stagger", "settle")
