@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from electorate import sync
     from electorate.errors import (
         Aborted,
-        ClusterMismatch,
         Damaged,
         ElectorateError,
         IdTaken,
@@ -37,7 +36,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
-    "ClusterMismatch",
     "Damaged",
     "Election",
     "ElectorateError",

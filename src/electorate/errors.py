@@ -24,10 +24,6 @@ class IdTaken(ElectorateError):
     """Another node is live under this node's id."""
 
 
-class ClusterMismatch(ElectorateError):
-    """This node was not started like the nodes that it wants to join."""
-
-
 class Removed(ElectorateError):
     """The other members go on without this node."""
 

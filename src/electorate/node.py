@@ -30,6 +30,7 @@ from electorate.leadership.engine import (
 )
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace, in_ms
+from electorate.protocols.mandate.founding import Needs
 from electorate.runtime.host import Host
 from electorate.runtime.recorder import record_file
 from electorate.runtime.store import FolderOfAnother
@@ -49,7 +50,9 @@ class Node:
     """One member of a cluster. Its network lives in a thread of its own.
 
     Nothing is opened before it is entered. With `join` it takes no part until a member has added
-    it; `members` names some of those then. With `record` it writes down in that folder everything
+    it; `members` names some of those then. Nobody leads before the cluster was founded: all members
+    have to be there once. With `founding="majority"` a majority is enough, at a risk that
+    docs/leadership.md names. With `record` it writes down in that folder everything
     that its elections and transactions go through; `electorate replay` runs that again.
 
     With `database` it takes part in the transactions of others; every node may begin some. It opens
@@ -66,6 +69,7 @@ class Node:
         *,
         pace: Pace | None = None,
         join: bool = False,
+        founding: Needs = "all",
         record: Path | str | None = None,
         database: Resource | None = None,
         recovery: str = USUAL,
@@ -74,6 +78,7 @@ class Node:
         engine = ThreadEngine(
             *(me, members, Path(data_dir), pace, database, recovery, watch),
             join=join,
+            founding=founding,
             record=record,
         )
         self._engine: NodeEngine = engine
@@ -187,9 +192,10 @@ class ThreadEngine(NodeEngine):
         watch: Watch | None,
         *,
         join: bool,
+        founding: Needs,
         record: Path | str | None,
     ) -> None:
-        super().__init__(me, members, pace, join=join)
+        super().__init__(me, members, pace, join=join, founding=founding)
         if database is not None:
             expect_resource(database)
         elections = self.elections
@@ -227,7 +233,7 @@ class ThreadEngine(NodeEngine):
     def _start(self) -> None:
         try:
             self._thread.start()
-            self._thread.submit(self.elections.lived.wait()).result()
+            self._thread.submit(self.elections.begun()).result()
             self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.

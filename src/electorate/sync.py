@@ -29,6 +29,7 @@ from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
 from electorate.leadership.term import GroupTerm, Term
 from electorate.pace import Pace
+from electorate.protocols.mandate.founding import Needs
 from electorate.transactions import transaction as asynchronous_transaction
 from electorate.transactions.host import Watch
 from electorate.transactions.recovery import USUAL
@@ -56,6 +57,7 @@ class Node:
         *,
         pace: Pace | None = None,
         join: bool = False,
+        founding: Needs = "all",
         record: Path | str | None = None,
         database: Resource | None = None,
         recovery: str = USUAL,
@@ -67,6 +69,7 @@ class Node:
             data_dir,
             pace=pace,
             join=join,
+            founding=founding,
             record=record,
             database=database,
             recovery=recovery,

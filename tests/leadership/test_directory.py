@@ -18,7 +18,15 @@ from electorate.leadership.directory import (
     proof,
 )
 from electorate.pace import Pace
-from electorate.protocols.mandate.admission import PART, Acquaintance, GoBy, Known, Refused
+from electorate.protocols.mandate.admission import (
+    PART,
+    Acquaintance,
+    Establish,
+    GoBy,
+    Known,
+    Refused,
+)
+from electorate.protocols.mandate.founding import Foundation
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
@@ -43,6 +51,8 @@ class Met:
         """Who is found where a newcomer should be."""
 
     def join(self, cluster: str) -> None: ...
+
+    def rename(self, cluster: str) -> None: ...
 
     def meet(self, node: NodeId, address: Address, name: str) -> None:
         self.met.append((node, address))
@@ -96,8 +106,10 @@ class Scene:
     def __init__(self, folder: Path, listed: MemberAddress = B) -> None:
         self.net = Met()
         self.store = Store(folder, A.id)
+        self.store.save({"founding": b""})
         directory = Directory(A, {A.id: A, B.id: listed}, Pace())
         self.directory = begun(directory, self.store, self.net)
+        self.directory.instance.take(Asked(Establish(Foundation("id"))))
 
     def says(self, store: str, member: int = B.id, meant: int = 0) -> str:
         """Let b in if nothing speaks against it; why not otherwise."""
@@ -283,7 +295,7 @@ def test_what_is_said_by_one_that_does_not_let_in_this_node_needs_a_proof_and_is
 
     def is_believed(count: int, memory: str, process: str = Met.process) -> bool:
         known = msgspec.msgpack.encode(Known(own.cluster, nodes[:count], roll))
-        scene.directory.refused(B.id, proof(memory, process, known) + known)
+        scene.directory.refused(B.id, 2 * proof(memory, process, known) + known)
         return told(scene.directory) != own
 
     assert not is_believed(5_000, "first")
@@ -291,7 +303,7 @@ def test_what_is_said_by_one_that_does_not_let_in_this_node_needs_a_proof_and_is
     assert not is_believed(1, ""), "nobody has none"
     assert not is_believed(1, "first", "another process"), "it was said to another node"
     scene.directory.refused(B.id, b"")
-    scene.directory.refused(B.id, proof("first", Met.process, b"x") + b"x")
+    scene.directory.refused(B.id, 2 * proof("first", Met.process, b"x") + b"x")
     assert told(scene.directory) == own
     assert is_believed(1, "first")
     assert told(scene.directory).roll == roll
@@ -299,6 +311,7 @@ def test_what_is_said_by_one_that_does_not_let_in_this_node_needs_a_proof_and_is
 
 def test_a_refusal_proves_by_whom_and_to_whom_it_is(tmp_path: Path, scene: Scene) -> None:
     b = begun(Directory(B, FOUNDERS, Pace()), Store(tmp_path / "b", B.id), Met())
+    b.instance.take(Asked(Establish(Foundation("id"))))
     scene.says(b._memory)
     own = told(scene.directory)
     new = number("b second")

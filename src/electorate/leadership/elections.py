@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -20,11 +21,13 @@ from electorate.leadership.election import (
     QuorumElection,
     is_speakable,
 )
+from electorate.leadership.founding import FOUNDING, ClusterFounding
 from electorate.leadership.groups import Groups
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace, in_ms
-from electorate.protocols.leadership import TO_ELECTIONS
-from electorate.protocols.mandate.admission import TO_DIRECTORY, AdmissionState
+from electorate.protocols.leadership import TO_ELECTIONS, TO_REGISTER
+from electorate.protocols.mandate.admission import TO_ADMISSION, TO_DIRECTORY, AdmissionState
+from electorate.protocols.mandate.founding import Needs
 from electorate.protocols.mandate.message import Decree, Listed, Order
 from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.frame import Hello
@@ -89,7 +92,7 @@ class Kinds:
 class Elections(Service, Admission):
     """All elections of a node, as a service of its host."""
 
-    kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
+    kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY, FOUNDING)
     host: Host
     now_ms: Callable[[], float]
     """The clock of its host."""
@@ -101,6 +104,7 @@ class Elections(Service, Admission):
         pace: Pace,
         *,
         joins: bool = False,
+        founding: Needs = "all",
     ) -> None:
         self.call: Callable[..., None]
         """Runs something in the node's thread; set by the code that starts the node."""
@@ -111,12 +115,14 @@ class Elections(Service, Admission):
         self.directory = Directory(me, founders, pace, joins=joins)
         self.directory.changed = self._directory_changed
         self.member_at, self.routes = self.directory.member_at, self.directory.routes
+        self.founding = ClusterFounding(self, founding)
         self.register = Register(self)
         self.by_quorum: dict[str, QuorumElection] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
         self.paused = False
         self.lived = asyncio.Event()
+        self._has_founded = asyncio.Event()
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._kinds = Kinds()
@@ -145,7 +151,10 @@ class Elections(Service, Admission):
         self.alive = frozenset({self.me})
         stored = host.store.load(PACE)
         self._granted_before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
+        self.founding.begin(host)
         self.register.begin(host)
+        host.wiring.join(TO_ADMISSION, self.founding.instance, self.directory.instance)
+        host.wiring.join(TO_REGISTER, self.founding.instance, self.register.instance)
         host.wiring.join(TO_DIRECTORY, self.register.instance, self.directory.instance)
         for name in host.store.names():
             if name.startswith(PREFIX) and name != BEFORE:
@@ -159,12 +168,13 @@ class Elections(Service, Admission):
             self._see()
         else:
             self._begin_life()
-        self.directory.see(self.alive)
+        self._show_alive()
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind_every_second())
+            self.founding.boot()
             self.register.boot()
             self._booting.over(self.by_quorum)
             self.directory.instance.hear()
@@ -181,7 +191,11 @@ class Elections(Service, Admission):
         if self.alive != before:
             self._see()
             if self.lived.is_set():
-                self.directory.see(self.alive)
+                self._show_alive()
+
+    def _show_alive(self) -> None:
+        self.directory.see(self.alive)
+        self.founding.see(self.alive)
 
     def _see(self) -> None:
         """Show all elections which nodes are alive."""
@@ -205,6 +219,26 @@ class Elections(Service, Admission):
             self.pause(self.paused)
         if now.speakers != before.speakers:
             self._look_around()
+
+    def founded(self) -> None:
+        """The cluster is founded, as far as this node has to do with that."""
+        self._has_founded.set()
+
+    async def begun(self) -> None:
+        """Wait until the others were reached or proved unreachable, and the cluster is founded.
+
+        While a founder is missing nobody waits for that here: it may take for ever.
+        """
+        await self.lived.wait()
+        waits_s = 4 * (self.pace.T + self.pace.P)
+        if self.directory.is_unfounded and len(self.alive) == len(self.directory.founders):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(waits_s):
+                    await self._has_founded.wait()
+
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return self.directory.is_ours(hello)
 
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
@@ -252,6 +286,8 @@ class Elections(Service, Admission):
             return self.register.codec.message(body)
         if kind == DIRECTORY:
             return self.directory.codec.message(body)
+        if kind == FOUNDING:
+            return self.founding.codec.message(body)
         return self.groups.decode(body)
 
     def receive(self, kind: str, mail: Mail) -> None:
@@ -260,6 +296,8 @@ class Elections(Service, Admission):
             if not self._kinds.fits(mail.name, "group"):
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "group")
             self.groups.receive(mail)
+        elif kind == FOUNDING:
+            self.founding.hear(mail.sender, mail.message, mail.head)
         elif kind == DIRECTORY:
             self.directory.hear(mail.sender, mail.message, mail.head)
             if self.directory.differs(mail.message):
@@ -393,12 +431,13 @@ class Elections(Service, Admission):
     @property
     def members(self) -> tuple[str, ...]:
         """The names of the members."""
-        return tuple(sorted(map(self.directory.name, self.register.roster.new)))
+        return tuple(self.numbers)
 
     @property
     def numbers(self) -> dict[str, NodeId]:
         """The number of every member, by its name."""
-        found = {self.directory.name(node): node for node in self.register.roster.new}
+        listed = self.register.roster.new or self.directory.founders
+        found = {self.directory.name(node): node for node in listed}
         return dict(sorted(found.items()))
 
     def called(self, node: NodeId) -> str:
@@ -463,5 +502,6 @@ class Elections(Service, Admission):
         for election in elections:
             if election.term is not None:  # Its work may have no end.
                 election.term.abandon_after(in_ms(self.pace.grace))
+        self.founding.say()
         if not self.is_busy:
             self.directory.expect_member()

@@ -20,9 +20,11 @@ from electorate.leadership.election import (
     is_speakable,
 )
 from electorate.leadership.elections import Elections, Safety
+from electorate.leadership.founding import expect_founding
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace, in_ms
+from electorate.protocols.mandate.founding import Needs
 from electorate.protocols.mandate.message import PRIORITY_MAX
 from electorate.runtime.config import HostConfig
 
@@ -43,8 +45,15 @@ class NodeEngine(ABC):
     """A node in operation, wherever it runs."""
 
     def __init__(
-        self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
+        self,
+        me: str,
+        members: Iterable[str],
+        pace: Pace | None,
+        *,
+        join: bool = False,
+        founding: Needs = "all",
     ) -> None:
+        expect_founding(founding)
         if not isinstance(me, str):
             raise TypeError(f"a node is a name, or name@host:port, not {me!r}")
         if pace is not None and not isinstance(pace, Pace):
@@ -59,7 +68,7 @@ class NodeEngine(ABC):
         }
         if not founders:
             raise ValueError(f"{self.me.name} is to join a cluster: name some of its members")
-        self.elections = Elections(self.me, founders, self.pace, joins=join)
+        self.elections = Elections(self.me, founders, self.pace, joins=join, founding=founding)
 
     @abstractmethod
     async def begin(self) -> None:

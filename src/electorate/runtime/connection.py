@@ -260,6 +260,7 @@ class Listener:
         on_broken: Callable[[NodeId, bool], None],
         live_ms: float,
         called: Callable[[NodeId], str] = str,
+        is_ours: Callable[[Hello], bool] = lambda hello: True,
         objection: Callable[[Hello], str] = lambda hello: "",
         news: Callable[[Hello], bytes] = lambda hello: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
@@ -267,12 +268,13 @@ class Listener:
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
-        """Empty: then the first node that speaks says what it is."""
+        """Empty: then `is_ours` alone says which other nodes are of it."""
         self.others = set(others)
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._me = me
         self._process = process
+        self._is_ours = is_ours
         self._objection = objection
         self._news = news
         self._member = member
@@ -372,7 +374,7 @@ class Listener:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
             raise BadFrame("no hello")
-        if self.cluster and hello.cluster != self.cluster:
+        if (self.cluster and hello.cluster != self.cluster) or not self._is_ours(hello):
             raise BadFrame(
                 "hello from another cluster: all nodes need the same members and settings"
             )

@@ -203,6 +203,10 @@ class Admission:
     member_at: dict[NodeId, NodeId] | None = None
     """The other way round: the member that is connected there."""
 
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return True
+
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
         return ""
@@ -559,6 +563,10 @@ class Host:
             self.enter(act)
 
     # --- the reader of its network ---
+
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return self.admission.is_ours(hello)
 
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""

@@ -49,6 +49,9 @@ class Ledger:
 class NetworkReader(Protocol):
     """Told what comes in."""
 
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether a node is of this cluster, as far as it says."""
+
     def objection(self, hello: Hello) -> str:
         """Why a node is refused; empty if it is let in."""
 
@@ -100,6 +103,7 @@ class Network:
             on_broken=self._lost_caller,
             live_ms=config.timeout_ms,
             called=config.called,
+            is_ours=reader.is_ours,
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
@@ -150,9 +154,13 @@ class Network:
         """All nodes that this one knows, itself included."""
         return frozenset(self.links) | {self._config.me}
 
+    def rename(self, cluster: str) -> None:
+        """Say on new connections that this is the cluster; those that there are stay."""
+        self.cluster = cluster
+
     def join(self, cluster: str) -> None:
-        """Belong to this cluster from now on."""
-        self.cluster = self.listener.cluster = cluster
+        """Belong to this cluster from now on, on new connections."""
+        self.cluster = cluster
         if self._said is not None:
             self.introduce(*self._said)
 

@@ -20,15 +20,16 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import *
+from electorate.protocols.mandate.founding import Foundation
 from electorate.protocols.mandate.message import Listed
 from electorate.protocols.mandate.rule import ERA, LEAP
-from electorate.protocols.mandate.state import TOKEN_MAX, Ids, Roster
+from electorate.protocols.mandate.state import MEMORY_MAX, TOKEN_MAX, Ids, Memories, Roster
 
 # --- what a node knows of members ---
 
 Numbers = Literal["plain", "digests"]
 KNOWN_MAX, FORMER_MAX = 1_000, 10_000
-PLACE_MAX, MEMORY_MAX = 400, 64
+PLACE_MAX = 400
 """How many members, and how much of each, a node lets itself be told of."""
 NUMBERS_MAX = 10_000
 """This many numbers are remembered; anybody may ask for more."""
@@ -73,7 +74,6 @@ UNKNOWN = Acquaintance("")
 LATEST = TOKEN_MAX // ERA
 """The latest list that leaves room for tokens of elections."""
 Acquaintances = tuple[tuple[NodeId, Acquaintance], ...]
-Memories = tuple[tuple[NodeId, str], ...]
 Names = tuple[tuple[str, str], ...]
 """A place for each name."""
 
@@ -159,6 +159,8 @@ class Caller(Value):
     meant: NodeId = 0
     is_found: bool = False
     """Whether it is what answers at the address of a newcomer of that name."""
+    is_tied: bool = True
+    """Whether a member of the cluster that this node takes for its own answers at its address."""
 
 
 class Start(Request):
@@ -169,8 +171,10 @@ class Start(Request):
     listed: Names
     founders: Ids
     cluster: str = ""
-    """The cluster of these founders; empty if the others have to say."""
+    """What nodes that are told of these founders have in common; empty if others have to say."""
     joins: bool = False
+    founded: bool = False
+    """Whether the cluster is founded already, as it is in a search."""
 
 
 class Met(Request):
@@ -212,6 +216,12 @@ class Settle(Request):
     """Something that others rely on is about to be saved: from now on this is our cluster."""
 
 
+class Establish(Request):
+    """The cluster is founded: this is its id, and these are the memories of its founders."""
+
+    foundation: Foundation
+
+
 class GoBy(Request):
     """This is the list of members now."""
 
@@ -221,6 +231,7 @@ class GoBy(Request):
 class Objection(StrEnum):
     """Why a node is refused."""
 
+    FOREIGN = "foreign"  # it is of another cluster
     MISTAKEN = "mistaken"  # it takes me for one with another memory
     CLASH = "clash"  # it has the number of a member of another name
     ANOTHER = "another"  # it is not the memory that is known under its name
@@ -332,7 +343,7 @@ class Admission(Machine[AdmissionState]):
     rules_type = AdmissionRules
     rules: AdmissionRules
     messages = (Edition, Known, Knock, Refusal)
-    requests = (Start, Met, Refused, Await, AwaitNoMore, Propose, Settle, GoBy)
+    requests = (Start, Met, Refused, Await, AwaitNoMore, Propose, Settle, GoBy, Establish)
     timers = (Timer(REMIND, periodic=True), Timer(PART))
     uses_views = True
     forms = {"application": AdmissionRules(Span(ticks=1000), knocks="carried", numbers="digests")}
@@ -394,8 +405,10 @@ class Admission(Machine[AdmissionState]):
             case Propose(node, token) if node in known:
                 s = _with(s, known | {node: replace(known[node], since=token)})
                 return s, [Send(j, self.told(s)) for j in s.others if j in self.members]
-            case Settle() if s.stable.cluster:
+            case Settle() if s.stable.cluster and s.number not in s.stable.founders:
                 return replace(s, stable=replace(s.stable, settled=True)), []
+            case Establish(foundation) if s.number in s.stable.founders:
+                return self._established(s, foundation), []
             case GoBy(roster):
                 return self._gone_by(s, roster), []
         return s, []
@@ -435,6 +448,8 @@ class Admission(Machine[AdmissionState]):
     def objection(self, s: AdmissionState, caller: Caller) -> Objection | None:
         """Why a node is refused; None if it is let in."""
         name, member, speaker = caller.name, caller.member, dict(s.speakers).get(caller.name)
+        if caller.cluster and not self.is_ours(s, caller.cluster, tied=caller.is_tied):
+            return Objection.FOREIGN
         if caller.meant not in (0, s.number):
             return Objection.MISTAKEN
         known = s.known.get(member)
@@ -449,6 +464,21 @@ class Admission(Machine[AdmissionState]):
         # One newcomer at a time: while one is dealt with, another has to wait.
         is_anybody = name in s.places and name not in dict(s.awaited)
         return None if is_anybody and not self._is_sure_of(s, speaker) else Objection.ANOTHER
+
+    def is_ours(self, s: AdmissionState, cluster: str, *, tied: bool = True) -> bool:
+        """Whether a node that says that it is of this cluster may be of the same as this one.
+
+        Before a cluster is founded its nodes know only what they have in common, which its full id
+        begins with. One that is to join goes where it is let in first; but as long as nothing is
+        relied on, and nobody answers there, it is free to go elsewhere.
+        """
+        mine = s.stable.cluster
+        if cluster == mine or not mine:
+            return True
+        if s.number not in s.stable.founders and not s.stable.settled:
+            return not tied
+        first, other = sorted((mine, cluster), key=len)
+        return other.startswith(f"{first}.")
 
     def told(self, s: AdmissionState) -> Known:
         """All that another node may want to know."""
@@ -469,7 +499,9 @@ class Admission(Machine[AdmissionState]):
         is_founder = caller.member == self.number(caller.name)
         if not is_founder and caller.member != self.number(caller.name, caller.store):
             return Objection.ANOTHER
-        return None if s.memory(caller.member) in ("", caller.store) else Objection.LOST
+        # Until something is relied on it does not matter who says that it is a founder.
+        is_known = s.memory(caller.member) in ("", caller.store) or not s.stable.settled
+        return None if is_known else Objection.LOST
 
     def _is_sure_of(self, s: AdmissionState, speaker: NodeId | None) -> bool:
         """Whether no other node can be the one that speaks by that name.
@@ -488,7 +520,7 @@ class Admission(Machine[AdmissionState]):
         place = self._place(me)
         named = me not in founders
         listed = {str(j): self._place(j) for j in founders if str(j) != name_at(place) or not named}
-        start = Start(place, str(me), _pairs(listed), founders, "founders")
+        start = Start(place, str(me), _pairs(listed), founders, "founders", founded=True)
         return replace(start, joins=named and self.rules.given == "joins")
 
     def _place(self, node: NodeId) -> str:
@@ -507,7 +539,7 @@ class Admission(Machine[AdmissionState]):
         if self.rules.given == "takes":
             s = replace(s, number=self.number(me))
         listed = dict(start.listed) | {me: start.place}
-        founders = kept.founders or start.founders
+        founders = kept.founders if kept.settled else start.founders
         known = {self.number(name): Acquaintance(place) for name, place in listed.items()}
         if kept.settled:
             before, names = dict(kept.listed), {each.name for _, each in kept.known}
@@ -519,7 +551,7 @@ class Admission(Machine[AdmissionState]):
         else:
             roll = Roster() if start.joins else Roster(old=start.founders, new=start.founders)
             cluster = "" if start.joins else start.cluster
-            settled = not (kept.founders or start.joins)
+            settled = start.founded and not (kept.founders or start.joins)
             kept = AdmissionStable(cluster, founders, roll=roll, settled=settled)
             if s.number not in founders:
                 # It has made no promise under its name, whatever else was called that has.
@@ -559,10 +591,29 @@ class Admission(Machine[AdmissionState]):
             s = self._forgotten(s, (j for j, each in s.stable.known if each.name == name))
         if place is not None:
             s = replace(s, newcomers=_pairs(dict(s.newcomers) | {name: member}))
-        if not s.stable.cluster:
-            s = replace(s, stable=replace(s.stable, cluster=caller.cluster))
+        if s.number not in s.stable.founders and not s.stable.settled:
+            if caller.cluster and s.stable.cluster not in ("", caller.cluster):
+                s = self._anew(s)
+            s = replace(s, stable=replace(s.stable, cluster=caller.cluster or s.stable.cluster))
         met = replace(before, place=place or before.place, store=caller.store)
         return _with(s, s.known | {member: met})
+
+    def _anew(self, s: AdmissionState) -> AdmissionState:
+        """Forget the members of another cluster, which this node was about to join."""
+        me = s.known[s.number]
+        places = {self.number(name): Acquaintance(place) for name, place in s.stable.listed}
+        others = {j: each for j, each in places.items() if each.name != me.name}
+        s = replace(s, stable=replace(s.stable, roll=Roster(), former=()))
+        return _with(s, others | {s.number: me})
+
+    def _established(self, s: AdmissionState, foundation: Foundation) -> AdmissionState:
+        """From now on founders are known by the memories that have given their word."""
+        cluster = f"{s.stable.cluster}.{foundation.cluster}"
+        if not foundation.cluster or s.stable.cluster.endswith(f".{foundation.cluster}"):
+            return s
+        memories = dict(foundation.memories)
+        known = {j: replace(each, store=memories.get(j, each.store)) for j, each in s.stable.known}
+        return _with(replace(s, stable=replace(s.stable, cluster=cluster, settled=True)), known)
 
     def _awaited_no_more(self, s: AdmissionState, name: str) -> AdmissionState:
         """It has become a member, or not: it is expected no more."""
@@ -800,6 +851,8 @@ class ToldList(Machine[ToldListState]):
         return tuple(Change(j, j not in members) for j in others) if state.me == first else ()
 
 
+TO_ADMISSION = Wire("founding", "foundation", "directory", Establish)
+"""What it is told once the cluster is founded."""
 TO_DIRECTORY = Wire("members", "roster", "directory", GoBy)
 """What admission relies on: the list of members."""
 

@@ -23,6 +23,7 @@ from electorate.protocols.mandate.message import (
     Claim,
     Decree,
     Ended,
+    Found,
     Free,
     Grant,
     Listed,
@@ -202,6 +203,8 @@ class Mandate(Over[Any]):
                 return s, [voter.answer_poll(s, j), *effects]
             case Back():
                 return self._notice(s, j, silent=False)
+            case Claim() if not self.terms.has_members(s):
+                return s, []
             case Claim():
                 return self._claimed(s, j, message, Roster())
             case Decree() | Listed() if not self.rules.base:
@@ -288,6 +291,8 @@ class Mandate(Over[Any]):
                 changed = change.remove(self.terms, s, member)
                 return candidate.change_members(self.terms, s, changed)
             case Adopt(roster), _ if self._is_told(s, roster):
+                return candidate.heed(self.terms, s, roster)
+            case Found(roster), _ if not (self.terms.has_members(s) or roster.is_fixed):
                 return candidate.heed(self.terms, s, roster)
         return s, []
 
@@ -394,6 +399,10 @@ class Mandate(Over[Any]):
         """If members or candidates have changed: newcomers take part, those that left do not."""
         if before.stable.roster != s.stable.roster:
             s = ranks.kept(self.terms, s)
+            if self.terms.tells and s.wish and not self.terms.has_members(before):
+                # It has told nobody yet that it stands, and has heard of nobody.
+                s, told = ranks.stand(self.terms, replace(s, wish=0, ranks=()), s.wish)
+                effects = [*effects, *told]
         elif before.ranks == s.ranks:
             return s, effects
         effects = [*effects, *ranks.compared(self.terms, before, s)]

@@ -144,6 +144,12 @@ class Adopt(Request):
     roster: Roster
 
 
+class Found(Request):
+    """The cluster is founded: these are its first members."""
+
+    roster: Roster
+
+
 MESSAGES = (
     Poll,
     Free,
@@ -159,4 +165,4 @@ MESSAGES = (
     Stands,
     Resign,
 )
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order, Found)

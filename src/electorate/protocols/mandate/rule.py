@@ -79,6 +79,9 @@ class MandateRules(OverRules):
     base: int = 0
     """How many of the first ids are members to begin with; 0: all are, and nothing changes that. A
     node that boots with a list uses that one, however many are in it."""
+    begins: Literal["founded", "unfounded"] = "founded"
+    """Whether a node that boots for the first time has a list of members, if any has: without one
+    it neither votes nor stands until it is told by `Found`."""
     next_change: Literal["decided", "any"] = "decided"
     """When the next change of members may be proposed: once the last one is decided, or before."""
     pending: Literal["both", "new"] = "both"
@@ -161,7 +164,7 @@ class Terms(NamedTuple):
 
     def first_roster(self) -> Roster:
         """The list of members to begin with."""
-        first = self.members.ids[: self.rules.base]
+        first = self.members.ids[: self.rules.base] if self.rules.begins == "founded" else ()
         return Roster(old=first, new=first)
 
     @property
@@ -172,16 +175,20 @@ class Terms(NamedTuple):
     def voters(self, s: AnyState) -> tuple[NodeId, ...]:
         """The members, as far as this node knows."""
         roster = s.stable.roster
-        if roster.is_fixed:
+        if roster.is_fixed and not self.rules.base:
             return self.members.ids
         return tuple(j for j in roster.everybody if j in self.members)
 
     def majority(self, s: AnyState, nodes: frozenset[NodeId]) -> bool:
         """Whether these are more than half of the members, and of those before if need be."""
         roster = s.stable.roster
-        if roster.is_fixed:
+        if roster.is_fixed and not self.rules.base:
             return 2 * len(nodes) > len(self.members.ids) > 0
         return roster.agreed(nodes, self.rules.pending)
+
+    def has_members(self, s: AnyState) -> bool:
+        """Whether this node knows of any list of members: before that it votes for nobody."""
+        return not (self.rules.base and s.stable.roster.is_fixed)
 
     def is_credible(self, s: AnyState, message: Message) -> bool:
         """Whether a node that works can have sent this, as far as its numbers show."""

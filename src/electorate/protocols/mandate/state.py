@@ -11,7 +11,8 @@ from electorate.core import NodeId, Stable, State, Value
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
 Ids = tuple[NodeId, ...]
-MEMBERS_MAX = 255
+Memories = tuple[tuple[NodeId, str], ...]
+MEMBERS_MAX, MEMORY_MAX = 255, 64
 TOKEN_MAX = (1 << 63) - 1
 """Tokens are compared in databases, too, where numbers have 64 bits and a sign."""
 Token = Annotated[int, Meta(ge=0, le=TOKEN_MAX)]
