@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from electorate import fence, sync
     from electorate.errors import (
         Aborted,
-        ClusterMismatch,
         CredentialsError,
         Damaged,
         ElectorateError,
@@ -40,7 +39,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
-    "ClusterMismatch",
     "CredentialsError",
     "Damaged",
     "Election",

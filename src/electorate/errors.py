@@ -28,10 +28,6 @@ class CredentialsError(ElectorateError):
     """A certificate, its key or a CA cannot be used; the text says which, and why."""
 
 
-class ClusterMismatch(ElectorateError):
-    """This node was not started like the nodes that it wants to join."""
-
-
 class Removed(ElectorateError):
     """The other members go on without this node."""
 

@@ -32,6 +32,7 @@ from electorate.leadership.engine import (
 )
 from electorate.leadership.term import OnMerge, Tenure
 from electorate.pace import Pace, in_ms
+from electorate.protocols.mandate.founding import Needs
 from electorate.runtime.credentials import Tls
 from electorate.runtime.host import Host
 from electorate.runtime.identity import DEFAULT_CLUSTER
@@ -54,7 +55,9 @@ class Node:
     """One member of a cluster. Its network lives in a thread of its own.
 
     Nothing is opened before it is entered. With `join` it takes no part until a member has added
-    it; `members` names some of those then. With `record` it writes down in that folder everything
+    it; `members` names some of those then. Nobody leads before the cluster was founded: all members
+    have to be there once. With `founding="majority"` a majority is enough, at a risk that
+    docs/leadership.md names. With `record` it writes down in that folder everything
     that its elections and transactions go through; `electorate replay` runs that again.
 
     With `database` it takes part in the transactions of others; every node may begin some. It opens
@@ -76,6 +79,7 @@ class Node:
         *,
         pace: Pace | None = None,
         join: bool = False,
+        founding: Needs = "all",
         record: Path | str | None = None,
         database: Resource | None = None,
         recovery: str = USUAL,
@@ -88,6 +92,7 @@ class Node:
         engine = ThreadEngine(
             *(me, members, Path(data_dir), pace, database, recovery, watch),
             join=join,
+            founding=founding,
             record=record,
             protect={"cluster": cluster, "secret": secret, "tls": tls, "insecure": insecure},
         )
@@ -207,10 +212,11 @@ class ThreadEngine(NodeEngine):
         watch: Watch | None,
         *,
         join: bool,
+        founding: Needs,
         record: Path | str | None,
         protect: dict[str, Any],
     ) -> None:
-        super().__init__(me, members, pace, join=join)
+        super().__init__(me, members, pace, join=join, founding=founding)
         where = [member.address for member in self.addresses.values()]
         self.protection = Protection(self.me.name, where, **protect)
         if database is not None:
@@ -257,7 +263,7 @@ class ThreadEngine(NodeEngine):
         try:
             self.protection.open()
             self._thread.start()
-            self._thread.submit(self.elections.lived.wait()).result()
+            self._thread.submit(self.elections.begun()).result()
             self._thread.submit(self.transactions.opened()).result()
         except NodeStopped:
             self._thread.ended.wait()  # What has ended it is said below.

@@ -30,6 +30,7 @@ from electorate.leadership import term as asynchronous_term
 from electorate.leadership.elections import Safety
 from electorate.leadership.engine import Leader
 from electorate.pace import Pace
+from electorate.protocols.mandate.founding import Needs
 from electorate.runtime.credentials import Tls
 from electorate.runtime.identity import DEFAULT_CLUSTER
 from electorate.transactions import transaction as asynchronous_transaction
@@ -88,6 +89,7 @@ class Node:
         *,
         pace: Pace | None = None,
         join: bool = False,
+        founding: Needs = "all",
         record: Path | str | None = None,
         database: Resource | None = None,
         recovery: str = USUAL,
@@ -103,6 +105,7 @@ class Node:
             data_dir,
             pace=pace,
             join=join,
+            founding=founding,
             record=record,
             database=database,
             recovery=recovery,

@@ -16,6 +16,7 @@ ELECTIONS = {"A1", "A2", "A3", "S1", "S2", "S3", "L0", "L1", "L2", "A4", "A4p"}
 TRANSACTIONS = {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
 TERMS = {"M1", "M2", "M3", "M4", "M5", "M6", "M7"}
 CANDIDATES = {"M8", "M9"}
+FOUNDERS = {"D5", "D6"}
 MEMORIES = {"D1", "D2", "D3", "D4"}
 VIEWS = {"P1", "P2"}
 CHOICES = {"K1", "K2", "K3", "K4"}
@@ -44,6 +45,8 @@ def fitting(name: str) -> set[str]:
         ("mandate-over-invitation", ELECTIONS | VIEWS | TERMS),
         ("mandate-over-bully/application", ELECTIONS | VIEWS | TERMS | CANDIDATES),
         ("replacement", ELECTIONS | VIEWS | MEMORIES),
+        ("founding", ELECTIONS | VIEWS | FOUNDERS),
+        ("first-start", ELECTIONS | VIEWS | TERMS | CANDIDATES | FOUNDERS),
         ("two-phase", ELECTIONS | VIEWS | TRANSACTIONS),
         ("three-phase-over-invitation", ELECTIONS | TASKS | {"S4"} | TRANSACTIONS),
         ("two-phase-over-mandate", ELECTIONS | VIEWS | TRANSACTIONS | TERMS),

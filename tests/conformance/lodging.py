@@ -24,7 +24,9 @@ from electorate.leadership.election import PREFIX as OFFICE
 from electorate.leadership.election import QuorumElection
 from electorate.leadership.elections import Elections
 from electorate.leadership.engine import host_config
+from electorate.leadership.founding import FOUNDING
 from electorate.pace import Pace
+from electorate.protocols.mandate.founding import FoundingStable
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.config import NodeConfig
 from electorate.runtime.environment import Address
@@ -170,7 +172,11 @@ class LeadershipLodging(Lodging, tag="leadership"):
             {place.id: str(place) for place in places},
         )
         for store in opened:
-            store.save({DIRECTORY: msgspec.msgpack.encode(directory)})
+            founding = FoundingStable(
+                tuple(sorted(founders)), roster=Roster((0, 0), roster, roster)
+            )
+            records = {DIRECTORY: directory, FOUNDING: founding}
+            store.save({name: msgspec.msgpack.encode(each) for name, each in records.items()})
             store.close()
 
     def host(self, node: NodeId, make_node: MakeNode, make_host: MakeHost) -> Host:

@@ -10,6 +10,7 @@ import pytest
 from electorate import Node
 from electorate.core import NodeId
 from electorate.errors import MembersUnchanged
+from electorate.leadership.founding import FOUNDING
 from electorate.pace import Pace
 from electorate.runtime.instance import Instance
 from electorate.runtime.wiring import Inlet, Output, Wiring
@@ -182,7 +183,13 @@ def not_at_boot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def by_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     """An election to which nothing happens is not told."""
-    monkeypatch.setattr(Wiring, "_sweep_soon", lambda self, output: None)
+    sweep = Wiring._sweep_soon
+
+    def sweep_soon(self: Wiring, output: Output) -> None:
+        if output.source == FOUNDING:
+            sweep(self, output)
+
+    monkeypatch.setattr(Wiring, "_sweep_soon", sweep_soon)
 
 
 def what_was_there_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +199,7 @@ def what_was_there_before(monkeypatch: pytest.MonkeyPatch) -> None:
     def late(self: Output, stable: Any) -> None:
         last = self.value
         look(self, stable)
-        if last is not None and last != self.value:
+        if last is not None and last != self.value and self.source != FOUNDING:
             self.older = last  # type: ignore[attr-defined]
 
     def asked(self: Inlet) -> Any:
@@ -208,7 +215,8 @@ def only_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     join = Wiring.join
 
     def join_first(self: Wiring, wire: Any, source: Any, target: Any) -> None:
-        if not self._outputs:
+        is_first = all(source is not first for first, _ in self._outputs)
+        if wire.source == FOUNDING or is_first:
             join(self, wire, source, target)
 
     monkeypatch.setattr(Wiring, "join", join_first)
@@ -219,7 +227,8 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     hear = Instance._hear
 
     def hear_once(self: Instance) -> None:
-        if all(inlet.heard == 0 for inlet in self.inlets):
+        is_founded = any(inlet.output.source == FOUNDING for inlet in self.inlets)
+        if is_founded or all(inlet.heard == 0 for inlet in self.inlets):
             hear(self)
 
     monkeypatch.setattr(Instance, "_hear", hear_once)

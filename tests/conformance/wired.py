@@ -1,7 +1,7 @@
 """A simulated cluster whose hosts are compared with the ensemble, event by event.
 
 What a host does with its register and with one of its elections is followed by a state of
-`Leadership`: every event that an instance takes is given to that part of it, and has to lead both
+`FirstStart`: every event that an instance takes is given to that part of it, and has to lead both
 to the same state. What a wire brings comes to the ensemble as the sweep that tells a part.
 """
 
@@ -23,9 +23,10 @@ from electorate.core import (
     TimedOut,
 )
 from electorate.leadership.election import PREFIX, Machines
+from electorate.leadership.founding import FOUNDING, founding_machine
 from electorate.leadership.register import MEMBERS, register_machine
 from electorate.pace import Pace
-from electorate.protocols.leadership import Leadership
+from electorate.protocols.leadership import FirstStart
 from electorate.testing.engine import SimulatedEngine
 from electorate.trace.record import Letterhead
 
@@ -40,7 +41,7 @@ class Otherwise(AssertionError):
 class Watch:
     """What the hosts of a cluster have done."""
 
-    machine: Leadership
+    machine: FirstStart
     told: int = 0
     """How often a wire has brought something."""
     taken: int = 0
@@ -71,6 +72,7 @@ class WatchedHost:
     def __init__(self, watch: Watch, me: NodeId) -> None:
         self._watch = watch
         self._me = me
+        self._founding: Any = None
         self._members: Any = None
         self.elections: dict[str, Any] = {}
         """Each with the register, as the ensemble has them."""
@@ -97,17 +99,17 @@ class WatchedHost:
     def booted(self, name: str, state: Any) -> None:
         """An instance begins a life; what it has to be told is due."""
         machine = self._watch.machine
-        if name == MEMBERS:
+        if name == FOUNDING:
+            self._founding = state
+        elif name == MEMBERS:
             self._members = state
             self.elections.clear()
         elif name.startswith(PREFIX):
             kept: Any = machine.stable_type
             kind: Any = machine.state_type
-            stable = kept(self._members.stable, state.stable)
-            members = self._members
-            self.elections[name] = kind(
-                self._me, stable=stable, members=members, election=state, due=frozenset({0})
-            )
+            parts = {"founding": self._founding, "members": self._members, "election": state}
+            stable = kept(**{part: each.stable for part, each in parts.items()})
+            self.elections[name] = kind(self._me, stable=stable, due=frozenset({1}), **parts)
 
     def halted(self, name: str) -> None:
         """A life of an instance has ended."""
@@ -115,7 +117,11 @@ class WatchedHost:
 
     def took(self, name: str, event: Event, state: State, source: str | None) -> None:
         """An instance has taken this event, and come to that state."""
-        if name == MEMBERS:
+        if name == FOUNDING:
+            self._founding = state
+            for election in self.elections:
+                self._compare(election, FOUNDING, event, state, source)
+        elif name == MEMBERS:
             before, self._members = self._members.stable, state
             if before.inner.roster != self._members.stable.inner.roster:
                 self._watch.changed(self._me)
@@ -132,7 +138,7 @@ class WatchedHost:
         watch.taken += 1
         watch.told += source is not None
         if source is not None:
-            after, _ = watch.machine.step(before, SWEEP)
+            after, _ = watch.machine.step(before, TimedOut(f"{part}.told"))
         else:
             after, _ = watch.machine.take(before, part, _raised(lift, event))
         if getattr(after, part) != state:
@@ -189,12 +195,17 @@ def watching(watch: Watch) -> type[SimulatedEngine]:
     return WatchedEngine
 
 
-def ensemble(pace: Pace) -> Leadership:
+def ensemble(pace: Pace) -> FirstStart:
     """What a node at this pace runs, as one machine."""
-    rules: Any = Leadership.form("sound")
+    rules: Any = FirstStart.form("sound")
     register, election = register_machine(pace), Machines(pace).of_elections.machine
-    parts = {"members": register.rules, "election": election.rules}
-    return Leadership(Members.open("highest"), pace.timing, type(rules)(**parts))
+    founding = founding_machine(pace)
+    parts = {
+        "founding": founding.rules,
+        "members": register.rules,
+        "election": election.rules,
+    }
+    return FirstStart(Members.open("highest"), pace.timing, type(rules)(**parts))
 
 
 def _raised(lift: Lift, event: Event) -> Event:

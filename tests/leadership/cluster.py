@@ -11,6 +11,7 @@ from electorate.leadership.directory import number
 from electorate.leadership.engine import Leader
 from electorate.leadership.term import Term
 from electorate.pace import Pace
+from electorate.protocols.mandate.founding import Needs
 from tests.runtime.cluster import free_addresses
 
 AnyCluster = TypeVar("AnyCluster", bound="Cluster")
@@ -30,6 +31,7 @@ class Cluster:
         self.places = {
             name: f"{name}@{host}:{port}" for name, (host, port) in zip(names, found, strict=True)
         }
+        self.founding: Needs = "all"
         self.nodes: dict[str, Node] = {}
         self.held: list[tuple[str, int]] = []
         """Who has led, by which token, in the order of the beginnings."""
@@ -39,7 +41,14 @@ class Cluster:
     def node(self, name: str) -> Node:
         """A node that is not started yet."""
         others = [place for other, place in self.places.items() if other != name]
-        return Node(self.places[name], others, self.folder / name, pace=self.pace, **self.protect)
+        return Node(
+            self.places[name],
+            others,
+            self.folder / name,
+            pace=self.pace,
+            founding=self.founding,
+            **self.protect,
+        )
 
     async def start(self, *names: str) -> None:
         """Start nodes, all at once."""
@@ -122,11 +131,12 @@ async def until(condition: Callable[[], object], seconds: float = PATIENCE_S) ->
 
 
 @asynccontextmanager
-async def started(cluster: AnyCluster) -> AsyncIterator[AnyCluster]:
+async def started(cluster: AnyCluster, *, start: bool = True) -> AsyncIterator[AnyCluster]:
     """A cluster whose nodes are stopped in the end, however it comes."""
     async with AsyncExitStack() as stack:
         stack.push_async_callback(cluster.stop)
-        await cluster.start()
+        if start:
+            await cluster.start()
         yield cluster
 
 

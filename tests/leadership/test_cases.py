@@ -167,6 +167,7 @@ def test_a_node_with_another_list_of_members_is_refused(
 ) -> None:
     async def scene() -> None:
         cluster = Cluster(tmp_path)
+        cluster.founding = "majority"
         stranger = Node(cluster.places["c"], [cluster.places["a"]], tmp_path / "c", pace=PACE)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(cluster.stop)

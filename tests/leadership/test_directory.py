@@ -15,9 +15,18 @@ from electorate.leadership.directory import (
     RecordedMember,
     identity,
     number,
+    proof,
 )
 from electorate.pace import Pace
-from electorate.protocols.mandate.admission import PART, Acquaintance, GoBy, Known, Refused
+from electorate.protocols.mandate.admission import (
+    PART,
+    Acquaintance,
+    Establish,
+    GoBy,
+    Known,
+    Refused,
+)
+from electorate.protocols.mandate.founding import Foundation
 from electorate.protocols.mandate.state import Roster
 from electorate.runtime.environment import Address
 from electorate.runtime.frame import Hello
@@ -34,6 +43,7 @@ class Met:
     """A network that only remembers whom it was told to connect to."""
 
     introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
+    process = "process"
 
     def __init__(self) -> None:
         self.met: list[tuple[NodeId, Address]] = []
@@ -41,6 +51,8 @@ class Met:
         """Who is found where a newcomer should be."""
 
     def join(self, cluster: str) -> None: ...
+
+    def rename(self, cluster: str) -> None: ...
 
     def meet(self, node: NodeId, address: Address, name: str) -> None:
         self.met.append((node, address))
@@ -94,8 +106,10 @@ class Scene:
     def __init__(self, folder: Path, listed: MemberAddress = B) -> None:
         self.net = Met()
         self.store = Store(folder, A.id)
+        self.store.save({"founding": b""})
         directory = Directory(A, {A.id: A, B.id: listed}, Pace())
         self.directory = begun(directory, self.store, self.net)
+        self.directory.instance.take(Asked(Establish(Foundation("id"))))
 
     def says(self, store: str, member: int = B.id, meant: int = 0) -> str:
         """Let b in if nothing speaks against it; why not otherwise."""
@@ -122,9 +136,9 @@ class Scene:
         roster = Roster((number, 1), members, members)
         self.directory.instance.take(Asked(GoBy(roster)))
 
-    def refused(self, known: Known) -> None:
+    def refused(self, known: Known, by: str = "first") -> None:
         """Another node lets this one not in, and tells whom it knows."""
-        self.directory.instance.take(Asked(Refused(known)))
+        self.directory.instance.take(Asked(Refused(known, by)))
 
     def parts(self) -> None:
         """Let so much time pass that whoever has left is forgotten."""
@@ -141,7 +155,7 @@ def test_only_the_memory_that_was_met_first_is_let_in(
 ) -> None:
     assert not scene.says("first")
     assert "b is known here by another data folder" in scene.says("second")
-    assert "b has lost its memory" in caplog.text
+    assert "a node that says it is b does not have its memory" in caplog.text
     assert not scene.says("first")
 
 
@@ -271,14 +285,42 @@ def test_what_an_older_version_has_kept_is_read_and_kept_as_it_is_now(tmp_path: 
         after.store.close()
 
 
-def test_too_much_is_not_read_of_one_that_does_not_let_in_this_node(scene: Scene) -> None:
+def test_what_is_said_by_one_that_does_not_let_in_this_node_needs_a_proof_and_is_bounded(
+    scene: Scene,
+) -> None:
+    scene.says("first")
     own = told(scene.directory)
     roll = Roster((7, 1), (A.id, 9), (A.id, 9))
     nodes = tuple((9 + n, Acquaintance(f"c{n}@localhost:4", "", 7)) for n in range(5_000))
-    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes, roll)))
+
+    def is_believed(count: int, memory: str, process: str = Met.process) -> bool:
+        known = msgspec.msgpack.encode(Known(own.cluster, nodes[:count], roll))
+        scene.directory.refused(B.id, 2 * proof(memory, process, known) + known)
+        return told(scene.directory) != own
+
+    assert not is_believed(5_000, "first")
+    assert not is_believed(1, "second"), "it is another memory"
+    assert not is_believed(1, ""), "nobody has none"
+    assert not is_believed(1, "first", "another process"), "it was said to another node"
+    scene.directory.refused(B.id, b"")
+    scene.directory.refused(B.id, 2 * proof("first", Met.process, b"x") + b"x")
     assert told(scene.directory) == own
-    scene.directory.refused(msgspec.msgpack.encode(Known(own.cluster, nodes[:1], roll)))
+    assert is_believed(1, "first")
     assert told(scene.directory).roll == roll
+
+
+def test_a_refusal_proves_by_whom_and_to_whom_it_is(tmp_path: Path, scene: Scene) -> None:
+    b = begun(Directory(B, FOUNDERS, Pace()), Store(tmp_path / "b", B.id), Met())
+    b.instance.take(Asked(Establish(Foundation("id"))))
+    scene.says(b._memory)
+    own = told(scene.directory)
+    new = number("b second")
+    b.instance.take(Asked(GoBy(Roster((7, 1), (B.id, new), (B.id, new)))))
+    hello = Hello("", A.id, B.id, "", 1, Met.process, 0, A.id)
+    scene.directory.refused(B.id, b.news(msgspec.structs.replace(hello, process="another")))
+    assert told(scene.directory) == own
+    scene.directory.refused(B.id, b.news(hello))
+    assert told(scene.directory).roll == told(b).roll
 
 
 def test_what_cannot_be_read_is_said_clearly(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_record_of_faults_and_other_members_leads_to_the_recorded_states(
     told = runner(capsys)("replay", str(record))
     assert told.code == 0, told.err
     # Five founders, one that was added, and one that has come back under another number.
-    assert told.out.startswith("7 nodes, 5 instances, ")
+    assert told.out.startswith("7 nodes, 6 instances, ")
     assert told.out.splitlines()[0].endswith(": each led to the recorded state")
 
 

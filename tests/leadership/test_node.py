@@ -340,7 +340,7 @@ def test_a_node_without_its_memory_has_no_vote(
             await cluster.stop("b", "c")
             shutil.rmtree(tmp_path / "c")
             await cluster.start("c")
-            await until(lambda: "c has lost its memory" in caplog.text)
+            await until(lambda: "says it is c does not have its memory" in caplog.text)
             await until(lambda: "node c is refused by node a: c is known here by" in caplog.text)
             await asyncio.sleep(3 * cluster.pace.lease)
             assert not cluster.leads("a"), "with the vote of c it would be in office"

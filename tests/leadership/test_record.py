@@ -67,7 +67,7 @@ def test_elections_with_restarts_and_other_members_come_out_the_same(
     told = runner(capsys)("replay", str(record))
     assert told.code == 0, told.err
     first, _, *instances = told.out.splitlines()
-    assert first.startswith("4 nodes, 4 instances, ")
+    assert first.startswith("4 nodes, 5 instances, ")
     assert first.endswith(": each led to the recorded state")
     names = [line.strip().partition("  ")[0] for line in instances[:4]]
     assert names == ["directory", "group g", "members", "office x"]
@@ -148,7 +148,10 @@ def test_records_of_two_runs_in_one_folder_are_told_apart(
     assert (told.code, told.err) == (0, "")
     refused = replay("replay", str(record), "--tell")
     assert refused.code == 2
-    assert "name one with --instance: there are directory, members and office x" in refused.err
+    assert (
+        "name one with --instance: there are directory, founding, members and office x"
+        in refused.err
+    )
     (record / "a.jsonl").write_bytes((tmp_path / "two" / "record" / "a.jsonl").read_bytes())
     told = replay("replay", str(record))
     assert "b and c knew a by another memory than a has in its record: these are" in told.err

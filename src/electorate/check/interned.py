@@ -111,6 +111,11 @@ ACHIEVEMENTS = {
         "not once had anybody decided",
         lambda view, _: view.decided is not None,
     ),
+    Topic.FOUNDERS: Achievement(
+        "a cluster was founded",
+        "not once was a cluster founded",
+        lambda view, node: view.leader == node or (bool(view.group) and view.status == "normal"),
+    ),
     Topic.MEMORIES: Achievement(
         "a node met a member",
         "not once had a node met a member",

@@ -5,6 +5,7 @@ from electorate.claims.claim import Claim, Fold, Following, Kind, Premise, Row, 
 from electorate.claims.commit import CLAIMS as COMMIT_CLAIMS
 from electorate.claims.consensus import CLAIMS as CONSENSUS_CLAIMS
 from electorate.claims.election import CLAIMS as ELECTION_CLAIMS
+from electorate.claims.founding import CLAIMS as FOUNDING_CLAIMS
 from electorate.claims.group import CLAIMS as GROUP_CLAIMS
 from electorate.claims.mandate import CLAIMS as MANDATE_CLAIMS
 from electorate.claims.task import CLAIMS as TASK_CLAIMS
@@ -19,6 +20,7 @@ CLAIMS: dict[str, Claim] = {
     **CONSENSUS_CLAIMS,
     **MANDATE_CLAIMS,
     **ADMISSION_CLAIMS,
+    **FOUNDING_CLAIMS,
 }
 
 __all__ = ["CLAIMS", "Claim", "Fold", "Following", "Kind", "Premise", "Row", "Sight", "Witness"]

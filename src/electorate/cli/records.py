@@ -159,10 +159,12 @@ class Records:
         self._kept: dict[NodeId, list[Occurrence]] = {}
         self._gaps: list[Gap] = []
         self._memories = Memories()
-        clusters: set[str] = set()
+        told: set[str] = set()
         for file in [each for path in paths for each in _series(path)]:
             # A node that is about to join does not know yet which cluster that is.
-            clusters |= {host.cluster for host in self._read(file) if host.cluster}
+            told |= {host.cluster for host in self._read(file) if host.cluster}
+        # Before it was founded, a cluster was known by what its full id begins with.
+        clusters = {each for each in told if not any(is_begun(each, other) for other in told)}
         if len(clusters) > 1:
             raise UsageError(f"the records are of {len(clusters)} different clusters")
         if not self.nodes:
@@ -429,3 +431,9 @@ def _seconds(ms: float) -> str:
 
 def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def is_begun(cluster: str, other: str) -> bool:
+    """Whether the other one may be this cluster once it was founded."""
+    (first, _, pace), (full, _, other_pace) = cluster.partition("/"), other.partition("/")
+    return pace == other_pace and full.startswith(f"{first}.")

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.claims import Kind
 from electorate.cli.error import EXIT_BROKEN, EXIT_DONE, EXIT_UNKNOWN, UsageError
-from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.picture import add_svg_argument, draw, write
 from electorate.cli.protocol import (
     add_claim_argument,
@@ -28,6 +27,7 @@ from electorate.cli.protocol import (
     graph_given,
 )
 from electorate.cli.retell import kind_and_form
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.simulate.delay import parse_delay, parse_time
 from electorate.simulate.experiment import Experiment, Subject
 from electorate.simulate.fault import Ask

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from electorate.cli.error import EXIT_DONE, EXIT_UNKNOWN, UsageError
-from electorate.cli.interrupt import any_end_is_ctrl_c
 from electorate.cli.picture import write
 from electorate.cli.protocol import add_form_arguments, add_name_argument, find
 from electorate.cli.retell import kind_and_form
+from electorate.cli.supervisor import any_end_is_ctrl_c
 from electorate.costs.timeout import (
     LAWS,
     LENGTHS,

@@ -168,6 +168,8 @@ def _family(
 def _visit_hint(hint: Any, module: str) -> Visit | None:
     """How to go through a value of this type; None if there is nothing to change in it."""
     origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _visit_hint(inside[0], module)
     if origin in (Union, UnionType):
         ways = [visit for each in inside if (visit := _visit_hint(each, module))]
         # The parts of a union differ in kind: a tuple is not taken for a record, nor for nothing.

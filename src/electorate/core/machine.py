@@ -59,6 +59,9 @@ class Topic(StrEnum):
     DECISIONS = "decisions"  # every standing is a Decision, and `stable.stage` is in the log
     NEWCOMERS = "newcomers"  # every standing is a GroupStanding
     CHOICES = "choices"  # every standing is a Choice
+    FOUNDERS = (
+        "founders"  # `stable.foundation` says which cluster a node has founded, and with whom
+    )
     MEMORIES = "memories"  # `stable.known` says by which memory each member is known
     TASKS = "tasks"  # not the standing but `task` tells how far a node knows the work to be
 

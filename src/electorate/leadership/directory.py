@@ -7,9 +7,11 @@ their names, machines know members by the numbers of their memories.
 """
 
 import hashlib
+import hmac
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -27,7 +29,7 @@ from electorate.core import (
     Viewed,
 )
 from electorate.core.codec import Codec
-from electorate.errors import ClusterMismatch, Removed, StoreError
+from electorate.errors import Removed, StoreError
 from electorate.pace import Pace, in_ms
 from electorate.protocols.mandate.admission import (
     Acquaintance,
@@ -59,8 +61,16 @@ RECORD = "directory"
 """The name under which it is saved, and for which mail about it arrives."""
 NEWS_MAX = 1 << 16
 """Bytes that are read of a node that refuses this one: it may be anybody."""
+PROOF = hashlib.sha256().digest_size
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
-LOST = "%s has lost its memory: its votes do not count until it is replaced"
+LOST = (
+    "a node that says it is %s does not have its memory, and is not let in: either %s has lost its "
+    "data folder and has to be replaced, or another node uses its name"
+)
+UNPROVED = (
+    "what answers at the address of %s does not let %s in, and cannot show that it is a member: it "
+    "is not believed; if %s was removed while it was away, empty its folder and have it join again"
+)
 ANOTHER = (
     "{} is known here by another data folder; for this node to take its place, empty its folder, "
     "start it with join=True, and have a member replace {}"
@@ -166,9 +176,14 @@ class Net(Protocol):
 
     introduction: Callable[[NodeId], tuple[NodeId, NodeId]]
     """The member that this node is, and the one for which it takes the node at an address."""
+    process: str
+    """What this process says in every handshake, and no other ever."""
 
     def join(self, cluster: str) -> None:
-        """Belong to this cluster from now on."""
+        """Belong to this cluster from now on, on new connections."""
+
+    def rename(self, cluster: str) -> None:
+        """Say on new connections that this is the cluster; those that there are stay."""
 
     def meet(self, node: NodeId, address: Address, name: str) -> None:
         """Connect to this node too, and let it in; also if its address has changed."""
@@ -194,6 +209,14 @@ def identity(founders: dict[NodeId, MemberAddress]) -> str:
     """What nodes that were started together have in common."""
     names = sorted(member.name for member in founders.values())
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def proof(memory: str, process: str, told: bytes) -> bytes:
+    """What only a node with this memory can add to what it tells that process.
+
+    The others know it too, and so does whoever can read what they say on the network.
+    """
+    return hmac.digest(memory.encode(), b"refused " + process.encode() + b" " + told, "sha256")
 
 
 def admission_machine(pace: Pace) -> Admission:
@@ -244,15 +267,21 @@ class Directory(Owner):
         self._set_member_at()
         self._met: NodeId | None = None
         """The address at which a node has just connected."""
-        self._doubted: set[str] = set()
+        self._doubted: set[NodeId] = set()
+        """Members whose memory was not shown by a node of their name: each is logged once."""
+        self._odd: set[NodeId] = set()
+        """Addresses from which another pace was named."""
+        self._unproved: set[NodeId] = set()
+        """Addresses at which this node was refused by one that has proved nothing."""
+        self._memory = ""
         self._has_begun = False
         self._net: Net
 
     def begin(self, host: DirectoryHost, turns: Turns) -> None:
         """Go by what was saved; how the node was started counts only the first time."""
         self._net = host.network
-        kept = self._saved(host.store)
-        founders = (kept and kept.founders) or self._start.founders
+        kept, self._memory = self._saved(host.store), host.store.identity
+        founders = kept.founders if kept is not None and kept.settled else self._start.founders
         if self.me.id not in founders:
             self.number = self.machine.number(self.me.name, host.store.identity)
         self._net.introduction = self.introduction
@@ -270,13 +299,15 @@ class Directory(Owner):
             return None
         try:
             stable: Any = self.codec.stable(data)
-            return stable  # type: ignore[no-any-return]
         except msgspec.DecodeError:
-            pass
-        try:
-            return msgspec.msgpack.decode(data, type=OlderRecord).stable
-        except (msgspec.DecodeError, ValueError) as error:
-            raise StoreError(f"what is known of the members cannot be read: {error}") from None
+            try:
+                stable = msgspec.msgpack.decode(data, type=OlderRecord).stable
+            except (msgspec.DecodeError, ValueError) as error:
+                raise StoreError(f"what is known of the members cannot be read: {error}") from None
+        if self.me.id in stable.founders and not _has_part(store):
+            # An older version took a cluster for founded at once. Nobody has relied on it.
+            stable = msgspec.structs.replace(stable, settled=False)
+        return stable  # type: ignore[no-any-return]
 
     # --- its instance ---
 
@@ -293,7 +324,11 @@ class Directory(Owner):
         if (now.speakers, now.places) != (before.speakers, before.places):
             self._arrange()
         if now.stable.cluster != before.stable.cluster:
-            self._net.join(self._spoken)
+            if now.stable.cluster.startswith(f"{before.stable.cluster}."):
+                self._net.rename(self._spoken)
+                self._part_from_impostors(before, now)
+            else:
+                self._net.join(self._spoken)
         self.changed(before, now)
 
     def hear(self, sender: NodeId, message: Message, head: Letterhead) -> None:
@@ -326,6 +361,21 @@ class Directory(Owner):
         return self.state.stable.founders
 
     @property
+    def listed_founders(self) -> tuple[NodeId, ...]:
+        """Those with which this node was started."""
+        return self._start.founders
+
+    @property
+    def is_founder(self) -> bool:
+        """Whether this node is among those that found, or have founded, the cluster."""
+        return self.number in self.founders and not self._start.joins
+
+    @property
+    def is_unfounded(self) -> bool:
+        """Whether this node has yet to found a cluster with others."""
+        return self.number in self.founders and not self.state.stable.settled
+
+    @property
     def ids(self) -> tuple[NodeId, ...]:
         """Every member, in order."""
         return tuple(node for node, _ in self.state.stable.known)
@@ -334,6 +384,10 @@ class Directory(Owner):
         """The name of a member."""
         known = self.state.known.get(node)
         return str(node) if known is None else known.name
+
+    def called_member(self, node: NodeId) -> str:
+        """The name of a founder, also of one that was listed elsewhere."""
+        return self.name(node) if node in self.known else self.called(node)
 
     def called(self, line: NodeId) -> str:
         """The name of the node at an address."""
@@ -391,24 +445,76 @@ class Directory(Owner):
         if self.state.stable.cluster and not self.state.stable.settled:
             self._ask(Settle())
 
-    def news(self) -> bytes:
-        """What a node that was refused may want to know."""
-        return msgspec.msgpack.encode(self.machine.told(self.state).without_memories())
+    def news(self, hello: Hello) -> bytes:
+        """What a node that was refused may want to know, and a proof that a member says so.
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why: something may have been missed."""
+        Of a founder of this name that was replaced all members know the memory: that proves it to
+        a node that was away since.
+        """
+        told = msgspec.msgpack.encode(self.machine.told(self.state).without_memories())
+        former = dict(self.state.stable.former).get(self.me.id, self._memory)
+        proofs = (proof(memory, hello.process, told) for memory in (self._memory, former))
+        return b"".join(proofs) + told
+
+    def refused(self, line: NodeId, news: bytes) -> None:
+        """What answers at an address refused us and said why. Only a member is believed."""
+        proved, told = news[: 2 * PROOF], news[2 * PROOF :]
         if len(news) > NEWS_MAX:
             return
-        known = msgspec.msgpack.decode(news, type=Known)
-        if _is_readable(known):
-            self._ask(Refused(known.without_memories()))
+        by = self._who_proves(line, proved, told)
+        if by is None:
+            self._say_unproved(line)
+            return
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            known = msgspec.msgpack.decode(told, type=Known)
+            if _is_readable(known):
+                self._ask(Refused(known.without_memories(), by))
+
+    def _who_proves(self, line: NodeId, proved: bytes, told: bytes) -> str | None:
+        """The memory of the member that has said this; None if it is of none that is known here.
+
+        It may be the one that was there before, for a node that was away while it was replaced.
+        """
+        memories = (each.store for each in self.known.values() if number(each.name) == line)
+        for memory in filter(None, memories):
+            expected = proof(memory, self._net.process, told)
+            for found in (proved[:PROOF], proved[PROOF:]):
+                if hmac.compare_digest(expected, found):
+                    return memory
+        return None
+
+    def _say_unproved(self, line: NodeId) -> None:
+        if line not in self._unproved:
+            self._unproved.add(line)
+            log.warning(UNPROVED, self.called(line), self.me.name, self.me.name)
 
     # --- who is let in ---
+
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node may be of the same cluster, as far as it says."""
+        cluster, _, agreed = hello.cluster.partition("/")
+        is_ours = self.machine.is_ours(self.state, cluster, tied=self._is_tied)
+        if is_ours and agreed != self._agreed and hello.node in self._connected:
+            self._say_odd_pace(hello, agreed)
+        return is_ours and agreed == self._agreed
+
+    def _say_odd_pace(self, hello: Hello, agreed: str) -> None:
+        if hello.node not in self._odd:
+            self._odd.add(hello.node)
+            name, me = self.called(hello.node), self.me.name
+            log.error("%s runs with %s, but %s with %s", name, quoted(agreed), me, self._agreed)
+
+    @property
+    def _is_tied(self) -> bool:
+        """Whether a member of what this node takes for its cluster answers at its address."""
+        return any(self._net.answers(line, node) for line, node in self.member_at.items())
 
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
         name = self.called(hello.node)
         match self.machine.objection(self.state, self._caller(hello)):
+            case Objection.FOREIGN:
+                return f"{name} is of another cluster"
             case Objection.MISTAKEN:
                 return f"{name} takes {self.me.name} for one with another data folder"
             case Objection.CLASH:
@@ -416,18 +522,14 @@ class Directory(Owner):
             case Objection.ANOTHER:
                 return ANOTHER.format(name, name)
             case Objection.LOST:
-                if hello.store not in self._doubted:
-                    self._doubted.add(hello.store)
-                    log.error(LOST, name)
+                if hello.member not in self._doubted:
+                    self._doubted.add(hello.member)
+                    log.error(LOST, name, name)
                 return ANOTHER.format(name, name)
         return ""
 
     def recognise(self, hello: Hello) -> None:
         """A node was let in: if this one is to join, that is its cluster."""
-        _, _, agreed = hello.cluster.partition("/")
-        if not self.state.stable.cluster and agreed != self._agreed:
-            name, me = self.called(hello.node), self.me.name
-            raise ClusterMismatch(f"{name} runs with {agreed}, but {me} with {self._agreed}")
         self._met = hello.node
         self._ask(Met(msgspec.structs.replace(self._caller(hello), is_found=True)))
         self._met = None
@@ -440,6 +542,7 @@ class Directory(Owner):
             hello.store,
             hello.meant,
             self._net.answers(hello.node, hello.member),
+            self._is_tied,
         )
 
     # --- the network ---
@@ -472,6 +575,15 @@ class Directory(Owner):
             held.clear()
             held.update(new)
 
+    def _part_from_impostors(self, before: AdmissionState, now: AdmissionState) -> None:
+        """Before the cluster was founded anybody was taken for a founder: connect to those anew."""
+        for node, known in now.stable.known:
+            met = before.memory(node)
+            line = self.routes.get(node)
+            if line is not None and met and met != known.store and node != self.number:
+                place = MemberAddress.of(known.place)
+                self._net.meet(line, place.address, place.name)
+
     def _connect(self, line: NodeId, member: MemberAddress) -> None:
         """Connect anew if it is another member: the old one must not be taken for it."""
         end = member.address, self.member_at.get(line, 0)
@@ -479,6 +591,16 @@ class Directory(Owner):
             self._connected[line] = end
             if line != self._met:
                 self._net.meet(line, member.address, member.name)
+
+
+def _has_part(store: Store) -> bool:
+    """Whether this node has voted, or knows that its cluster was founded."""
+    return any(name not in (RECORD, "pace") for name in store.names())
+
+
+def quoted(text: str) -> str:
+    """What another node says, fit for a log."""
+    return "".join(each if each.isprintable() else "?" for each in text[:200])
 
 
 def _is_readable(told: Known) -> bool:

@@ -4,6 +4,7 @@
 leader. A `QuorumElection` gives a term only with a majority behind it.
 """
 
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -41,6 +42,14 @@ from electorate.trace.record import Letterhead
 
 PREFIX = "office "
 TURNS_MAX = 2_000
+NAME_MAX = 200
+UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
+
+
+def is_speakable(name: str) -> bool:
+    """Whether a name is one line of text."""
+    return UNSPEAKABLE.isdisjoint(map(unicodedata.category, name))
 
 
 class Machines:

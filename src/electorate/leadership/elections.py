@@ -14,12 +14,21 @@ from electorate.errors import NodeStopped, StoreError
 from electorate.leadership.answers import SLOW, AnswerTimes
 from electorate.leadership.directory import RECORD as DIRECTORY
 from electorate.leadership.directory import Directory, MemberAddress
-from electorate.leadership.election import PREFIX, ElectionInstance, Machines, QuorumElection
+from electorate.leadership.election import (
+    NAME_MAX,
+    PREFIX,
+    ElectionInstance,
+    Machines,
+    QuorumElection,
+    is_speakable,
+)
+from electorate.leadership.founding import FOUNDING, ClusterFounding
 from electorate.leadership.groups import Groups
 from electorate.leadership.register import BEFORE, MEMBERS, Register
 from electorate.pace import Pace, in_ms
-from electorate.protocols.leadership import TO_ELECTIONS
-from electorate.protocols.mandate.admission import TO_DIRECTORY, AdmissionState
+from electorate.protocols.leadership import TO_ELECTIONS, TO_REGISTER
+from electorate.protocols.mandate.admission import TO_ADMISSION, TO_DIRECTORY, AdmissionState
+from electorate.protocols.mandate.founding import Needs
 from electorate.protocols.mandate.message import Decree, Listed, Order
 from electorate.protocols.mandate.state import MandateStable, Promise
 from electorate.runtime.frame import Hello
@@ -36,6 +45,8 @@ OFFICE, GROUP = "office", "group"
 PACE = "pace"
 """The name under which an older version saved how long promises bind."""
 REMIND_S = 1.0
+ELECTIONS_MAX = 100_000
+FULL = "%s takes part in %d elections: in no more that others name"
 BEHIND = (
     "%s is up to %d ms behind with %d elections, for seconds already: it needs fewer of them, "
     "more of the processor, or a slower pace (a larger T and P at all nodes)"
@@ -82,7 +93,7 @@ class Kinds:
 class Elections(Service, Admission):
     """All elections of a node, as a service of its host."""
 
-    kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY)
+    kinds = (OFFICE, GROUP, MEMBERS, DIRECTORY, FOUNDING)
     host: Host
     now_ms: Callable[[], float]
     """The clock of its host."""
@@ -94,6 +105,7 @@ class Elections(Service, Admission):
         pace: Pace,
         *,
         joins: bool = False,
+        founding: Needs = "all",
     ) -> None:
         self.call: Callable[..., None]
         """Runs something in the node's thread; set by the code that starts the node."""
@@ -104,16 +116,19 @@ class Elections(Service, Admission):
         self.directory = Directory(me, founders, pace, joins=joins)
         self.directory.changed = self._directory_changed
         self.member_at, self.routes = self.directory.member_at, self.directory.routes
+        self.founding = ClusterFounding(self, founding)
         self.register = Register(self)
         self.by_quorum: dict[str, QuorumElection] = {}
         self.alive: frozenset[NodeId] = frozenset()
         """The members that are not suspect."""
         self.paused = False
         self.lived = asyncio.Event()
+        self._has_founded = asyncio.Event()
         self.groups = Groups(self)
         self.machines = Machines(pace)
         self._answer_times = AnswerTimes(me.name, pace, self.called)
         self._kinds = Kinds()
+        self._has_said_full = False
         self._candidates: dict[QuorumElection, None] = {}
         """Elections in which this node is about to stand."""
         self._reminding: asyncio.Task[None] | None = None
@@ -138,7 +153,10 @@ class Elections(Service, Admission):
         self.alive = frozenset({self.me})
         stored = host.store.load(PACE)
         self._granted_before_ms = 0 if stored is None else msgspec.msgpack.decode(stored, type=int)
+        self.founding.begin(host)
         self.register.begin(host)
+        host.wiring.join(TO_ADMISSION, self.founding.instance, self.directory.instance)
+        host.wiring.join(TO_REGISTER, self.founding.instance, self.register.instance)
         host.wiring.join(TO_DIRECTORY, self.register.instance, self.directory.instance)
         for name in host.store.names():
             if name.startswith(PREFIX) and name != BEFORE:
@@ -152,12 +170,13 @@ class Elections(Service, Admission):
             self._see()
         else:
             self._begin_life()
-        self.directory.see(self.alive)
+        self._show_alive()
 
     def _begin_life(self) -> None:
         if not self.lived.is_set():
             self.lived.set()
             self._reminding = asyncio.ensure_future(self._remind_every_second())
+            self.founding.boot()
             self.register.boot()
             self._booting.over(self.by_quorum)
             self.directory.instance.hear()
@@ -174,7 +193,11 @@ class Elections(Service, Admission):
         if self.alive != before:
             self._see()
             if self.lived.is_set():
-                self.directory.see(self.alive)
+                self._show_alive()
+
+    def _show_alive(self) -> None:
+        self.directory.see(self.alive)
+        self.founding.see(self.alive)
 
     def _see(self) -> None:
         """Show all elections which nodes are alive."""
@@ -199,6 +222,26 @@ class Elections(Service, Admission):
         if now.speakers != before.speakers:
             self._look_around()
 
+    def founded(self) -> None:
+        """The cluster is founded, as far as this node has to do with that."""
+        self._has_founded.set()
+
+    async def begun(self) -> None:
+        """Wait until the others were reached or proved unreachable, and the cluster is founded.
+
+        While a founder is missing nobody waits for that here: it may take for ever.
+        """
+        await self.lived.wait()
+        waits_s = 4 * (self.pace.T + self.pace.P)
+        if self.directory.is_unfounded and len(self.alive) == len(self.directory.founders):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(waits_s):
+                    await self._has_founded.wait()
+
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return self.directory.is_ours(hello)
+
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
         why = self.directory.objection(hello)
@@ -206,14 +249,13 @@ class Elections(Service, Admission):
             self.refusing(self.directory.called(hello.node), hello)
         return why
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """The members by now, for a node that no longer knows them."""
-        return self.directory.news()
+        return self.directory.news(hello)
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why: something may have been missed."""
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            self.directory.refused(news)
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at an address refused us and said why: something may have been missed."""
+        self.directory.refused(node, news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected, with the memory that made its promises."""
@@ -251,6 +293,8 @@ class Elections(Service, Admission):
             return self.register.codec.message(body)
         if kind == DIRECTORY:
             return self.directory.codec.message(body)
+        if kind == FOUNDING:
+            return self.founding.codec.message(body)
         return self.groups.decode(body)
 
     def receive(self, kind: str, mail: Mail) -> None:
@@ -259,6 +303,8 @@ class Elections(Service, Admission):
             if not self._kinds.fits(mail.name, "group"):
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "group")
             self.groups.receive(mail)
+        elif kind == FOUNDING:
+            self.founding.hear(mail.sender, mail.message, mail.head)
         elif kind == DIRECTORY:
             self.directory.hear(mail.sender, mail.message, mail.head)
             if self.directory.differs(mail.message):
@@ -267,10 +313,20 @@ class Elections(Service, Admission):
             return
         elif kind == MEMBERS:
             self.register.hear(mail.sender, mail.message, mail.head)
-        else:
+        elif mail.name in self.by_quorum or self._may_begin(mail.name):
             if mail.name in self._kinds.in_groups:
                 self._kinds.say_odd(self.directory.name(mail.sender), mail.name, "quorum")
             self.election(mail.name).hear(mail.sender, mail.message, mail.head)
+
+    def _may_begin(self, name: str) -> bool:
+        """Whether another node may have this one take part in an election, which is kept."""
+        if not (0 < len(name) <= NAME_MAX and is_speakable(name)):
+            return False
+        is_room = len(self.by_quorum) < ELECTIONS_MAX
+        if not is_room and not self._has_said_full:
+            self._has_said_full = True
+            log.error(FULL, self.directory.me.name, ELECTIONS_MAX)
+        return is_room
 
     def _is_presumptuous(self, kind: str, mail: Mail) -> bool:
         """Whether it is about members, and from a node that is only about to become one."""
@@ -382,12 +438,13 @@ class Elections(Service, Admission):
     @property
     def members(self) -> tuple[str, ...]:
         """The names of the members."""
-        return tuple(sorted(map(self.directory.name, self.register.roster.new)))
+        return tuple(self.numbers)
 
     @property
     def numbers(self) -> dict[str, NodeId]:
         """The number of every member, by its name."""
-        found = {self.directory.name(node): node for node in self.register.roster.new}
+        listed = self.register.roster.new or self.directory.founders
+        found = {self.directory.name(node): node for node in listed}
         return dict(sorted(found.items()))
 
     def called(self, node: NodeId) -> str:
@@ -453,6 +510,7 @@ class Elections(Service, Admission):
         for election in elections:
             if election.term is not None:  # Its work may have no end.
                 election.term.abandon_after(in_ms(self.pace.grace))
+        self.founding.say()
         if not self.is_busy:
             self.directory.expect_member()
 

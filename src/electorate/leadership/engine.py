@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
@@ -14,20 +13,24 @@ from typing import Any, NamedTuple, Self
 from electorate.core import NodeId
 from electorate.errors import NodeStopped, TransferFailed
 from electorate.leadership.directory import MemberAddress, addresses, named, number
-from electorate.leadership.election import ElectionInstance, KnownLeader
+from electorate.leadership.election import (
+    NAME_MAX,
+    ElectionInstance,
+    KnownLeader,
+    is_speakable,
+)
 from electorate.leadership.elections import Elections, Safety
+from electorate.leadership.founding import expect_founding
 from electorate.leadership.register import POLL_S, RESERVED
 from electorate.leadership.term import OnMerge, Tenure, Term
 from electorate.pace import Pace, in_ms
+from electorate.protocols.mandate.founding import Needs
+from electorate.protocols.mandate.message import PRIORITY_MAX
 from electorate.runtime.config import HostConfig
 from electorate.runtime.identity import DEFAULT_CLUSTER
 
 Condition = Callable[["Leader"], bool]
 Work = Callable[[Term], Awaitable[object]]
-
-PRIORITY_MAX = (1 << 31) - 1
-UNSPEAKABLE = {"Cc", "Cs", "Zl", "Zp"}
-"""Kinds of characters that end a line or cannot be written: names stand in logs and tables."""
 
 
 class Leader(NamedTuple):
@@ -43,8 +46,15 @@ class NodeEngine(ABC):
     """A node in operation, wherever it runs."""
 
     def __init__(
-        self, me: str, members: Iterable[str], pace: Pace | None, *, join: bool = False
+        self,
+        me: str,
+        members: Iterable[str],
+        pace: Pace | None,
+        *,
+        join: bool = False,
+        founding: Needs = "all",
     ) -> None:
+        expect_founding(founding)
         if not isinstance(me, str):
             raise TypeError(f"a node is a name, or name@host:port, not {me!r}")
         if pace is not None and not isinstance(pace, Pace):
@@ -59,7 +69,7 @@ class NodeEngine(ABC):
         }
         if not founders:
             raise ValueError(f"{self.me.name} is to join a cluster: name some of its members")
-        self.elections = Elections(self.me, founders, self.pace, joins=join)
+        self.elections = Elections(self.me, founders, self.pace, joins=join, founding=founding)
 
     @abstractmethod
     async def begin(self) -> None:
@@ -278,7 +288,9 @@ def expect_name(name: str) -> None:
     """ValueError if this cannot be the name of an election."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"an election has a name, not {name!r}")
-    if not UNSPEAKABLE.isdisjoint(map(unicodedata.category, name)):
+    if len(name) > NAME_MAX:
+        raise ValueError(f"the name of an election has at most {NAME_MAX} characters: {name[:40]}…")
+    if not is_speakable(name):
         raise ValueError(f"the name of an election is one line of text, not {name!r}")
 
 

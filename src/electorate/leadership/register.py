@@ -191,7 +191,8 @@ class Register(Owner):
     @property
     def roster(self) -> Roster:
         """The list that this node has saved. A node that has ended keeps what it knew last."""
-        founders = self._port.directory.founders
+        directory = self._port.directory
+        founders = () if directory.is_unfounded else directory.founders
         return self._last or Roster(old=founders, new=founders)
 
     # --- what it is asked for ---
@@ -234,8 +235,9 @@ class Register(Owner):
 
     def find(self, name: str) -> NodeId | None:
         """The member of that name, also one that is being added or removed."""
-        roster = self.roster
-        named = [node for node in roster.everybody if self._port.directory.name(node) == name]
+        roster, directory = self.roster, self._port.directory
+        members = roster.everybody or directory.founders
+        named = [node for node in members if directory.name(node) == name]
         return max(named, key=lambda node: node in roster.new, default=None)
 
     def is_undecided(self, name: str) -> bool:
@@ -360,6 +362,8 @@ class Register(Owner):
 
     def _unchanged(self) -> str:
         roster, name = self.roster, self._port.directory.name
+        if self._port.directory.is_unfounded:
+            return "the cluster is not founded yet: not all of its first members have been there"
         members = ", ".join(sorted(map(name, roster.new)))
         if self._port.me not in roster.everybody:
             return f"{name(self._port.me)} is no member itself; the members are {members}"

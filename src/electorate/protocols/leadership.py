@@ -13,16 +13,19 @@ Needs: what the mandate needs.
 
 from typing import ClassVar
 
-from electorate.core import Assumption, Ensemble, Part, Wire
+from electorate.core import Assumption, Ensemble, Part, Topic, Wire
 from electorate.protocols.mandate import Mandate
+from electorate.protocols.mandate.founding import Founding
 from electorate.protocols.mandate.membership import Membership
-from electorate.protocols.mandate.message import Adopt
+from electorate.protocols.mandate.message import Adopt, Found
 from electorate.protocols.strongest_alive import StrongestAlive
 
 Election = Mandate.over(StrongestAlive)
 Register = Membership.over(Election, "register")
 TO_ELECTIONS = Wire("members", "roster", "election", Adopt)
 """What every election is told: the list of members."""
+TO_REGISTER = Wire("founding", "roster", "members", Found)
+"""What the register is told first of all: the members with which the cluster is founded."""
 
 
 class Leadership(Ensemble):
@@ -35,7 +38,7 @@ class Leadership(Ensemble):
     wires: ClassVar[tuple[Wire, ...]] = (TO_ELECTIONS,)
     focus = "election"
     strongest = "highest"
-    promises = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
+    promises: tuple[str, ...] = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
     assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
 
     def cautions(self) -> tuple[str, ...]:
@@ -46,3 +49,21 @@ class Leadership(Ensemble):
             "--rule members.inner.rounds=0 --rule election.rounds=0",
         )
         return (*super().cautions(), *(counted if any(rounds) else ()))
+
+
+class FirstStart(Leadership):
+    """The same from before the cluster is founded: nobody has a list of members yet.
+
+    `leadership` begins founded, and so do all other searches: founding costs nothing once it is
+    over. That somebody comes into office is not promised here: a founder that is gone for good is
+    waited for.
+    """
+
+    parts = {
+        "founding": Part(Founding),
+        "members": Part(Register, rules="inner.rounds=2 inner.begins=unfounded"),
+        "election": Part(Election, "application", "first=1 rounds=2 begins=unfounded"),
+    }
+    wires: ClassVar[tuple[Wire, ...]] = (TO_REGISTER, TO_ELECTIONS)
+    tells = frozenset({Topic.FOUNDERS})
+    promises: tuple[str, ...] = ("M1", "M2", "M3", "M4", *Founding.promises)

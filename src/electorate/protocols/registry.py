@@ -15,9 +15,10 @@ from electorate.protocols.commit.three_phase_ballots import ThreePhaseBallots
 from electorate.protocols.commit.two_phase import TwoPhase
 from electorate.protocols.consensus import Consensus
 from electorate.protocols.invitation import Invitation, RankedInvitation
-from electorate.protocols.leadership import Leadership, Register
+from electorate.protocols.leadership import FirstStart, Leadership, Register
 from electorate.protocols.mandate import Mandate
 from electorate.protocols.mandate.admission import Admission, Replacement
+from electorate.protocols.mandate.founding import Founding
 from electorate.protocols.park import Park
 from electorate.protocols.park_printed import ParkPrinted
 from electorate.protocols.paxos import Paxos
@@ -66,6 +67,8 @@ REGISTRY: dict[str, Entry] = {
     "membership": Entry(Register),
     "admission": Entry(Admission),
     "replacement": Entry(Replacement),
+    "founding": Entry(Founding),
+    "first-start": Entry(FirstStart),
     "consensus": Entry(Consensus.over(ToldLeader)),
     "paxos": Entry(Paxos.over(ToldLeader)),
     "token-mutex": Entry(TokenMutex),

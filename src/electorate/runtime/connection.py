@@ -246,6 +246,10 @@ class Taken(BadFrame):
 class Objection(BadFrame):
     """Another node is not let in here. It may have missed why, so it is told the news."""
 
+    def __init__(self, why: str, hello: Hello) -> None:
+        super().__init__(why)
+        self.hello = hello
+
 
 class Caller:
     """The node that speaks on a connection."""
@@ -278,20 +282,22 @@ class Listener:
         on_broken: Callable[[NodeId, bool], None],
         live_ms: float,
         called: Callable[[NodeId], str] = str,
+        is_ours: Callable[[Hello], bool] = lambda hello: True,
         objection: Callable[[Hello], str] = lambda hello: "",
-        news: Callable[[], bytes] = lambda: b"",
+        news: Callable[[Hello], bytes] = lambda hello: b"",
         member: Callable[[NodeId], NodeId] = lambda node: 0,
         process: str = "",
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.cluster = cluster
-        """Empty: then the first node that speaks says what it is."""
+        """Empty: then `is_ours` alone says which other nodes are of it."""
         self.others = set(others)
         self._transport = environment.transport
         self._now_ms = environment.now_ms
         self._me = me
         self._cluster_name = cluster_name
         self._process = process
+        self._is_ours = is_ours
         self._objection = objection
         self._news = news
         self._member = member
@@ -370,7 +376,7 @@ class Listener:
         except BadFrame as error:
             self._count(str(error))
             # Only a node that knows what our cluster is called comes as far as an objection.
-            news = self._news() if isinstance(error, Objection) else b""
+            news = self._news(error.hello) if isinstance(error, Objection) else b""
             self._say(stream, Refusal(str(error), isinstance(error, Taken), news))
         except EOFError:
             is_end = True
@@ -404,8 +410,9 @@ class Listener:
             raise BadFrame("no hello in time") from None
         if not isinstance(hello, Hello):
             raise BadFrame("no hello")
-        is_ours = hello.cluster_name == self._cluster_name
-        if not is_ours or (self.cluster and hello.cluster != self.cluster):
+        is_named = hello.cluster_name == self._cluster_name
+        is_same = not self.cluster or hello.cluster == self.cluster
+        if not (is_named and is_same and self._is_ours(hello)):
             raise BadFrame(
                 "hello from another cluster: all nodes need the same members and settings"
             )
@@ -420,13 +427,13 @@ class Listener:
         if hello.node == self._me:
             raise Taken(f"hello from a second node {self._called(self._me)}: that is me")
         if hello.node not in self.others:
-            raise Objection("hello from a stranger: it is no member here")
+            raise Objection("hello from a stranger: it is no member here", hello)
         expect_member(stream.proven, self._cluster_name, self._called(hello.node))
         if hello.to != self._me:
             raise BadFrame("hello to another node: it was looked for at a wrong address")
         objection = self._objection(hello)
         if objection:
-            raise Objection(objection)
+            raise Objection(objection, hello)
         return hello
 
     async def _expect_alone(self, hello: Hello) -> None:

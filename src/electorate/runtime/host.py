@@ -209,16 +209,20 @@ class Admission:
     member_at: dict[NodeId, NodeId] | None = None
     """The other way round: the member that is connected there."""
 
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return True
+
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
         return ""
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
         return b""
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why. It may be anybody."""
 
 
 class Host:
@@ -583,18 +587,22 @@ class Host:
 
     # --- the reader of its network ---
 
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether another node is of the same cluster, as far as it says."""
+        return self.admission.is_ours(hello)
+
     def objection(self, hello: Hello) -> str:
         """Why another node is refused; empty if it is let in."""
         return self.admission.objection(hello)
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
-        return self.admission.news()
+        return self.admission.news(hello)
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why."""
         if news:
-            self.enter(self.admission.refused, news)
+            self.enter(self.admission.refused, node, news)
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""

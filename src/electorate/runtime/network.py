@@ -63,14 +63,17 @@ class Ledger:
 class NetworkReader(Protocol):
     """Told what comes in."""
 
+    def is_ours(self, hello: Hello) -> bool:
+        """Whether a node is of this cluster, as far as it says."""
+
     def objection(self, hello: Hello) -> str:
         """Why a node is refused; empty if it is let in."""
 
-    def news(self) -> bytes:
+    def news(self, hello: Hello) -> bytes:
         """What a node that was refused may want to know."""
 
-    def refused(self, news: bytes) -> None:
-        """A node refused us and said why."""
+    def refused(self, node: NodeId, news: bytes) -> None:
+        """What answers at the address of a node refused us and said why."""
 
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
@@ -115,6 +118,7 @@ class Network:
             on_broken=self._lost_caller,
             live_ms=config.timeout_ms,
             called=config.called,
+            is_ours=reader.is_ours,
             objection=reader.objection,
             news=reader.news,
             member=lambda node: self.introduction(node)[0],
@@ -170,9 +174,13 @@ class Network:
         """All nodes that this one knows, itself included."""
         return frozenset(self.links) | {self._config.me}
 
+    def rename(self, cluster: str) -> None:
+        """Say on new connections that this is the cluster; those that there are stay."""
+        self.cluster = cluster
+
     def join(self, cluster: str) -> None:
-        """Belong to this cluster from now on."""
-        self.cluster = self.listener.cluster = cluster
+        """Belong to this cluster from now on, on new connections."""
+        self.cluster = cluster
         if self._said is not None:
             self.introduce(*self._said)
 
@@ -387,7 +395,7 @@ class Network:
             self._taken_since.pop(node, None)
         name = self._config.called(node)
         if isinstance(error, HandshakeRefused):
-            self._reader.refused(error.news)
+            self._reader.refused(node, error.news)
             self._complain(node, f"is refused by node {name}: {printable(str(error))}")
         elif isinstance(error, NotAuthenticated):
             self._complain(node, f"does not talk to what answers for node {name}: {error}")

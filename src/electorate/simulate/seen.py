@@ -9,6 +9,7 @@ from electorate.claims.admission import MET
 from electorate.claims.claim import LED, Premise
 from electorate.claims.commit import DECIDED
 from electorate.claims.consensus import DECIDED as CHOSEN
+from electorate.claims.founding import FOUNDED
 from electorate.core import Machine, Topic
 from electorate.simulate.fault import (
     Ask,
@@ -104,6 +105,8 @@ def achievement_of(machine: Machine[Any]) -> Premise:
     """A protocol's purpose: a leader, members that meet, or a decision."""
     if Topic.DECISIONS in machine.tells:
         return DECIDED._replace(text="not once did anybody decide a transaction")
+    if Topic.FOUNDERS in machine.tells and Topic.TERMS not in machine.tells:
+        return FOUNDED
     if Topic.MEMORIES in machine.tells:
         return MET
     return CHOSEN if Topic.CHOICES in machine.tells else LED

@@ -58,10 +58,22 @@ class Cluster:
             self._join(name)
 
     def run(self, main: Coroutine[Any, Any, R]) -> R:
-        """Start all nodes, do this to its end, and end everything. Once for each cluster."""
+        """Start all nodes, do this to its end, and end everything. Once for each cluster.
+
+        It begins once all have founded the cluster.
+        """
         __tracebackhide__ = True
+
+        async def founded() -> R:
+            try:
+                await asyncio.gather(*(each.engine.begin() for each in self._members.values()))
+            except BaseException:
+                main.close()
+                raise
+            return await main
+
         try:
-            return self._loop.run(self._boot_all, main, self.story.end)
+            return self._loop.run(self._boot_all, founded(), self.story.end)
         except BaseException as error:
             error.add_note(f"simulated with seed {self.seed}, until {self.now:.3f} s")
             raise

@@ -55,7 +55,7 @@ class SimulatedEngine(NodeEngine):
 
     async def begin(self) -> None:
         """Wait until the others were reached or proved unreachable."""
-        await self.elections.lived.wait()
+        await self.elections.begun()
         self.expect_running()
 
     async def end(self) -> None:

@@ -20,12 +20,17 @@ import msgspec
 from msgspec.structs import replace
 
 from electorate.core import *
+from electorate.protocols.mandate.founding import Foundation
 from electorate.protocols.mandate.message import Listed
-from electorate.protocols.mandate.state import Ids, Roster
+from electorate.protocols.mandate.rule import ERA, LEAP
+from electorate.protocols.mandate.state import MEMORY_MAX, TOKEN_MAX, Ids, Memories, Roster
 
 # --- what a node knows of members ---
 
 Numbers = Literal["plain", "digests"]
+KNOWN_MAX, FORMER_MAX = 1_000, 10_000
+PLACE_MAX = 400
+"""How many members, and how much of each, a node lets itself be told of."""
 NUMBERS_MAX = 10_000
 """This many numbers are remembered; anybody may ask for more."""
 
@@ -66,8 +71,9 @@ class Acquaintance(Value):
 
 
 UNKNOWN = Acquaintance("")
+LATEST = TOKEN_MAX // ERA
+"""The latest list that leaves room for tokens of elections."""
 Acquaintances = tuple[tuple[NodeId, Acquaintance], ...]
-Memories = tuple[tuple[NodeId, str], ...]
 Names = tuple[tuple[str, str], ...]
 """A place for each name."""
 
@@ -81,10 +87,21 @@ class Known(Message):
     former: Memories = ()
     """The memories of founders that are known no more: their numbers do not show them."""
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether it can be trusted: it may come from anybody that answers where a member was."""
-        return all(node > 0 and known.since >= 0 for node, known in self.nodes)
+    def is_sound(self, own: Roster) -> bool:
+        """Whether a node that works can say this to one with this list: it will be kept."""
+        latest = LATEST if own.is_fixed else own.version[0] + LEAP
+        memories = [*(known.store for _, known in self.nodes), *(store for _, store in self.former)]
+        return (
+            self.roll.is_sound
+            and self.roll.version[0] <= latest
+            and len(self.nodes) <= KNOWN_MAX
+            and len(self.former) <= FORMER_MAX
+            and all(len(store) <= MEMORY_MAX for store in memories)
+            and all(
+                node > 0 and 0 <= known.since <= latest and len(known.place) <= PLACE_MAX
+                for node, known in self.nodes
+            )
+        )
 
     def without_memories(self) -> "Known":
         """The same for a node that is refused: it could speak for a memory that it only knows."""
@@ -142,6 +159,8 @@ class Caller(Value):
     meant: NodeId = 0
     is_found: bool = False
     """Whether it is what answers at the address of a newcomer of that name."""
+    is_tied: bool = True
+    """Whether a member of the cluster that this node takes for its own answers at its address."""
 
 
 class Start(Request):
@@ -152,8 +171,10 @@ class Start(Request):
     listed: Names
     founders: Ids
     cluster: str = ""
-    """The cluster of these founders; empty if the others have to say."""
+    """What nodes that are told of these founders have in common; empty if others have to say."""
     joins: bool = False
+    founded: bool = False
+    """Whether the cluster is founded already, as it is in a search."""
 
 
 class Met(Request):
@@ -163,9 +184,13 @@ class Met(Request):
 
 
 class Refused(Request):
-    """A node has refused this one, and has told which members it knows. It may be anybody."""
+    """The node with this memory has refused this one, and has told which members it knows.
+
+    That it has this memory was proved. What somebody else says that answers there is no request.
+    """
 
     known: Known
+    by: str
 
 
 class Await(Request):
@@ -191,6 +216,12 @@ class Settle(Request):
     """Something that others rely on is about to be saved: from now on this is our cluster."""
 
 
+class Establish(Request):
+    """The cluster is founded: this is its id, and these are the memories of its founders."""
+
+    foundation: Foundation
+
+
 class GoBy(Request):
     """This is the list of members now."""
 
@@ -200,6 +231,7 @@ class GoBy(Request):
 class Objection(StrEnum):
     """Why a node is refused."""
 
+    FOREIGN = "foreign"  # it is of another cluster
     MISTAKEN = "mistaken"  # it takes me for one with another memory
     CLASH = "clash"  # it has the number of a member of another name
     ANOTHER = "another"  # it is not the memory that is known under its name
@@ -311,7 +343,7 @@ class Admission(Machine[AdmissionState]):
     rules_type = AdmissionRules
     rules: AdmissionRules
     messages = (Edition, Known, Knock, Refusal)
-    requests = (Start, Met, Refused, Await, AwaitNoMore, Propose, Settle, GoBy)
+    requests = (Start, Met, Refused, Await, AwaitNoMore, Propose, Settle, GoBy, Establish)
     timers = (Timer(REMIND, periodic=True), Timer(PART))
     uses_views = True
     forms = {"application": AdmissionRules(Span(ticks=1000), knocks="carried", numbers="digests")}
@@ -332,7 +364,7 @@ class Admission(Machine[AdmissionState]):
             case Received(j, Knock() as knock):
                 taken = self._answer(s, j, knock)
             case Received(j, Refusal(known)):
-                taken = self._turned_away(replace(s, refusing=s.refusing | {j}), known), []
+                taken = self._turned_away(replace(s, refusing=s.refusing | {j}), known, str(j)), []
             case Received(j, _) if not self._hears(s, j):
                 taken = s, self._refused(s, j)
             case Received(_, Known() as known):
@@ -362,8 +394,8 @@ class Admission(Machine[AdmissionState]):
                 return self._started(s, request), []
             case Met(caller) if self.objection(s, caller) is None:
                 return self._met(s, caller), []
-            case Refused(told):
-                return self._turned_away(s, told), []
+            case Refused(told, by):
+                return self._turned_away(s, told, by), []
             case Await(place) if name_at(place) != known[s.number].name:
                 awaited = dict(s.awaited) | {name_at(place): place}
                 newcomers = (each for each in s.newcomers if each[0] != name_at(place))
@@ -373,8 +405,10 @@ class Admission(Machine[AdmissionState]):
             case Propose(node, token) if node in known:
                 s = _with(s, known | {node: replace(known[node], since=token)})
                 return s, [Send(j, self.told(s)) for j in s.others if j in self.members]
-            case Settle() if s.stable.cluster:
+            case Settle() if s.stable.cluster and s.number not in s.stable.founders:
                 return replace(s, stable=replace(s.stable, settled=True)), []
+            case Establish(foundation) if s.number in s.stable.founders:
+                return self._established(s, foundation), []
             case GoBy(roster):
                 return self._gone_by(s, roster), []
         return s, []
@@ -414,6 +448,8 @@ class Admission(Machine[AdmissionState]):
     def objection(self, s: AdmissionState, caller: Caller) -> Objection | None:
         """Why a node is refused; None if it is let in."""
         name, member, speaker = caller.name, caller.member, dict(s.speakers).get(caller.name)
+        if caller.cluster and not self.is_ours(s, caller.cluster, tied=caller.is_tied):
+            return Objection.FOREIGN
         if caller.meant not in (0, s.number):
             return Objection.MISTAKEN
         known = s.known.get(member)
@@ -428,6 +464,21 @@ class Admission(Machine[AdmissionState]):
         # One newcomer at a time: while one is dealt with, another has to wait.
         is_anybody = name in s.places and name not in dict(s.awaited)
         return None if is_anybody and not self._is_sure_of(s, speaker) else Objection.ANOTHER
+
+    def is_ours(self, s: AdmissionState, cluster: str, *, tied: bool = True) -> bool:
+        """Whether a node that says that it is of this cluster may be of the same as this one.
+
+        Before a cluster is founded its nodes know only what they have in common, which its full id
+        begins with. One that is to join goes where it is let in first; but as long as nothing is
+        relied on, and nobody answers there, it is free to go elsewhere.
+        """
+        mine = s.stable.cluster
+        if cluster == mine or not mine:
+            return True
+        if s.number not in s.stable.founders and not s.stable.settled:
+            return not tied
+        first, other = sorted((mine, cluster), key=len)
+        return other.startswith(f"{first}.")
 
     def told(self, s: AdmissionState) -> Known:
         """All that another node may want to know."""
@@ -448,7 +499,9 @@ class Admission(Machine[AdmissionState]):
         is_founder = caller.member == self.number(caller.name)
         if not is_founder and caller.member != self.number(caller.name, caller.store):
             return Objection.ANOTHER
-        return None if s.memory(caller.member) in ("", caller.store) else Objection.LOST
+        # Until something is relied on it does not matter who says that it is a founder.
+        is_known = s.memory(caller.member) in ("", caller.store) or not s.stable.settled
+        return None if is_known else Objection.LOST
 
     def _is_sure_of(self, s: AdmissionState, speaker: NodeId | None) -> bool:
         """Whether no other node can be the one that speaks by that name.
@@ -467,7 +520,7 @@ class Admission(Machine[AdmissionState]):
         place = self._place(me)
         named = me not in founders
         listed = {str(j): self._place(j) for j in founders if str(j) != name_at(place) or not named}
-        start = Start(place, str(me), _pairs(listed), founders, "founders")
+        start = Start(place, str(me), _pairs(listed), founders, "founders", founded=True)
         return replace(start, joins=named and self.rules.given == "joins")
 
     def _place(self, node: NodeId) -> str:
@@ -486,7 +539,7 @@ class Admission(Machine[AdmissionState]):
         if self.rules.given == "takes":
             s = replace(s, number=self.number(me))
         listed = dict(start.listed) | {me: start.place}
-        founders = kept.founders or start.founders
+        founders = kept.founders if kept.settled else start.founders
         known = {self.number(name): Acquaintance(place) for name, place in listed.items()}
         if kept.settled:
             before, names = dict(kept.listed), {each.name for _, each in kept.known}
@@ -498,7 +551,7 @@ class Admission(Machine[AdmissionState]):
         else:
             roll = Roster() if start.joins else Roster(old=start.founders, new=start.founders)
             cluster = "" if start.joins else start.cluster
-            settled = not (kept.founders or start.joins)
+            settled = start.founded and not (kept.founders or start.joins)
             kept = AdmissionStable(cluster, founders, roll=roll, settled=settled)
             if s.number not in founders:
                 # It has made no promise under its name, whatever else was called that has.
@@ -538,10 +591,29 @@ class Admission(Machine[AdmissionState]):
             s = self._forgotten(s, (j for j, each in s.stable.known if each.name == name))
         if place is not None:
             s = replace(s, newcomers=_pairs(dict(s.newcomers) | {name: member}))
-        if not s.stable.cluster:
-            s = replace(s, stable=replace(s.stable, cluster=caller.cluster))
+        if s.number not in s.stable.founders and not s.stable.settled:
+            if caller.cluster and s.stable.cluster not in ("", caller.cluster):
+                s = self._anew(s)
+            s = replace(s, stable=replace(s.stable, cluster=caller.cluster or s.stable.cluster))
         met = replace(before, place=place or before.place, store=caller.store)
         return _with(s, s.known | {member: met})
+
+    def _anew(self, s: AdmissionState) -> AdmissionState:
+        """Forget the members of another cluster, which this node was about to join."""
+        me = s.known[s.number]
+        places = {self.number(name): Acquaintance(place) for name, place in s.stable.listed}
+        others = {j: each for j, each in places.items() if each.name != me.name}
+        s = replace(s, stable=replace(s.stable, roll=Roster(), former=()))
+        return _with(s, others | {s.number: me})
+
+    def _established(self, s: AdmissionState, foundation: Foundation) -> AdmissionState:
+        """From now on founders are known by the memories that have given their word."""
+        cluster = f"{s.stable.cluster}.{foundation.cluster}"
+        if not foundation.cluster or s.stable.cluster.endswith(f".{foundation.cluster}"):
+            return s
+        memories = dict(foundation.memories)
+        known = {j: replace(each, store=memories.get(j, each.store)) for j, each in s.stable.known}
+        return _with(replace(s, stable=replace(s.stable, cluster=cluster, settled=True)), known)
 
     def _awaited_no_more(self, s: AdmissionState, name: str) -> AdmissionState:
         """It has become a member, or not: it is expected no more."""
@@ -568,15 +640,18 @@ class Admission(Machine[AdmissionState]):
 
     def _is_ours(self, s: AdmissionState, told: Known) -> bool:
         """Whether a member of this node's cluster may say this."""
-        return told.cluster == s.stable.cluster and told.is_sound
+        newest = max(s.own, s.stable.roll, key=lambda roll: roll.version)
+        return told.cluster == s.stable.cluster and told.is_sound(newest)
 
-    def _turned_away(self, s: AdmissionState, told: Known) -> AdmissionState:
+    def _turned_away(self, s: AdmissionState, told: Known, by: str) -> AdmissionState:
         """Another node has refused this one: something may have been missed.
 
-        It may be anybody: by which memories to know the others is not for it to say. If both know
-        that this node was removed in an earlier life, and it was not told to join again, that is
-        why.
+        Only a memory that this node knows as that of a member is believed, and by which memories to
+        know the others is not for it to say, for it has let in nobody. If both know that this node
+        was removed in an earlier life, and it was not told to join again, that is why.
         """
+        if by not in {each.store for node, each in s.stable.known if node != s.number} - {""}:
+            return s
         told = told.without_memories()
         s = self._learnt(s, told)
         is_listed = s.number in {*s.own.everybody, *told.roll.everybody}
@@ -776,6 +851,8 @@ class ToldList(Machine[ToldListState]):
         return tuple(Change(j, j not in members) for j in others) if state.me == first else ()
 
 
+TO_ADMISSION = Wire("founding", "foundation", "directory", Establish)
+"""What it is told once the cluster is founded."""
 TO_DIRECTORY = Wire("members", "roster", "directory", GoBy)
 """What admission relies on: the list of members."""
 

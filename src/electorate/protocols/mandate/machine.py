@@ -24,6 +24,7 @@ from electorate.protocols.mandate.message import (
     Confirm,
     Decree,
     Ended,
+    Found,
     Free,
     Grant,
     Listed,
@@ -199,12 +200,16 @@ class Mandate(Over[Any]):
         return s, [*more, *effects]
 
     def _hear(self, s: AnyState, j: NodeId, message: Message) -> Result[AnyState]:
+        if not self.parameters.is_credible(s, message):
+            return s, []
         match message:
             case Poll(silent):
                 s, effects = self._notice(s, j, silent=silent)
                 return s, [voter.answer_poll(s, j), *effects]
             case Back():
                 return self._notice(s, j, silent=False)
+            case Claim() if not self.parameters.has_members(s):
+                return s, []
             case Claim():
                 return self._claimed(s, j, message, Roster())
             case Decree() | Listed() if not self.rules.base:
@@ -286,7 +291,7 @@ class Mandate(Over[Any]):
             case Order(heir), _ if self.rules.orders != "none":
                 return self._order(s, heir)
             case Confirm(), Phase.HOLDING | Phase.ENDING:
-                return candidate.renew(self.terms, s)
+                return candidate.renew(self.parameters, s)
             case Ended(), Phase.ENDING:
                 return candidate.finish(self.parameters, s)
             case Add(newcomer), _:
@@ -295,6 +300,8 @@ class Mandate(Over[Any]):
                 changed = change.remove(self.parameters, s, member)
                 return candidate.change_members(self.parameters, s, changed)
             case Adopt(roster), _ if self._is_told(s, roster):
+                return candidate.heed(self.parameters, s, roster)
+            case Found(roster), _ if not (self.parameters.has_members(s) or roster.is_fixed):
                 return candidate.heed(self.parameters, s, roster)
         return s, []
 
@@ -407,6 +414,10 @@ class Mandate(Over[Any]):
         """If members or candidates have changed: newcomers take part, those that left do not."""
         if before.stable.roster != s.stable.roster:
             s = ranks.kept(self.parameters, s)
+            if self.parameters.tells and s.wish and not self.parameters.has_members(before):
+                # It has told nobody yet that it stands, and has heard of nobody.
+                s, told = ranks.stand(self.parameters, replace(s, wish=0, ranks=()), s.wish)
+                effects = [*effects, *told]
         elif before.ranks == s.ranks:
             return s, effects
         effects = [*effects, *ranks.compared(self.parameters, before, s)]

@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal
 from msgspec.structs import replace
 
 from electorate.core import *
-from electorate.protocols.mandate.message import Add, Ended, Listed, Remove, Stand
+from electorate.protocols.mandate.message import Add, Ended, Found, Listed, Remove, Stand
 from electorate.protocols.mandate.state import AnyState, Inner, Kept, Phase, Roster
 
 CARE, RENEWED = "care", "inner.renew"
@@ -85,7 +85,7 @@ class Membership(Over[Any]):
     state_type = MembershipState
     stable_type = MembershipStable
     rules_type = MembershipRules
-    requests = (Change, Hold, Settle, Withdraw, Show)
+    requests = (Change, Hold, Settle, Withdraw, Show, Found)
     timers = (Timer(CARE),)
     tells = frozenset({Topic.TERMS})
     promises = ("M1", "M2", "M3", "M4")
@@ -115,6 +115,8 @@ class Membership(Over[Any]):
                 s, effects = self._left(replace(s, wish=None, cares=False))
             case Asked(Show(j)) if j in self.members and j != s.me:
                 return s, self._shown(s, j)
+            case Asked(Found() as founded):
+                s, effects = self._ask(s, founded)
             case TimedOut(timer) if timer == CARE:
                 s = replace(s, cares=s.wish is None)
             case _:

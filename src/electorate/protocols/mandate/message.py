@@ -1,7 +1,14 @@
 """What nodes say to each other about mandates, and what an application may ask for."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from electorate.core import Message, NodeId, Request
-from electorate.protocols.mandate.state import Roster
+from electorate.protocols.mandate.state import Count, Roster, Token
+
+PRIORITY_MAX = (1 << 31) - 1
+Priority = Annotated[int, Meta(ge=0, le=PRIORITY_MAX)]
 
 
 class Poll(Message):
@@ -13,7 +20,7 @@ class Poll(Message):
 class Free(Message):
     """You may claim; this is the highest epoch that I have promised."""
 
-    epoch: int
+    epoch: Token
 
 
 class Bound(Message):
@@ -30,27 +37,27 @@ class Claim(Message):
     And this is the priority with which I stand, in case that you have missed a `Stands`.
     """
 
-    epoch: int
-    round: int
+    epoch: Token
+    round: Count
     held: bool = False
-    priority: int = 0
+    priority: Priority = 0
 
 
 class Grant(Message):
     """The epoch is yours: I am bound to you since I heard you ask in that round."""
 
-    epoch: int
-    round: int
+    epoch: Token
+    round: Count
 
 
 class Decree(Message):
     """The same; and these are the members."""
 
-    epoch: int
-    round: int
+    epoch: Token
+    round: Count
     roster: Roster
     held: bool = False
-    priority: int = 0
+    priority: Priority = 0
 
 
 class Listed(Message):
@@ -62,34 +69,34 @@ class Listed(Message):
 class Release(Message):
     """My term of that epoch is over: be free, or bound to my heir."""
 
-    epoch: int
+    epoch: Token
     heir: NodeId | None = None
 
 
 class Offer(Message):
     """Will you take over from me?"""
 
-    epoch: int
+    epoch: Token
 
 
 class Wish(Message):
     """Hand your office over to me: I stand with this priority."""
 
-    epoch: int
-    priority: int
+    epoch: Token
+    priority: Priority
 
 
 class Resign(Message):
     """Step down from your term of that epoch, or hand it over to this heir: so I was asked."""
 
-    epoch: int
+    epoch: Token
     heir: NodeId | None = None
 
 
 class Stands(Message):
     """I stand for the office with this priority, 0: I only vote. And you, if I ask?"""
 
-    priority: int
+    priority: Priority
     asks: bool = False
 
 
@@ -141,6 +148,12 @@ class Confirm(Request):
     """Ask all voters for more time at once: is my term still granted?"""
 
 
+class Found(Request):
+    """The cluster is founded: these are its first members."""
+
+    roster: Roster
+
+
 MESSAGES = (
     Poll,
     Free,
@@ -156,4 +169,4 @@ MESSAGES = (
     Stands,
     Resign,
 )
-REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order, Confirm)
+REQUESTS = (StepDown, Transfer, Ended, Add, Remove, Adopt, Stand, Order, Confirm, Found)

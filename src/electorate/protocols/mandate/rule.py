@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from electorate.core import Members, Message, NodeId, OverRules, P, Send, SetTimer, Span, T, Timing
-from electorate.protocols.mandate.state import AnyState, Roster, Wait
+from electorate.protocols.mandate.state import TOKEN_MAX, AnyState, Roster, Wait
 
 
 class MandateRules(OverRules):
@@ -81,6 +81,9 @@ class MandateRules(OverRules):
     base: int = 0
     """How many of the first ids are members to begin with; 0: all are, and nothing changes that. A
     node that boots with a list uses that one, however many are in it."""
+    begins: Literal["founded", "unfounded"] = "founded"
+    """Whether a node that boots for the first time has a list of members, if any has: without one
+    it neither votes nor stands until it is told by `Found`."""
     next_change: Literal["decided", "any"] = "decided"
     """When the next change of members may be proposed: once the last one is decided, or before."""
     pending: Literal["both", "new"] = "both"
@@ -91,6 +94,9 @@ class MandateRules(OverRules):
     """How many changes a holder may propose, one that it has to finish included; 0: any number."""
     settle: Span = 0 * T
     """How long a holder has been in office before it proposes a change; 0: it need not wait."""
+    leap: int = 0
+    """How many tokens of the register a node may have missed at once; 0: any number. What is
+    further ahead no working node has said: if it were believed, numbers would be used up."""
     era: int = 0
     """Claims are above the token of the node that proposed the list, times this."""
 
@@ -110,7 +116,11 @@ BRIEF = MandateRules(
 these. Where messages may take any time nothing else depends on T. An office is not to be expected
 of them."""
 
-APPLICATION = MandateRules(candidates="told", orders="members", base=64, changes="told", era=10**9)
+ERA, LEAP = 10**9, 1_000_000
+
+APPLICATION = MandateRules(
+    candidates="told", orders="members", base=64, changes="told", leap=LEAP, era=ERA
+)
 """What the nodes of applications run, over `StrongestAlive`. Of those that stand one of the highest
 priority is named, and a holder of the office keeps it. The members are those of another office, the
 register of the node."""
@@ -156,7 +166,7 @@ class Parameters(NamedTuple):
 
     def first_roster(self) -> Roster:
         """The list of members to begin with."""
-        first = self.members.ids[: self.rules.base]
+        first = self.members.ids[: self.rules.base] if self.rules.begins == "founded" else ()
         return Roster(old=first, new=first)
 
     @property
@@ -167,16 +177,36 @@ class Parameters(NamedTuple):
     def voters(self, s: AnyState) -> tuple[NodeId, ...]:
         """The members, as far as this node knows."""
         roster = s.stable.roster
-        if roster.is_fixed:
+        if roster.is_fixed and not self.rules.base:
             return self.members.ids
         return tuple(j for j in roster.everybody if j in self.members)
 
     def majority(self, s: AnyState, nodes: frozenset[NodeId]) -> bool:
         """Whether these are more than half of the members, and of those before if need be."""
         roster = s.stable.roster
-        if roster.is_fixed:
+        if roster.is_fixed and not self.rules.base:
             return 2 * len(nodes) > len(self.members.ids) > 0
         return roster.agreed(nodes, self.rules.pending)
+
+    def has_members(self, s: AnyState) -> bool:
+        """Whether this node knows of any list of members: before that it votes for nobody."""
+        return not (self.rules.base and s.stable.roster.is_fixed)
+
+    def is_credible(self, s: AnyState, message: Message) -> bool:
+        """Whether a node that works can have sent this, as far as its numbers show."""
+        leap = self.rules.leap
+        if not leap:
+            return True
+        roster, epoch = getattr(message, "roster", UNLISTED), getattr(message, "epoch", 0)
+        highest, latest = s.stable.promise.highest, s.stable.roster.version[0]
+        if s.stable.roster.is_fixed:
+            latest = TOKEN_MAX // ERA - leap  # It is to join, and knows of no list yet.
+        elif not self.rules.era:
+            latest = max(latest, highest)
+        if not roster.is_sound or roster.version[0] > latest + leap:
+            return False
+        newest = max(latest, roster.version[0]) + leap
+        return bool(epoch <= max(highest, newest * (self.rules.era or 1)))
 
     def waits_to_change(self) -> bool:
         """Whether a holder changes the members only after it has been in office for a while."""
@@ -271,4 +301,5 @@ class Parameters(NamedTuple):
             )
 
 
+UNLISTED = Roster()
 CLOCKED = ("lease", "granted", "period", "answer", "stagger", "settle")

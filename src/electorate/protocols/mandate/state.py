@@ -2,13 +2,21 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from msgspec import Meta
 
 from electorate.core import NodeId, Stable, State, Value
 
 Inner = TypeVar("Inner", bound=State)
 Kept = TypeVar("Kept", bound=Stable)
 Ids = tuple[NodeId, ...]
+Memories = tuple[tuple[NodeId, str], ...]
+MEMBERS_MAX, MEMORY_MAX = 255, 64
+TOKEN_MAX = (1 << 63) - 1
+"""Tokens are compared in databases, too, where numbers have 64 bits and a sign."""
+Token = Annotated[int, Meta(ge=0, le=TOKEN_MAX)]
+Count = Annotated[int, Meta(ge=0, le=TOKEN_MAX)]
 
 
 class Wait(StrEnum):
@@ -49,7 +57,7 @@ NOBODY: frozenset[NodeId] = frozenset()
 class Roster(Value):
     """The members, and while a change is undecided those before it too."""
 
-    version: tuple[int, int] = (0, 0)
+    version: tuple[Token, Count] = (0, 0)
     """The proposer's token, and a counter per proposer."""
     old: Ids = ()
     new: Ids = ()
@@ -69,6 +77,12 @@ class Roster(Value):
     def everybody(self) -> Ids:
         """The voters under the old list or the new one."""
         return tuple(sorted({*self.old, *self.new}))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it can be a list of members at all: it may have been made up."""
+        lists = (self.old, self.new)
+        return all(len(each) <= MEMBERS_MAX and all(j > 0 for j in each) for each in lists)
 
     def is_newer(self, other: "Roster") -> bool:
         """Whether it was proposed later, or is the same and known to be decided."""
