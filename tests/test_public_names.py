@@ -27,9 +27,9 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted Damaged Election ElectorateError GroupTerm IdTaken Leader
-LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite
-StaleToken StoreError Term Transaction TransferFailed Triple fence sync
+Aborted CredentialsError Damaged Election ElectorateError GroupTerm IdTaken Leader
+LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed
+Sqlite StaleToken StoreError Term Tls Transaction TransferFailed Triple fence sync
 """
 
 
