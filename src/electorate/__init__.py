@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from electorate.leadership.term import GroupTerm, Term
     from electorate.node import Node
     from electorate.pace import Pace
+    from electorate.transactions.access import Access
     from electorate.transactions.postgres import Postgres
     from electorate.transactions.sqlite import Sqlite
     from electorate.transactions.transaction import Transaction
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
+    "Access",
     "ClusterMismatch",
     "Damaged",
     "Election",
@@ -63,6 +65,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Access": "transactions.access",
     "Election": "leadership.engine",
     "GroupTerm": "leadership.term",
     "Leader": "leadership.engine",
