@@ -126,6 +126,9 @@ class Nothing:
 
     prepared = known
 
+    def cancel(self, tx: str) -> None:
+        pass
+
     def missing(self, tx: str) -> list[str]:
         return []
 

@@ -73,8 +73,8 @@ DECIDES_NOTHING = {
     "number stands. It says as whom a node speaks, and for whom an envelope is, as the handshake "
     "does for elections",
     # The payload of an application.
-    "transactions.letter.Work(tx, number, statement, values)": "a statement, to be done before "
-    "anybody is asked to vote",
+    "transactions.letter.Work(tx, number, statement, values, named)": "a statement, or the name of "
+    "one, to be done before anybody is asked to vote",
     "transactions.letter.Worked(tx, number, answer)": "the rows of that statement",
     "transactions.resource.Answer(rows, count)": "rows",
     "transactions.letter.Failed(tx, number, reason)": "the error of a statement, or of all: the "

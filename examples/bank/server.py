@@ -31,6 +31,8 @@ SETTINGS = {
     "fsync": "off",  # Processes are killed here, and not the machine: what was written stays.
 }
 START_S = 30.0
+ADMIN, USER = "admin", "bank"
+"""Who may do everything, and only makes the databases; and who owns them, and uses them."""
 
 
 class NoServer(Exception):
@@ -53,19 +55,24 @@ class Server:
                 shutil.chown(self._folder, self._user)
                 self._bin = self._within_reach(self._user)
             # The locale that the environment names may not be installed here.
-            words = ["-E", "UTF8", "--locale=C", "-A", "trust", "-U", "bank", "-N"]
+            words = ["-E", "UTF8", "--locale=C", "-A", "trust", "-U", ADMIN, "-N"]
             self._run("initdb", "-D", str(self._data), *words)
             self.start()
+            self._administer("postgres", f"create role {USER} login")
             for name in databases:
-                words = ["-h", "127.0.0.1", "-p", str(self._port), "-U", "bank"]
-                self._run("psql", *words, "-d", "postgres", "-c", f'create database "{name}"')
+                self._administer("postgres", f'create database "{name}" owner {USER}')
+                self._administer(name, f"alter schema public owner to {USER}")
         except BaseException:
             self.close()
             raise
 
+    def _administer(self, database: str, statement: str) -> None:
+        words = ["-h", "127.0.0.1", "-p", str(self._port), "-U", ADMIN, "-d", database]
+        self._run("psql", *words, "-c", statement)
+
     def conninfo(self, database: str) -> str:
         """How to reach one of its databases."""
-        return f"host=127.0.0.1 port={self._port} user=bank dbname={database}"
+        return f"host=127.0.0.1 port={self._port} user={USER} dbname={database}"
 
     def start(self, **settings: str) -> None:
         """Start, and wait until it answers."""
@@ -74,7 +81,7 @@ class Server:
             words += ["-c", f"{name}={value}"]
         self._process = subprocess.Popen(words, **self._as_user())
         deadline = time.monotonic() + START_S
-        ready = ("-q", "-h", "127.0.0.1", "-p", str(self._port), "-U", "bank", "-d", "postgres")
+        ready = ("-q", "-h", "127.0.0.1", "-p", str(self._port), "-U", ADMIN, "-d", "postgres")
         while subprocess.run([str(self._bin / "pg_isready"), *ready], check=False).returncode:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise NoServer(f"PostgreSQL did not start; see {self._log()}")

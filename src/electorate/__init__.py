@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from electorate.node import Node
     from electorate.pace import Pace
     from electorate.runtime.credentials import Tls
+    from electorate.transactions.access import Access
     from electorate.transactions.postgres import Postgres
     from electorate.transactions.sqlite import Sqlite
     from electorate.transactions.transaction import Transaction
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
+    "Access",
     "CredentialsError",
     "Damaged",
     "Election",
@@ -68,6 +70,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Access": "transactions.access",
     "Election": "leadership.engine",
     "GroupTerm": "leadership.term",
     "Leader": "leadership.engine",

@@ -298,6 +298,11 @@ class Participant:
         work = self._participant.execute(statement, *values)
         return self._transaction._wait(work, f"{self._name} does not answer")
 
+    def call(self, operation: str, *values: Any) -> Answer:
+        """Have an operation carried out that the member has declared; Aborted if it cannot be."""
+        work = self._place.call(operation, *values)
+        return self._transaction._wait(work, f"{self._name} does not answer")
+
 
 class Transaction:
     """All of its work is committed, or none of it. Each step may take `timeout` seconds."""

@@ -2,16 +2,31 @@
 
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from electorate.core import Stage, Wants
+from electorate.errors import Aborted, Refused
+from electorate.leadership.directory import MemberAddress
+from electorate.transactions.access import Access
+from electorate.transactions.resource import Answer
 from electorate.transactions.sqlite import Sqlite
 from tests.cli.run import runner
 from tests.runtime.cluster import wait_until
-from tests.transactions.bank import Bank, Fragile, balances, move, read, running, set_up
+from tests.transactions.bank import (
+    ACCOUNTS,
+    MOVE,
+    Bank,
+    Fragile,
+    balances,
+    move,
+    read,
+    running,
+    set_up,
+)
 from tests.transactions.test_changes import held
 
 
@@ -107,7 +122,7 @@ def test_an_operator_ends_either_way_what_is_prepared_and_in_no_log(
         assert bank.host("checking").guard.unlogged == [tx]
         assert run("tx", "resolve", folder, tx, f"--{how}", "--yes").code == 0
         bank.restart("checking")
-        wait_until(lambda: bank.host("checking").guard.is_unlogged("") is False)
+        wait_until(lambda: bank.host("checking").guard.has_looked)
         assert not bank.host("checking").guard.unlogged
         assert "by hand" in run("tx", "show", folder, tx).out
         bank.start("atm")
@@ -155,9 +170,103 @@ LOOK = "select balance from account"
 def lose_the_log_of_checking(bank: Fragile) -> str:
     """Commit is decided and told to nobody; then checking has its database and an empty folder."""
     bank.crashed("atm", "saved committed")
-    bank.stop("checking")
+    bank.stop("checking", "savings")  # Else the elected node asks at once.
     shutil.rmtree(bank.folder / "checking")
     bank.start("checking")
     wait_until(lambda: bool(bank.host("checking").guard.unlogged))
     (tx,) = bank.host("checking").guard.unlogged
     return tx
+
+
+# --- attack 5: SQL for anybody ---
+
+ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select"
+
+
+@pytest.fixture
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+    """A bank whose accounts allow the cash machine one operation, and little of it."""
+    folder = tmp_path_factory.mktemp("t")
+    access = {
+        "savings": Access(operations={"move": MOVE, "both": both}, allow={"atm": ["move", "both"]}),
+        "checking": Access(allow="sql", seconds=0.5, rows=1000),
+        "moneymkt": Access(),
+    }
+    for name in ACCOUNTS:
+        with closing(sqlite3.connect(folder / f"{name}.db")) as file:
+            file.executescript("create table account (id integer primary key, balance int);")
+            file.execute("insert into account values (1, 500)")
+            file.commit()
+    bank = Bank(folder, lambda name: Sqlite(folder / f"{name}.db", 0.5, access[name]))
+    bank.start()
+    try:
+        wait_until(lambda: all(bank.sees("atm", name) for name in ACCOUNTS))
+        yield bank
+    finally:
+        bank.stop()
+
+
+def both(execute: Callable[..., Answer], by: int) -> Answer:
+    """An operation that carries out two statements."""
+    execute(MOVE, by)
+    return execute("select balance from account")
+
+
+def test_a_member_does_only_what_the_participant_has_allowed(guarded: Bank) -> None:
+    """Whoever reached the port ran any statement."""
+    with pytest.raises(Aborted, match="atm may not run SQL here"), guarded.atm.transaction() as tx:
+        tx.on("savings").execute("update account set balance = 0")
+    with (
+        pytest.raises(Aborted, match="no operation is called 'mvoe'"),
+        guarded.atm.transaction() as tx,
+    ):
+        tx.on("savings").call("mvoe", 1)
+    with guarded.atm.transaction() as tx:
+        assert tx.on("savings").call("move", -100).count == 1
+        assert tx.on("savings").call("both", -50).value() == 350
+        tx.on("checking").execute(MOVE, 150)
+    guarded.settled()
+    guarded.stop()
+    assert read(guarded.folder / "savings.db", LOOK) == [(350,)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (f"{ENDLESS} count(*) from n", r"stopped after 0\.5 s: it takes too long"),
+        (f"{ENDLESS} i from n", "more than 1,000 rows"),
+        (f"{ENDLESS} randomblob(100000) from n limit 900", "more than 900,000 bytes"),
+    ],
+)
+def test_what_has_no_end_is_ended_and_others_go_on(guarded: Bank, statement: str, why: str) -> None:
+    """It needed kill -9, or took all the memory."""
+    with pytest.raises(Aborted, match=why), guarded.atm.transaction() as tx:
+        tx.on("checking").execute(statement)
+    with guarded.atm.transaction() as tx:
+        assert tx.on("checking").execute(LOOK).value() == 500
+
+
+def test_a_node_that_works_on_something_endless_can_be_stopped(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("t")
+    bank = Bank(folder, lambda name: Sqlite(folder / f"{name}.db", 0.5, Access(seconds=600)))
+    with running(bank):
+        with pytest.raises(Aborted, match="no answer within"), bank.atm.transaction() as tx:
+            tx.on("savings").execute(f"{ENDLESS} count(*) from n")
+        with bank.atm.transaction() as tx:  # It was given up, and the database is free.
+            assert tx.on("savings").execute("select 1").value() == 1
+
+
+def test_a_member_on_another_host_may_run_nothing_unless_the_participant_says_so() -> None:
+    for place, is_near in (
+        ("a@127.0.0.1:1", True),
+        ("a@localhost:1", True),
+        ("a@[::1]:1", True),
+        ("a@10.0.0.1:1", False),
+        ("a@example.org:1", False),
+        ("a@0.0.0.0:1", False),
+    ):
+        assert MemberAddress.of(place).is_near is is_near
+    with pytest.raises(Refused, match="may not run SQL"):
+        Access().permitted("a", "select 1", named=False, is_near=False)

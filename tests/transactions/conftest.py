@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from electorate.transactions.postgres import Postgres
-from examples.bank.server import NoServer, Server
+from examples.bank.server import ADMIN, USER, NoServer, Server
 
 HINT = "; leave these tests out with -m 'not postgres'"
 
@@ -37,12 +37,13 @@ def postgres(server: Server) -> Iterator[Callable[..., Postgres]]:
     for each in opened:
         each.close()
     for name in ("savings", "checking", "moneymkt"):
-        with psycopg.connect(server.conninfo(name), autocommit=True) as db:
+        as_admin = server.conninfo(name).replace(f"user={USER}", f"user={ADMIN}")
+        with psycopg.connect(as_admin, autocommit=True) as db:
             left = "select gid from pg_prepared_xacts where database = current_database()"
             for (gid,) in db.execute(left).fetchall():
                 db.execute(f"rollback prepared '{gid}'")
             db.execute("drop schema public cascade")
-            db.execute("create schema public")
+            db.execute(f"create schema public authorization {USER}")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ their names, machines know members by the numbers of their memories.
 
 import hashlib
 import hmac
+import ipaddress
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -98,6 +99,15 @@ class MemberAddress(NamedTuple):
         if not NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name: use letters, digits, '.', '_' and '-'")
         return cls(name, number(name), (host.strip("[]"), int(port)))
+
+    @property
+    def is_near(self) -> bool:
+        """Whether only its own machine reaches it there."""
+        host, _ = self.address
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
 
     def __str__(self) -> str:
         host, port = self.address

@@ -451,6 +451,11 @@ class Elections(Service, Admission):
         """The name of a node."""
         return self.directory.name(node)
 
+    def is_near(self, node: NodeId) -> bool:
+        """Whether its address is one that only this machine reaches."""
+        known = self.directory.known.get(node)
+        return known is not None and MemberAddress.of(known.place).is_near
+
     def sender(self, hello: Hello) -> NodeId | None:
         """The member that speaks; None if another one has just taken its place."""
         node: NodeId = hello.member

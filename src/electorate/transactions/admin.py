@@ -269,7 +269,8 @@ def _waits_for(port: AdminPort, instance: TransactionInstance, view: Decision) -
             trouble = f", which says: {instance.trouble}" if instance.trouble else ""
             return f"the database to {wants}{trouble}"
         case Decision(state=Stage.UNCERTAIN):
-            return f"the decision of {_names(port, [coordinator])}"
+            why = f"; {port.guard.why_unlogged}" if instance.is_held else ""
+            return f"the decision of {_names(port, [coordinator])}{why}"
     return f"{_names(port, [coordinator])} to say that all have {view.state} it"
 
 

@@ -23,12 +23,13 @@ that a member keeps its log in. Instead of a `secret_file` there may be `[tls]` 
 import os
 import tomllib
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import msgspec
 
 from electorate.runtime.credentials import SECRET_VARIABLE, Tls
 from electorate.runtime.identity import DEFAULT_CLUSTER
+from electorate.transactions.access import Access
 from electorate.transactions.postgres import Postgres
 from electorate.transactions.recovery import USUAL
 from electorate.transactions.resource import Resource
@@ -41,6 +42,23 @@ class ConfiguredMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: str
     database: str | None = None
     """`sqlite:FILE`, or a connection URI of PostgreSQL; None for a member that only asks."""
+    operations: dict[str, str] = {}
+    """Statements that others may call by name, with values bound to them."""
+    allow: Literal["sql"] | dict[str, Literal["sql"] | list[str]] | None = None
+    """Who may run any statement, or call which operations; see access.py for what else holds."""
+    seconds: float = Access().seconds
+    rows: int = Access().rows
+    size: int = Access().size
+
+    def access(self) -> Access:
+        """What others may have its database do."""
+        return Access(
+            operations=self.operations,
+            allow=self.allow,
+            seconds=self.seconds,
+            rows=self.rows,
+            size=self.size,
+        )
 
 
 class TlsFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +120,7 @@ def arguments(path: Path, me: str) -> Arguments:
         "me": me,
         "members": [f"{name}@{member.address}" for name, member in config.members.items()],
         "data_dir": path.parent / config.data / me,
-        "database": _database(path.parent, me, config.members[me].database),
+        "database": _database(path, me, config.members[me]),
         "recovery": config.election,
         "cluster": config.cluster,
         "secret": _secret(path.parent, config),
@@ -118,11 +136,16 @@ def _secret(folder: Path, config: Config) -> str | Path | None:
     return None if config.tls or config.insecure else os.environ.get(SECRET_VARIABLE)
 
 
-def _database(folder: Path, name: str, text: str | None) -> Resource | None:
+def _database(path: Path, name: str, member: ConfiguredMember) -> Resource | None:
+    text = member.database
     if text is None:
         return None
+    try:
+        access = member.access()
+    except ValueError as error:
+        raise ValueError(f"{path}: {name}: {error}") from None
     if text.startswith("sqlite:"):
-        return Sqlite(folder / text.removeprefix("sqlite:"))
+        return Sqlite(path.parent / text.removeprefix("sqlite:"), access=access)
     if text.startswith(("postgresql:", "postgres:")):
-        return Postgres(name, text)
+        return Postgres(name, text, access=access)
     raise ValueError(f"{name}: a database is sqlite:FILE or postgresql://…, not {text!r}")

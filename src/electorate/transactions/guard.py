@@ -5,12 +5,13 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import Any, Protocol
 
-from electorate.core import NodeId, Wants
+from electorate.core import NodeId, Stage, Wants
 from electorate.errors import Refused
 from electorate.pace import Pace
 from electorate.runtime.frame import Hello
 from electorate.transactions.instance import TransactionInstance
 from electorate.transactions.letter import Failed, Letter, Work, Worked
+from electorate.transactions.recovery import KnownMembers
 from electorate.transactions.worker import ResourceWorker
 
 SWEEPS = 10
@@ -23,6 +24,7 @@ class GuardPort(Protocol):
     """What the guard needs of its node."""
 
     instances: dict[str, TransactionInstance]
+    members: KnownMembers
     pace: Pace
 
     def start(self, act: Coroutine[Any, Any, None]) -> None:
@@ -55,7 +57,7 @@ class ResourceGuard:
                 self.undo(tx)
 
     def undo(self, tx: str) -> None:
-        """Undo work that has not been voted on."""
+        """Stop and undo work that has not been voted on."""
         if self._worker is not None and tx not in self._port.instances:
             self._port.start(self._worker.give_up(tx))
 
@@ -72,7 +74,14 @@ class ResourceGuard:
         try:
             if self._worker is None:
                 raise Refused(NO_DATABASE)
-            answer = await self._worker.execute(sender, process, work)
+            members = self._port.members
+            act = self._worker.access.permitted(
+                members.called(sender),
+                work.statement,
+                named=work.named,
+                is_near=members.is_near(members.me) and members.is_near(sender),
+            )
+            answer = await self._worker.execute(sender, process, work, act)
             self._port.watch(work.tx, "worked")
             self._port.send(sender, Worked(work.tx, work.number, answer))
         except Refused as error:
@@ -116,12 +125,18 @@ class ResourceGuard:
         for tx in (doubtful & self._in_doubt()) - known:
             self._port.instances[tx].damage = "its database has lost what was prepared"
 
-    def is_unlogged(self, tx: str) -> bool | None:
-        """Whether the database has it and the log does not; None as long as that is unknown."""
+    @property
+    def has_looked(self) -> bool:
+        """Whether it is known what the database holds that is not in the log."""
+        return self._worker is None or self._worker.has_looked
+
+    def held(self, tx: str) -> Stage:
+        """How far the database has come with a transaction that is not in the log."""
         if self._worker is None:
-            return False
-        found = self._worker.unlogged | self._worker.noted
-        return tx in found if self._worker.has_looked else None
+            return Stage.WORKING
+        if tx in self._worker.noted:
+            return Stage.COMMITTED
+        return Stage.UNCERTAIN if tx in self._worker.unlogged else Stage.WORKING
 
     @property
     def unlogged(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from electorate.core import Members, NodeId, Timing, Turns, Wants
+from electorate.core import Members, NodeId, Stage, Timing, Turns, Wants
 from electorate.core.codec import Codec
 from electorate.errors import Refused
 from electorate.pace import Pace, in_ms
@@ -251,17 +251,17 @@ class TransactionHost(Service):
         return Party(me, store.identity, store.incarnation, self.members.called(me))
 
     def open(
-        self, tx: str, parts: Parties, *, begins: bool, is_held: bool = False
+        self, tx: str, parts: Parties, *, begins: bool, held: Stage = Stage.WORKING
     ) -> TransactionInstance:
         """A transaction that begins here, or one that others know and this node's log does not.
 
-        If it is held, the database has it prepared.
+        What is held is how far the database has come with it.
         """
         turns, me = self.turns(parts), self.members.me
         instance = self.instances[tx] = TransactionInstance(self, tx, parts, turns, me)
         machine: Any = turns.machine
-        instance.is_held = is_held
-        unknown = machine.holding(me) if is_held else machine.unknown(me)
+        instance.is_held = held is not Stage.WORKING
+        unknown = machine.holding(me, held) if instance.is_held else machine.unknown(me)
         instance.boot(None, None if begins else unknown)
         return instance
 

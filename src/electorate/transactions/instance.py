@@ -21,7 +21,6 @@ from electorate.core import (
     Machine,
     Message,
     NodeId,
-    Received,
     Request,
     Stable,
     Stage,
@@ -31,7 +30,7 @@ from electorate.core import (
 from electorate.core.codec import Codec
 from electorate.errors import Damaged
 from electorate.pace import Pace, in_ms
-from electorate.protocols.commit.state import Abort, Again, Applied, Commit, Done, Vote
+from electorate.protocols.commit.state import Again, Applied, Done, Vote
 from electorate.protocols.told_leader import Name
 from electorate.runtime.host import Host
 from electorate.runtime.instance import Instance, Owner
@@ -93,7 +92,7 @@ class TransactionInstance(Owner):
         self._turns = turns
         self._instance = port.host.add(Instance(PREFIX + tx, turns, me, port.host, self))
         self.is_held = False
-        """Whether the database had it prepared and the log did not know it."""
+        """Whether the database held it and the log did not know it."""
         self.missing: list[str] = []
         """What could not be done of what was decided, in words."""
         self._hand: asyncio.Task[None] | None = None
@@ -187,13 +186,6 @@ class TransactionInstance(Owner):
     def is_stuck(self) -> bool:
         """Whether what was decided cannot be done here."""
         return self._lost and self.view.wants is not Wants.NOTHING
-
-    def settle_by_hand(self, decided: str) -> None:
-        """A person has decided it before it was known who takes part."""
-        self.by_hand = decided
-        word = Commit() if decided == Stage.COMMITTED else Abort()
-        # It is as if the coordinator had said so; what that really says is compared with it.
-        self.take(Received(self.parts.coordinator.node, word))
 
     def end_without(self, stage: Stage) -> None:
         """A person ends here what cannot be done; it is told as done if that is the decision."""

@@ -65,6 +65,8 @@ class Work(msgspec.Struct, frozen=True, tag=True):
     number: int
     statement: Any
     values: tuple[Any, ...] = ()
+    named: bool = False
+    """Whether the statement is the name of an operation that you have declared."""
 
 
 class Worked(msgspec.Struct, frozen=True, tag=True):

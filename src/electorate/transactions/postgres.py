@@ -10,17 +10,21 @@ find one database after a transaction, and another before it. A transaction that
 shows both.
 """
 
+import logging
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from electorate.errors import Damaged, Refused
+from electorate.transactions.access import Access, ResultSize
 from electorate.transactions.resource import Answer, LogMark
 
 if TYPE_CHECKING:
     import psycopg
+
+log = logging.getLogger("electorate.transactions")
 
 MISSING = "PostgreSQL needs psycopg: pip install 'electorate[postgres]'"
 UNPREPARED = (
@@ -29,6 +33,15 @@ UNPREPARED = (
 )
 ENDS = {"abort", "begin", "commit", "end", "prepare", "rollback", "start"}
 """First words of statements that would end the transaction."""
+REFUSED = {word: f"not within a transaction: {word}" for word in ENDS} | {
+    "copy": "copy reads and writes files of the server, and runs programs there",
+    "load": "load brings code into the server",
+    **dict.fromkeys(("set", "reset", "discard"), "settings act beside the transaction"),
+    **dict.fromkeys(("declare", "fetch", "move", "close"), "a cursor is not needed: ask for rows"),
+}
+"""First words of statements that are refused, and why."""
+QUERIES = {"select", "table", "values", "show", "explain"}
+CHANGES = {"insert", "update", "delete", "merge"}
 TABLES = {
     "electorate_committed": "tx text primary key",
     "electorate_log": "store text, life bigint",
@@ -46,7 +59,9 @@ class Postgres:
 
     isolation = "serializable in each database; across databases if reads lock (FOR SHARE)"
 
-    def __init__(self, name: str, conninfo: str, wait_s: float = 2.0) -> None:
+    def __init__(
+        self, name: str, conninfo: str, wait_s: float = 2.0, access: Access | None = None
+    ) -> None:
         if not re.fullmatch(r"[\w.-]{1,60}", name):
             raise ValueError(f"{name!r} is no name: use letters, digits, '.', '_' and '-'")
         try:
@@ -57,6 +72,7 @@ class Postgres:
         self._name = name
         self._conninfo = conninfo
         self._wait_s = wait_s
+        self.access = access or Access()
         self._sessions: dict[str, psycopg.Connection[Any]] = {}
         self._idle: list[psycopg.Connection[Any]] = []
         self._lock = threading.Lock()
@@ -66,18 +82,50 @@ class Postgres:
         """Connections are opened when they are needed: the server may be down just now."""
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
-        word = re.match(r"(?:\s|--[^\n]*|/\*.*?\*/)*(\w*)", statement, re.DOTALL)
-        if word and word[1].lower() in ENDS:
-            raise Refused(f"not within a transaction: {word[1]}")
+        word = first_word(statement)
+        if word in REFUSED:
+            raise Refused(REFUSED[word])
         try:
             if tx not in self._sessions:
                 self._sessions[tx] = self._begun()
-            # Asked for binary answers, the server takes one statement at a time.
-            cursor = self._sessions[tx].execute(statement, values or None, binary=True)
-            rows = cursor.fetchall() if cursor.description else []
+            return self._done(self._sessions[tx], word, statement, values or None)
+        except self._psycopg.errors.QueryCanceled as error:
+            limit = f"it may take {self.access.seconds:g} s"
+            raise Refused(f"{_told(error)}: {limit}, or it was given up") from error
         except self._psycopg.Error as error:
             raise Refused(_told(error)) from error
-        return Answer(rows, cursor.rowcount)
+
+    def _done(
+        self, session: "psycopg.Connection[Any]", word: str, text: str, values: Any
+    ) -> Answer:
+        """Carry out a statement; rows are counted as they come, and not taken all at once."""
+        if not self._gives_rows(session, word, text, values):
+            # Asked for binary answers, the server takes one statement at a time.
+            done = session.execute(text, values, binary=True)
+            return Answer([], done.rowcount)
+        size, cursor = ResultSize(self.access), session.cursor()
+        stream: Any = cursor.stream(text, values, binary=True)
+        with cursor, closing(stream):  # To close it before its end stops the statement.
+            rows = [size.add(row) for row in stream]
+        return Answer(rows, len(rows))
+
+    def _gives_rows(
+        self, session: "psycopg.Connection[Any]", word: str, text: str, values: Any
+    ) -> bool:
+        """Whether rows come of a statement; where that is not plain, the server says so."""
+        plain = text.lower()
+        if word in QUERIES and "into" not in plain:
+            return True
+        if word not in QUERIES | CHANGES | {"with"} or (
+            word in CHANGES and "returning" not in plain
+        ):
+            return False
+        whole = self._psycopg.ClientCursor(session).mogrify(text, values)
+        prepared = session.pgconn.prepare(b"", whole.encode())
+        if prepared.status != self._psycopg.pq.ExecStatus.COMMAND_OK:
+            # It says why itself, in words that fit what was written.
+            session.execute(text, values, binary=True)
+        return session.pgconn.describe_prepared(b"").nfields > 0
 
     def prepare(self, tx: str) -> None:
         session = self._sessions.get(tx)
@@ -126,6 +174,11 @@ class Postgres:
             rows = connection.execute(query, (len(prefix) + 1, prefix)).fetchall()
         return frozenset(tx for (tx,) in rows)
 
+    def cancel(self, tx: str) -> None:
+        session = self._sessions.get(tx)
+        if session is not None:
+            session.cancel()
+
     def missing(self, tx: str) -> list[str]:
         return []  # The server has what is prepared, or it is gone.
 
@@ -157,6 +210,8 @@ class Postgres:
             session.execute("begin isolation level serializable")
             # Two transactions that wait for each other in two databases are seen by neither.
             session.execute(f"set local lock_timeout = {int(1000 * self._wait_s)}")
+            timeout = int(1000 * self.access.seconds)
+            session.execute(f"set local statement_timeout = {timeout}")
         except self._psycopg.Error:
             self._leave(session)
             raise
@@ -191,6 +246,13 @@ class Postgres:
         ((most,),) = connection.execute("show max_prepared_transactions").fetchall()
         if int(most) == 0:
             raise Refused(UNPREPARED)
+        superuser = "select rolname from pg_roles where rolname = current_user and rolsuper"
+        for (name,) in connection.execute(superuser).fetchall():
+            log.warning(
+                "%s is used as %s, who is a superuser: so is whoever may run SQL there. Give it a "
+                "user that owns no more than it needs",
+                *(self._name, name),
+            )
         for table, columns in TABLES.items():
             if connection.execute("select to_regclass(%s)", (table,)).fetchone() == (None,):
                 connection.execute(f"create table {table} ({columns})")
@@ -214,6 +276,14 @@ class Postgres:
         if len(gid) > GID_MAX or not re.fullmatch(r"[\w./-]+", gid):
             raise Refused(f"{tx!r} is no name of a transaction")
         return f"'{gid}'"
+
+
+def first_word(statement: Any) -> str:
+    """The word that a statement begins with, after all comments."""
+    if not isinstance(statement, str):
+        raise Refused(f"a statement is SQL as text, not {statement!r}")
+    word = re.match(r"(?:\s|--[^\n]*|/\*.*?\*/|\()*(\w*)", statement, re.DOTALL)
+    return word[1].lower() if word else ""
 
 
 def _told(error: Exception) -> str:

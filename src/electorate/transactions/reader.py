@@ -45,11 +45,11 @@ class ReaderPort(Protocol):
         """This node, with the memory that it has."""
 
     def open(
-        self, tx: str, parts: Parties, *, begins: bool, is_held: bool = False
+        self, tx: str, parts: Parties, *, begins: bool, held: Stage = Stage.WORKING
     ) -> TransactionInstance:
         """A transaction that begins here, or one that others know and this node's log does not.
 
-        If it is held, the database has it prepared.
+        What is held is how far the database has come with it.
         """
 
     def whom(self, instance: TransactionInstance) -> NodeId | None:
@@ -100,11 +100,13 @@ class Reader:
         now, then = self._port.me_as_part(), parts.of(self._port.members.me)
         if then is None:
             return None
-        is_unlogged = mail.name in self._port.by_hand or self._port.guard.is_unlogged(mail.name)
-        if is_unlogged is None:
+        if not self._port.guard.has_looked:
             return None  # As if it were lost: what matters will be said again.
-        if is_unlogged:
-            return self._take_up(mail, parts)
+        held = self._port.guard.held(mail.name)
+        if mail.name in self._port.by_hand:
+            held = Stage(self._port.by_hand[mail.name])
+        if held is not Stage.WORKING:
+            return self._take_up(mail, parts, held)
         if now.store != then.store or now.incarnation < then.incarnation:
             self._lose(mail.sender, mail.name, WIPED)
             return None
@@ -112,11 +114,10 @@ class Reader:
         instance.name(self._port.whom(instance))
         return instance
 
-    def _take_up(self, mail: Mail, parts: Parties) -> TransactionInstance:
+    def _take_up(self, mail: Mail, parts: Parties, held: Stage) -> TransactionInstance:
         """Go on with what the database holds and the log does not: it may have been voted for."""
-        instance = self._port.open(mail.name, parts, begins=False, is_held=True)
-        if decided := self._port.by_hand.get(mail.name):
-            instance.settle_by_hand(decided)
+        instance = self._port.open(mail.name, parts, begins=False, held=held)
+        instance.by_hand = self._port.by_hand.get(mail.name)
         instance.name(self._port.whom(instance))
         return instance
 

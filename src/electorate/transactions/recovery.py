@@ -44,6 +44,9 @@ class KnownMembers(Protocol):
     def called(self, node: NodeId) -> str:
         """The name of a node."""
 
+    def is_near(self, node: NodeId) -> bool:
+        """Whether its address is one that only this machine reaches."""
+
     def sender(self, hello: Hello) -> NodeId | None:
         """The member that speaks; None if it must not be heard any more."""
 

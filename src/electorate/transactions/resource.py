@@ -63,6 +63,9 @@ class Resource(Protocol):
     def prepared(self) -> frozenset[str]:
         """The transactions that are prepared here, or may be."""
 
+    def cancel(self, tx: str) -> None:
+        """Stop what is being done for it at the moment, if anything is; called from any thread."""
+
     def missing(self, tx: str) -> list[str]:
         """What prepared work would change, in words, for people who have to do it by hand."""
 
@@ -80,7 +83,7 @@ def expect_resource(database: object) -> None:
     """TypeError if this is no resource that a node can use; it says what is missing."""
     acts = (
         *("open", "execute", "prepare", "commit", "abort", "known", "prepared", "missing"),
-        *("belongs", "forget", "close"),
+        *("belongs", "cancel", "forget", "close"),
     )
     lacks = [act for act in acts if not callable(getattr(database, act, None))]
     if lacks or isinstance(database, type):

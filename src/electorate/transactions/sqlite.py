@@ -14,6 +14,7 @@ It needs `pip install 'electorate[sqlite]'`: Python's own SQLite does not tell w
 """
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from electorate.errors import Damaged, Refused
+from electorate.transactions.access import Access, ResultSize
 from electorate.transactions.changes import (
     OURS,
     ChangeRecorder,
@@ -73,6 +75,10 @@ SCHEMA_CHANGES = {"ALTER_TABLE"} | {
     for verb in ("CREATE", "DROP")
     for what in ("TABLE", "INDEX", "TRIGGER", "VIEW")
 }
+STEPS = 10_000
+"""So many steps of its machine SQLite does before it asks whether to go on: less than 1 ms."""
+VALUE_MAX = 50_000_000
+"""Bytes in one value that a statement makes: SQLite does not stop within one."""
 WRITES = {"INSERT", "UPDATE", "DELETE"}
 
 
@@ -90,7 +96,7 @@ class Sqlite:
 
     isolation = "serializable, also across databases: one transaction at a time"
 
-    def __init__(self, path: Path | str, wait_s: float = 2.0) -> None:
+    def __init__(self, path: Path | str, wait_s: float = 2.0, access: Access | None = None) -> None:
         try:
             import apsw
         except ImportError:
@@ -104,6 +110,7 @@ class Sqlite:
             *(apsw.TooBigError, apsw.CorruptError),
         )
         """Errors after which it would be no use to try again."""
+        self.access = access or Access()
         self._path = Path(path)
         self._wait_s = wait_s
         self._forgotten: set[str] = set()
@@ -160,6 +167,7 @@ class Sqlite:
         db.authorizer = self._may
         self._recorder = ChangeRecorder(db)
         db.preupdate_hook(self._recorder.note)
+        db.set_progress_handler(self._must_stop, STEPS)
         return [tx for (tx,) in db.execute("select tx from electorate_prepared")]
 
     def execute(self, tx: str, statement: Any, values: Sequence[Any] = ()) -> Answer:
@@ -169,7 +177,7 @@ class Sqlite:
             )
         if not isinstance(statement, str):
             raise Refused(f"a statement is SQL as text, not {statement!r}")
-        with self._lock:
+        with self._turn():
             self.open()
             self._acquire(tx)
             try:
@@ -247,6 +255,12 @@ class Sqlite:
         with self._lock:
             return frozenset(self._column("select tx from electorate_prepared"))
 
+    def cancel(self, tx: str) -> None:
+        # Without the lock: it is the statement to be stopped that has it.
+        statement = self._statement
+        if statement is not None and self._owner == tx:
+            statement.stopped = f"it was stopped after {self.access.seconds:g} s, or given up"
+
     def missing(self, tx: str) -> list[str]:
         with self._lock, suppress(Damaged):
             for work in self._column("select work from electorate_prepared where tx = ?", tx):
@@ -277,6 +291,16 @@ class Sqlite:
         with self._lock:
             if self._file is not None:
                 self._file.close()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Have the file to oneself; Refused if the statement of another takes too long."""
+        if not self._lock.acquire(timeout=self._wait_s):
+            raise Refused(f"transaction {self._owner} has the database")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _acquire(self, tx: str) -> None:
         """Wait until no other transaction has the database."""
@@ -349,19 +373,41 @@ class Sqlite:
         self._recorder.look()
         if self._unkept is None:
             self._unkept = unkept(self._db)
-        statement = self._statement = SqliteStatement(self._recorder, self._unkept)
+        size = ResultSize(self.access)
+        statement = self._statement = SqliteStatement(
+            self._recorder, self._unkept, time.monotonic() + self.access.seconds
+        )
         cursor = self._db.cursor()
         cursor.exec_trace = partial(self._begins, statement)
+        most = self._db.limit(self._apsw.SQLITE_LIMIT_LENGTH, VALUE_MAX)
         try:
-            rows = list(cursor.execute(text, [_bound(value) for value in values]))
+            rows = [size.add(row) for row in cursor.execute(text, list(map(_bound, values)))]
         except self._apsw.AuthError:
             raise Refused(statement.refused or "this statement is not allowed") from None
+        except self._apsw.InterruptError:
+            raise Refused(statement.stopped) from None
+        except BaseException:
+            self._broken = f"{text!r} was cut short"
+            raise
         finally:
+            cursor.close(True)
             self._statement = None
+            self._db.limit(self._apsw.SQLITE_LIMIT_LENGTH, most)
         if statement.is_schema_change:
             self._recorder.changed_schema(text)
             self._unkept = None
         return Answer(rows, self._db.changes() if statement.is_write else len(rows))
+
+    def _must_stop(self) -> bool:
+        """SQLite asks now and then whether it is to go on."""
+        statement, access = self._statement, self.access
+        if statement is None:
+            return False
+        if time.monotonic() > statement.deadline:
+            statement.stopped = f"it was stopped after {access.seconds:g} s: it takes too long"
+        elif self._recorder.count > access.changes:
+            statement.stopped = f"it was stopped: it changes more than {access.changes:,} rows"
+        return bool(statement.stopped)
 
     def _begins(self, statement: "SqliteStatement", *given: Any) -> bool:
         """A statement is about to be carried out; what is asked before that is our own work."""
@@ -389,9 +435,12 @@ class Sqlite:
 class SqliteStatement:
     """A statement of a transaction, and what SQLite tells of it before it is carried out."""
 
-    def __init__(self, recorder: ChangeRecorder, unkept: dict[str, str]) -> None:
+    def __init__(self, recorder: ChangeRecorder, unkept: dict[str, str], deadline: float) -> None:
         self.refused = ""
         """Why it may not be carried out."""
+        self.stopped = ""
+        """Why it must not go on."""
+        self.deadline = deadline
         self.is_write = False
         self._recorder = recorder
         self._unkept = unkept

@@ -92,6 +92,11 @@ class Participant:
         """Do a piece of work, with its parameters one by one; Aborted if it cannot be done."""
         return await self._caller.call(self._draft.execute(self._name, statement, values))
 
+    async def call(self, operation: str, *values: Any) -> Answer:
+        """Have an operation carried out that the member has declared; Aborted if it cannot be."""
+        work = self._draft.execute(self._name, operation, values, named=True)
+        return await self._caller.call(work)
+
 
 class Transaction:
     """All of its work is committed, or none of it."""
@@ -154,7 +159,9 @@ class Draft:
         """Members that have not answered yet."""
         self._is_over = False
 
-    async def execute(self, name: str, statement: Any, values: tuple[Any, ...]) -> Answer:
+    async def execute(
+        self, name: str, statement: Any, values: tuple[Any, ...], *, named: bool = False
+    ) -> Answer:
         """Do a piece of work; if it fails, the transaction cannot be committed any more."""
         if self._failure is not None:
             raise Aborted(self.tx, self._failure)
@@ -165,7 +172,7 @@ class Draft:
         number = self._counts[node] = self._counts.get(node, 0) + 1
         self._asking.append(name)
         try:
-            work = Work(self.tx, number, statement, values)
+            work = Work(self.tx, number, statement, values, named)
             answer, part = await self._port.errands.ask(node, work)
         except Refused as error:
             self._failure = self._failure or f"{name}: {error}"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.errors import Refused
+from electorate.transactions.access import Access
 from electorate.transactions.resource import Answer, LogMark
 
 Work = list[tuple[Any, tuple[Any, ...]]]
@@ -31,7 +32,9 @@ class Triple:
         commit: Callable[[str], object],
         abort: Callable[[str], object],
         notes: Path | str,
+        access: Access | None = None,
     ) -> None:
+        self.access = access or Access()
         self._functions = prepare, commit, abort
         self._work: dict[str, Work] = {}
         self._lock = threading.Lock()
@@ -81,6 +84,9 @@ class Triple:
 
     def prepared(self) -> frozenset[str]:
         return self.known()
+
+    def cancel(self, tx: str) -> None:
+        """Nothing is done before `prepare`."""
 
     def missing(self, tx: str) -> list[str]:
         return []

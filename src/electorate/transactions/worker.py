@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from electorate.core import NodeId
 from electorate.errors import Refused
+from electorate.transactions.access import Access, carried_out
 from electorate.transactions.letter import Work
 from electorate.transactions.resource import Answer, LogMark, Resource
 
@@ -55,18 +56,18 @@ class ResourceWorker:
         mark: Callable[[], LogMark],
     ) -> None:
         self.resource = resource
+        self.access: Access = getattr(resource, "access", Access())
         self.unlogged: frozenset[str] = frozenset()
         """Transactions that are prepared here and not in the log: they wait for a word."""
         self.noted: frozenset[str] = frozenset()
-        """Transactions that are committed here, where the log cannot know whether they are over."""
+        """Transactions that are committed here and not in the log. They are over, unless the log is
+        older; that others may ask costs a short note of each."""
         self.has_looked = False
         """Whether it is known by now which are."""
         self.why_unlogged = "they are not in the log: it crashed before its vote"
         self._mark = mark
         self._found = mark()
         """The log as this process has found it, before it has begun a life of its own."""
-        self._is_trusted = True
-        """Whether the log is the one that the database belongs to, and not older."""
         self.trouble: str | None = "the database has not been reached yet"
         """Why no work is done at the moment."""
         self._idle_ms = idle_ms
@@ -95,7 +96,7 @@ class ResourceWorker:
                 return known
 
     async def sweep(self, kept: Collection[str]) -> frozenset[str]:
-        """See what is prepared here and belongs to nobody; returns all that is known here."""
+        """See what is held here and is not in the log; returns all that is known here."""
         known = await self._thread(self._ending, self.resource.known)
         prepared = await self._thread(self._ending, self.resource.prepared)
         mine = {*kept, *self._sessions}
@@ -106,12 +107,7 @@ class ResourceWorker:
                 "coordinator; see `electorate tx list`, and `electorate tx resolve` if it is gone",
                 *(", ".join(new), self.why_unlogged),
             )
-        if self._is_trusted:
-            for tx in sorted(notes):
-                await self._thread(self._ending, self.resource.forget, tx)
-        else:
-            self.noted = notes
-        self.unlogged, self.has_looked = unlogged, True
+        self.unlogged, self.noted, self.has_looked = unlogged, notes, True
         return known
 
     def _compare(self, was: LogMark | None) -> None:
@@ -120,7 +116,6 @@ class ResourceWorker:
         is_later = was == self._mark() and self.has_looked  # It was compared before.
         if was is None or is_later or (was.store == found.store and was.life <= found.life):
             return
-        self._is_trusted = False
         if was.store != found.store:
             self.why_unlogged = "this node's log is not the one that the database belongs to"
         else:
@@ -134,7 +129,7 @@ class ResourceWorker:
         except Exception as error:
             return [f"it cannot be said what: {error}"]
 
-    async def execute(self, coordinator: NodeId, process: str, work: Work) -> Answer:
+    async def execute(self, coordinator: NodeId, process: str, work: Work, act: Any) -> Answer:
         """Do a piece of work; Refused if it cannot be done, or an earlier piece is missing."""
         if self.trouble is not None:
             raise Refused(self.trouble)
@@ -146,22 +141,31 @@ class ResourceWorker:
             if session.over or work.number not in (session.count, session.count + 1):
                 raise Refused("earlier work of this transaction is gone")
             if work.number == session.count + 1 and isinstance(session.answer, Answer):
-                session.answer = await self._done(work)
+                session.answer = await self._done(work, act)
                 session.count += 1
                 session.used_ms = self._now_ms()
             if isinstance(session.answer, Refused):
                 raise session.answer
             return session.answer
 
-    async def _done(self, work: Work) -> Answer | Refused:
-        """The result of a piece of work."""
-        given = work.tx, work.statement, work.values
+    async def _done(self, work: Work, act: Any) -> Answer | Refused:
+        """The result of a piece of work; it is stopped if it takes too long."""
+        given = self.resource.execute, work.tx, act, work.values
+        doing = asyncio.ensure_future(self._thread(self._working, carried_out, *given))
+        while not (await asyncio.wait([doing], timeout=self.access.seconds))[0]:
+            await self._cancel(work.tx)
         try:
-            return await self._thread(self._working, self.resource.execute, *given)
+            return doing.result()
         except Refused as error:
             return error
         except Exception as error:
             return Refused(f"{type(error).__name__}: {error}")
+
+    async def _cancel(self, tx: str) -> None:
+        """Stop what is being done for a transaction, whatever it is."""
+        with suppress(Exception):
+            # It must not wait for a thread that all those have who are to be stopped.
+            await asyncio.to_thread(self.resource.cancel, tx)
 
     async def prepare(self, tx: str) -> None:
         """Make the work safe; Refused if that is not possible."""
@@ -184,7 +188,10 @@ class ResourceWorker:
         self.unlogged -= {tx}
 
     async def give_up(self, tx: str) -> None:
-        """Undo work that nobody has voted on; if that fails, the next sweep tries again."""
+        """Stop and undo what nobody has voted on; if that fails, the next sweep tries again."""
+        session = self._sessions.get(tx)
+        if session is not None and session.turn.locked():
+            await self._cancel(tx)
         with suppress(Exception):
             await self.abort(tx)
 
@@ -219,7 +226,10 @@ class ResourceWorker:
         ]
 
     def close(self) -> None:
-        """Close the resource; work that is not prepared is undone."""
+        """Close the resource; work that is not prepared is stopped and undone."""
+        for tx in self._sessions:
+            with suppress(Exception):
+                self.resource.cancel(tx)
         self._working.shutdown(wait=False, cancel_futures=True)
         self._ending.shutdown(wait=True, cancel_futures=True)
         self._working.shutdown(wait=True)

@@ -192,15 +192,16 @@ class Transaction(Over[Any]):
         state, _ = self.boot(me, None)
         return self._forgotten(state).stable
 
-    def holding(self, me: NodeId) -> Any:
-        """The log of a participant whose application has prepared what its log does not know.
+    def holding(self, me: NodeId, stage: Stage) -> Any:
+        """The log of a participant whose application holds what its log does not know.
 
-        That log is lost, or older than the work, or it crashed before the vote. So it may have
-        voted yes, and is in doubt. It may also have refused since: so it must not vote again, and
-        its driver loses every `Prepare` on the way to it.
+        That log is lost, or older than the work, or it crashed before the vote. What was committed
+        has been decided. What is prepared may have been voted for, and is in doubt. It may also
+        have been refused since: so the node must not vote again, and its driver loses every
+        `Prepare` on the way to it.
         """
         state, _ = self.boot(me, None)
-        return at(state, Stage.UNCERTAIN).stable
+        return at(state, stage).stable
 
     def _forgotten(self, s: Any) -> Any:
         """Nothing is left but that it is over."""
