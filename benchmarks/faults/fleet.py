@@ -36,7 +36,7 @@ CHANGE_S = 60.0
 """A change of members has to be made within this time, whatever else happens meanwhile."""
 OPEN_S = 60.0
 """After that time no transaction may be open any more."""
-ENDING_S = 5.0
+ENDING_S = 30.0
 """So long after its disk was ill a process may still end because of it."""
 COMPLAINTS_MAX = 20
 AGAIN_S = 0.5
@@ -449,9 +449,9 @@ class Fleet:
         self.allow(OPEN_S)
         began = time.monotonic()
         since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        for name in self._accounts:
-            self.processes[name].order("finish")
         while time.monotonic() - began < OPEN_S:
+            for name in self._accounts:  # Again and again: one may have been started meanwhile.
+                self.processes[name].order("finish")
             self.pass_time(0.2)
             lines = [line.split() for line in tail(self.folder / OPEN)]
             said = {name: number for at, name, number in lines if int(at) > since + 10**9}
