@@ -28,7 +28,7 @@ from benchmarks.faults.change import ChangeNotMade
 from benchmarks.faults.evidence import JOB, Evidence
 from benchmarks.faults.fleet import NODES, Blow, Fleet, Hung
 from benchmarks.faults.ground import grounds, lacking
-from benchmarks.faults.judge import PROMISED_NS, FaultRow, Judgement, judged
+from benchmarks.faults.judge import LATE, PROMISED_NS, FaultRow, Judgement, judged
 from benchmarks.faults.ledger import told
 from benchmarks.faults.outside import suffered
 from benchmarks.faults.plan import KINDS, OUTSIDE, Fault, OutsideFault, planned, planned_outside
@@ -369,6 +369,7 @@ def result_of(
         "transfers": dict(sorted(became.items())),
         "rows": {name: row._asdict() for name, row in _summed(judgements).items()},
         "outside": outside,
+        "busy_s": round(sum(each.busy_s for each in judgements)),
         "violations": violations,
         "doubts": _doubts(judgements),
     }
@@ -378,7 +379,10 @@ def _doubts(judgements: list[Judgement]) -> list[str]:
     """What every part leaves in doubt: one that shows it is enough."""
     if not judgements:
         return []
-    return [each for each in judgements[0].doubts if all(each in j.doubts for j in judgements)]
+    said = [each for judgement in judgements for each in judgement.doubts]
+    late = [each for each in said if each.startswith(LATE)]
+    every = [each for each in dict.fromkeys(said) if said.count(each) == len(judgements)]
+    return list(dict.fromkeys(every + late))
 
 
 def _summed(judgements: list[Judgement]) -> dict[str, FaultRow]:

@@ -18,6 +18,7 @@ from benchmarks.engine import ROOT
 from benchmarks.faults.change import MemberChanges
 from benchmarks.faults.disk import SmallDisks, fill, free
 from benchmarks.faults.evidence import GROUPS, JOB, JOURNAL, OPEN, Note, Point, tail
+from benchmarks.faults.load import LoadWatch
 from benchmarks.faults.network import RelayedNetwork, Way
 from benchmarks.faults.plan import Change, Fault
 from benchmarks.faults.relay import Shape
@@ -35,7 +36,7 @@ CHANGE_S = 60.0
 """A change of members has to be made within this time, whatever else happens meanwhile."""
 OPEN_S = 60.0
 """After that time no transaction may be open any more."""
-ENDING_S = 5.0
+ENDING_S = 30.0
 """So long after its disk was ill a process may still end because of it."""
 COMPLAINTS_MAX = 20
 AGAIN_S = 0.5
@@ -134,9 +135,14 @@ class Fleet:
         self._beside: dict[str, list[str]] = {}
         """Processes that are no members, and their commands."""
         self._deadline = time.monotonic() + PATIENCE_S + FAULT_S
+        self._load = LoadWatch(
+            self._pids,
+            lambda since_ns: self.tell("busy", since=since_ns),
+        )
 
     def __enter__(self) -> Self:
         self.tell("members", lists=[self.members])
+        self._load.start()
         try:
             for name in self.members:
                 self.start(name)
@@ -150,8 +156,13 @@ class Fleet:
 
     def stop(self) -> None:
         """End every process, stopped or not, and wait until it is gone."""
+        self._load.stop()
         self.processes.stop()
         self.tell("over")
+
+    def _pids(self) -> list[int]:
+        relay = [] if self.network is None else [self.network.pid]
+        return [*relay, *(process.pid for _, process in self.processes.items())]
 
     def tell(self, what: str, **said: object) -> None:
         """Note in the journal what was done, or has become of somebody."""
@@ -438,9 +449,9 @@ class Fleet:
         self.allow(OPEN_S)
         began = time.monotonic()
         since = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        for name in self._accounts:
-            self.processes[name].order("finish")
         while time.monotonic() - began < OPEN_S:
+            for name in self._accounts:  # Again and again: one may have been started meanwhile.
+                self.processes[name].order("finish")
             self.pass_time(0.2)
             lines = [line.split() for line in tail(self.folder / OPEN)]
             said = {name: number for at, name, number in lines if int(at) > since + 10**9}

@@ -92,6 +92,8 @@ class Judgement(NamedTuple):
     stale: int
     """Stale writes that were taken where nobody looks at tokens."""
     vacant_ms: float
+    busy_s: float
+    """How long the machine was busy with other things: no promise about time is judged then."""
     elections: int
 
 
@@ -107,23 +109,22 @@ def judged(folder: Path, *, lease_ns: int = LEASE_NS, promised_ns: int = PROMISE
             *exclusion(evidence),
             *leaks(evidence),
             *alone(evidence, course, lease_ns),
-            *stuck(evidence, well, promised_ns),
+            *stuck(evidence, well, course.busy, promised_ns),
         ]:
             wrong.append(each._replace(text=f"{name}: {each.text}"))
     job = found.get(JOB, Evidence([], [], [], []))
     vacant = vacancies(job, well)  # In the others work is done less often, so less is known.
     wrong += [*groups(folder, entries)]
-    wrong += [
-        Violation(LATE if each.said.get("is_late") else ENDED, each.at_ns, each.said["text"])
-        for each in entries
-        if each.what == "complaint"
-    ]
+    wrong += complaints(entries)
+    # What was late on a busy machine proves nothing.
+    late = [each for each in wrong if each.kind == LATE and course.was_busy(each.at_ns)]
+    wrong = [each for each in wrong if each not in late]
     end_ns = entries[-1].at_ns if entries else 0
     wrong += [Violation(SPLIT, end_ns, text) for text in unbalanced(folder)]
     wrong.sort(key=lambda each: each.at_ns)
     return Judgement(
         wrong,
-        doubts(job),
+        [*doubts(job), *(f"{each}, on a busy machine" for each in late)],
         _rows(entries, found, wrong, vacant),
         sum(len(terms(each)) for each in found.values()),
         sum(len(each.points) for each in found.values()),
@@ -131,6 +132,7 @@ def judged(folder: Path, *, lease_ns: int = LEASE_NS, promised_ns: int = PROMISE
         sum(len(each.refused) for each in found.values()),
         sum(each.stale for each in found.values()),
         max((end - begin for begin, end in vacant), default=0) / 1e6,
+        within(course.busy, 0, FOREVER) / 1e9,
         len(found),
     )
 
@@ -203,6 +205,15 @@ def doubts(evidence: Evidence) -> list[str]:
     return found
 
 
+def complaints(entries: Sequence[Entry]) -> list[Violation]:
+    """What whoever hurt the workers complains of."""
+    return [
+        Violation(LATE if each.said.get("is_late") else ENDED, each.at_ns, each.said["text"])
+        for each in entries
+        if each.what == "complaint"
+    ]
+
+
 def groups(folder: Path, entries: Sequence[Entry]) -> Iterator[Violation]:
     """Groups of the same leader with the same token, unless it was replaced meanwhile."""
     new = [(e.name, e.at_ns) for e in entries if e.said.get("called") == "members replace"]
@@ -231,6 +242,8 @@ class Course(NamedTuple):
     """When it came late, or not all of it."""
     members: list[tuple[Span, list[frozenset[str]]]]
     """Which lists of members were in force: two of them while a change was under way."""
+    busy: list[Span]
+    """When the machine had much else to do."""
     end_ns: int
 
     @classmethod
@@ -265,7 +278,8 @@ class Course(NamedTuple):
         gone: dict[str, list[Span]] = defaultdict(list)
         for (name, _), spans in causes.items():
             gone[name] += spans
-        return cls(gone, ill.closed(), lost.closed(), poor.closed(), members, end_ns)
+        busy = [(int(said["since"]), at) for at, what, said in entries if what == "busy"]
+        return cls(gone, ill.closed(), lost.closed(), poor.closed(), members, busy, end_ns)
 
     def lists(self, begin: int, end: int) -> list[frozenset[str]]:
         """Every list that was in force at some time between."""
@@ -273,6 +287,10 @@ class Course(NamedTuple):
             each for span, lists in self.members for each in lists if span[0] <= end > begin
             and span[1] >= begin
         ]  # fmt: skip
+
+    def was_busy(self, at: int) -> bool:
+        """Whether the machine was busy for half of what is promised before this, or longer."""
+        return 2 * within(self.busy, at - PROMISED_NS, at) >= PROMISED_NS
 
     def cut_off(self, name: str, other: str) -> list[Span]:
         """When this one could not get an answer of the other."""
@@ -380,12 +398,20 @@ def alone(evidence: Evidence, course: Course, lease_ns: int) -> Iterator[Violati
                 break  # One is enough for each name: a cut has many points.
 
 
-def stuck(evidence: Evidence, well: Sequence[Span], promised_ns: int) -> Iterator[Violation]:
-    """Offices that were vacant for longer than is promised."""
+def stuck(
+    evidence: Evidence, well: Sequence[Span], busy: Sequence[Span], promised_ns: int
+) -> Iterator[Violation]:
+    """Offices that were vacant for longer than is promised, while the machine was not busy."""
     for begin, end in vacancies(evidence, well):
-        if end - begin > promised_ns:
-            text = f"none for {(end - begin) / 1e9:.1f} s, a majority was well"
+        free_ns = end - begin - within(busy, begin, end)
+        if free_ns > promised_ns:
+            text = f"none for {free_ns / 1e9:.1f} s, a majority was well"
             yield Violation(STUCK, begin, text)
+
+
+def within(spans: Sequence[Span], begin: int, end: int) -> int:
+    """How much of the time between these lies in spans that do not overlap."""
+    return sum(max(0, min(end, last) - max(begin, first)) for first, last in spans)
 
 
 def vacancies(evidence: Evidence, well: Sequence[Span]) -> list[Span]:

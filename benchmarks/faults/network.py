@@ -38,6 +38,11 @@ class RelayedNetwork:
         self._said: queue.Queue[str] = queue.Queue()
         self._orders = count(1)
 
+    @property
+    def pid(self) -> int:
+        """The process of the relay."""
+        return self._processes["relay"].pid
+
     def host(self, number: int) -> str:
         """The address of a node."""
         return self._hosts[number]

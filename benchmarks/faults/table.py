@@ -125,6 +125,11 @@ def _summary(result: dict[str, Any]) -> list[str]:
         lines.append(f"from {kind} to the first work of the next leader: {told.format(**times)}")
     if result["change_ms"]:
         lines.append(f"a change of the members: {told.format(**result['change_ms'])}")
+    if result["busy_s"]:
+        lines.append(
+            f"for {result['busy_s']} s the machine was busy with other things; what was late "
+            "then is not judged"
+        )
     if result["transfers"]:
         became = ", ".join(f"{number:,} {what}" for what, number in result["transfers"].items())
         lines.append(f"transfers between accounts: {became}")

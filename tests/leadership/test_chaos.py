@@ -372,10 +372,10 @@ def test_whoever_ends_it_early_leaves_no_namespace_and_no_disk_behind(tmp_path: 
         workers = [int(word) for word in children.read_text().split()]
         assert mine in Path("/proc/mounts").read_text()
         process.terminate()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     assert process.returncode == 3
     assert err.splitlines()[-1] == "faults: interrupted"
     assert mine not in Path("/proc/mounts").read_text()

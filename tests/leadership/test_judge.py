@@ -20,6 +20,7 @@ from benchmarks.faults.judge import (
     BACK,
     ENDED,
     LATE,
+    OVERLAP,
     REUSED,
     SPLIT,
     STALE,
@@ -168,6 +169,17 @@ def test_an_office_that_is_vacant_for_too_long_is_found(planted: Planted) -> Non
         "no leader: job: none for 11.0 s, a majority was well"
     ]
     assert found.vacant_ms == 11_000
+
+
+def test_a_machine_that_is_busy_excuses_what_is_late_and_nothing_else(planted: Planted) -> None:
+    planted.office([*AGAIN])
+    for ms in range(6_000, 20_000, 500):
+        planted.tell(ms + 500, "busy", since=ms * MS)
+    planted.tell(19_000, "complaint", text="nobody leads", is_late=True)
+    found = planted.judged(end_ms=21_000)
+    assert {each.kind for each in found.violations} == {OVERLAP}
+    assert found.busy_s == 14
+    assert found.doubts[-1] == "too late: nobody leads, on a busy machine"
 
 
 def test_every_election_has_to_have_a_leader(planted: Planted) -> None:
