@@ -23,7 +23,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up check kernels test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership verdicts robust docs-check graphs faults records chaos turns bank golden lectures pictures clean
+.PHONY: help setup up check kernels test slow fmt swarm swarm-leadership leadership mutants drawn fuzz whims failover rounds bench-checker bench-transactions bench-leadership bench-security verdicts robust docs-check graphs faults records chaos turns bank golden lectures pictures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,9 @@ bench-transactions: setup ## count transactions per second beside what the datab
 
 bench-leadership: setup ## time failovers of leadership beside etcd, ZooKeeper and PySyncObj (BENCH="--trials 5")
 	$(BIN)/python -m benchmarks.leadership $(BENCH)
+
+bench-security: setup ## count what a secret and certificates cost beside neither, taking turns (BENCH="--turns 10")
+	$(BIN)/python -m benchmarks.security $(BENCH)
 
 verdicts: setup ## make every check of tests/verdicts again and show what has changed; stop and go on at will
 	$(BIN)/python -m tests.verdicts.make $(VERDICTS)

@@ -152,6 +152,22 @@ def test_members_with_certificates_elect_and_a_client_is_no_member(tmp_path: Pat
     run(scene())
 
 
+def test_with_a_secret_a_node_joins_and_replaces_another_as_without(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with cluster_of(tmp_path, "a", "b", secret=SECRET) as cluster:
+            await cluster.led("a", "b")
+            ((host, port),) = free_addresses(1)
+            place, known = f"d@{host}:{port}", [cluster.places["a"]]
+            folder = tmp_path / "d"
+            d = electorate.Node(place, known, folder, pace=cluster.pace, join=True, secret=SECRET)
+            async with d:
+                await cluster.nodes["a"].replace_member("c", place)
+                await until(lambda: set(d.members) == {"a", "b", "d"})
+                await until(lambda: hears(cluster, "b", "d"))
+
+    run(scene())
+
+
 def test_attack_2_who_answers_where_a_member_was_learns_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         async with cluster_of(tmp_path, "a", "b", secret=SECRET) as cluster:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from electorate import sync
 from electorate.errors import CredentialsError
 from electorate.runtime import credentials as module
 from electorate.runtime.credentials import Credentials, FileCredentials, Tls, expect_secret
@@ -102,6 +103,19 @@ def test_two_that_know_the_secret_know_each_other_by_name_and_talk() -> None:
             assert await told(stream, 4) == b"well"
             b.streams[0].drop()
             assert await stream.read() == b""
+            stream.drop()
+
+    asyncio.run(run())
+
+
+def test_what_is_made_of_a_secret_is_valid_whatever_the_clock_says() -> None:
+    async def run() -> None:
+        async with Answerer(from_secret("b")).open() as b:
+            stream = await call(from_secret("a"), b.address)
+            assert isinstance(stream, TlsStream)
+            shown = stream._tls.getpeercert() or {}
+            assert shown["notBefore"] == "Jan  1 00:00:00 1970 GMT"
+            assert shown["notAfter"] == "Dec 31 23:59:59 9999 GMT"
             stream.drop()
 
     asyncio.run(run())
@@ -416,6 +430,14 @@ def test_a_name_that_leads_elsewhere_is_not_connected_to_without_proof() -> None
             await Tcp(local_only=True).listen(("0.0.0.0", 1), lambda stream: None)
 
     asyncio.run(run())
+
+
+def test_a_node_whose_certificate_cannot_be_used_opens_nothing(tmp_path: Path) -> None:
+    files = Authority(tmp_path / "certs").issue("b")
+    node = sync.Node("a@127.0.0.1:7400", [], tmp_path / "data", tls=files)
+    with pytest.raises(CredentialsError, match="is for member b of cluster default, not for"):
+        node.__enter__()
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_secret_is_in_no_text_about_a_node() -> None:

@@ -366,7 +366,6 @@ class Listener:
         is_end = False
         try:
             hello = await self._introduced(stream, frames)
-            await self._expect_alone(hello)
             self._strangers.remove(stream)
             self._strangers.met(stream)
             self._admit(hello, stream)
@@ -431,6 +430,7 @@ class Listener:
         expect_member(stream.proven, self._cluster_name, self._called(hello.node))
         if hello.to != self._me:
             raise BadFrame("hello to another node: it was looked for at a wrong address")
+        await self._expect_alone(hello)
         objection = self._objection(hello)
         if objection:
             raise Objection(objection, hello)

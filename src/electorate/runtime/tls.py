@@ -8,14 +8,12 @@ costs one call into OpenSSL on each side.
 import asyncio
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from electorate.runtime.credentials import Credentials
 from electorate.runtime.environment import Address, Listening, Stream, Transport
 from electorate.runtime.identity import Identity, NotAuthenticated
 
-READ_MAX = 1 << 16
 HANDSHAKE_MAX = 1 << 16
 """Bytes that are read before it is known who is at the other end."""
 LOOK_S = 10.0
@@ -64,28 +62,31 @@ class TlsStream(Stream):
     async def read(self) -> bytes:
         """The next bytes; none once the other side has ended it; OSError if it is broken."""
         while True:
-            if self._incoming.pending or self._tls.pending():
-                with suppress(ssl.SSLWantReadError):
-                    return self._decrypted()
+            # OpenSSL makes room for as much as it is asked for, so that is not more than there is.
+            present = self._incoming.pending or self._tls.pending()
+            if present:
+                try:
+                    data = self._tls.read(present)
+                except ssl.SSLWantReadError:
+                    pass
+                except ssl.SSLError as error:
+                    return self._ended_by(error)
+                else:
+                    self._has_read = True
+                    return data
             data = await self._inner.read()
             if not data:
                 return b""
             self._incoming.write(data)
 
-    def _decrypted(self) -> bytes:
-        try:
-            data = self._tls.read(READ_MAX)
-        except ssl.SSLZeroReturnError:
+    def _ended_by(self, error: ssl.SSLError) -> bytes:
+        """What reading has come to, if not to any bytes."""
+        if isinstance(error, ssl.SSLZeroReturnError):
             return b""
-        except ssl.SSLWantReadError:
-            raise
-        except ssl.SSLError as error:
-            if self._has_read:
-                raise
-            # With TLS 1.3 who calls hears only now that its own certificate was turned down.
-            raise NotAuthenticated(self._explained(error)) from None
-        self._has_read = True
-        return data
+        if self._has_read:
+            raise error
+        # With TLS 1.3 who calls hears only now that its own certificate was turned down.
+        raise NotAuthenticated(self._explained(error)) from None
 
     def _explained(self, error: ssl.SSLError) -> str:
         """What is wrong, in the words of OpenSSL, and what that usually means."""
@@ -106,8 +107,6 @@ class TlsStream(Stream):
 
     def write(self, data: bytes) -> bool:
         """Have these bytes sent after those before; whether the system has taken them all."""
-        if self._inner.is_closing:
-            return True
         self._tls.write(data)
         return self._inner.write(self._outgoing.read())
 
