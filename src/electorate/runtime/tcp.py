@@ -26,9 +26,14 @@ def now_ms() -> float:
     return time.clock_gettime_ns(_CLOCK) / 1e6
 
 
+def wall_ms() -> float:
+    """The time of day of this machine."""
+    return time.time() * 1000
+
+
 def real() -> Environment:
     """The environment of a deployed host."""
-    return Environment(Tcp(), now_ms, lambda purpose: random.Random(), Store)
+    return Environment(Tcp(), now_ms, lambda purpose: random.Random(), Store, wall_ms)
 
 
 class TcpStream(Stream):
