@@ -504,8 +504,8 @@ def test_a_term_cannot_be_changed(tmp_path: Path) -> None:
                 setattr(term, name, 7)
         shown = {name for name in dir(term) if not name.startswith("_")}
         assert shown == {
-            *("abandoned", "ask_to_end", "check", "election", "finish", "lost", "members"),
-            *("remaining", "token"),
+            *("abandoned", "ask_to_end", "check", "confirm", "election", "finish", "lost"),
+            *("members", "remaining", "token"),
         }
         term.check()
     with pytest.raises(LeadershipLost):

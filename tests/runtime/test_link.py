@@ -179,7 +179,7 @@ async def test_a_host_that_never_answers_is_given_up() -> None:
     host = Host(b"")
     await host.open()
     async with linked(host) as keeper:
-        await until(lambda: keeper.broken, 5.0)
+        await until(lambda: keeper.broken, 2.0)
         assert isinstance(keeper.broken[0], TimeoutError)
 
 

@@ -37,6 +37,8 @@ BACKOFF_FIRST_S = 0.02
 BACKOFF_MAX_S = 0.25
 """After a partition has healed, the two sides look for each other again within this time."""
 HELLO_S = 2.0
+GREETING = 4.0
+"""How many times as long as connecting a greeting and its answer may take."""
 FRAME_S = 5.0
 FRAMES_PER_S = 2000
 BURST_S = 0.1
@@ -160,11 +162,13 @@ class Link:
     async def _converse(self) -> None:
         if self._name is None:
             raise EOFError("not introduced yet")
+        began = self._now_ms()
         async with asyncio.timeout(self._connect_s):
             stream = await self._transport.connect(self._address, self._fresh_ms)
             self._stream = stream
-        # Somebody is there. On a slow network all the ways to and fro take longer than one.
-        async with asyncio.timeout(max(self._connect_s, HELLO_S)):
+        # Somebody is there. Where that took long to know, so does the rest.
+        took_s = (self._now_ms() - began) / 1000
+        async with asyncio.timeout(max(self._connect_s - took_s, GREETING * took_s)):
             await stream.authenticate()
             expect_member(stream.proven, self.meant.cluster, self.meant.name)
             stream.write(pack(self._name()))

@@ -6,7 +6,6 @@ only. So the same host runs on a real machine (`real` in tcp.py) and on a simula
 """
 
 import random
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,5 +108,5 @@ class Environment:
     """A source of random numbers of its own for each purpose."""
     open_store: Callable[[Path, NodeId], Store]
     """Opens what a node has saved in this folder; StoreError if that is not possible."""
-    wall_ms: Callable[[], float] = lambda: time.time() * 1000
+    wall_ms: Callable[[], float]
     """The time of day in milliseconds. It may be set at any moment, and only hints at something."""

@@ -34,10 +34,15 @@ def now_ms() -> float:
     return time.clock_gettime_ns(_CLOCK) / 1e6
 
 
+def wall_ms() -> float:
+    """The time of day of this machine."""
+    return time.time() * 1000
+
+
 def real(transport: Transport | None = None) -> Environment:
     """The environment of a deployed host; unless told otherwise it does not leave this machine."""
     network = transport or Tcp(local_only=True)
-    return Environment(network, now_ms, lambda purpose: random.Random(), Store)
+    return Environment(network, now_ms, lambda purpose: random.Random(), Store, wall_ms)
 
 
 class TcpStream(Stream):
