@@ -48,13 +48,14 @@ NOT_FROM_NODES = {
 DECIDES_NOTHING = {
     # Handshake and beat.
     "runtime.frame.Hello(cluster, node, to, store, incarnation, process, sent, member, meant, "
-    "proof)": "the handshake: who speaks, with which memory and in which life; "
+    "saves, proof)": "the handshake: who speaks, with which memory and in which life; "
     "who is let in, and whose votes count, Known says",
     "runtime.frame.Welcome(member, proof)": "the handshake: who answers",
     "runtime.frame.Refusal(reason, taken, news)": "the handshake: why there is no connection; "
     "what `news` holds is on these lists by itself",
-    "runtime.frame.Beat(hears, sent)": "a sign of life for the detector, which may be wrong, and "
-    "a count that shows a loss, after which a node may begin anew, as after a crash",
+    "runtime.frame.Beat(hears, sent, saves)": "a sign of life for the detector, which may be "
+    "wrong, a count by which a restored copy is known, as admission decides, and a count that "
+    "shows a loss, after which a node may begin anew, as after a crash",
     # Envelopes.
     "runtime.frame.Letter(said, before, counted)": "an envelope, and a count like that of Beat",
     "runtime.frame.Said(to, number, body)": "an envelope: for whom it is",

@@ -19,7 +19,8 @@ FRAME_MAX = 1 << 20
 HELLO_MAX = 1 << 10
 """Bytes in the first frame: a node that is not introduced yet gets no more room than that."""
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""Some are kept in a database, where numbers have 64 bits and a sign."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -38,6 +39,8 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """The number by which the instances of this node know it, if that is not its id."""
     meant: Count = 0
     """And the number for which it takes you; 0 if it does not know yet."""
+    saves: Count = 0
+    """How often I have saved anything: less than you have seen of me is an older copy."""
     proof: bytes = b""
     """A proof that I am who I say, for nodes that ask for one."""
 
@@ -66,6 +69,8 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
 
     hears: bool
     sent: Count
+    saves: Count = 0
+    """How often I have saved anything."""
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -61,6 +61,9 @@ class NetworkReader(Protocol):
     def refused(self, node: NodeId, news: bytes) -> None:
         """What answers at the address of a node refused us and said why."""
 
+    def saved(self, hello: Hello, saves: int) -> None:
+        """A node shows how often it has saved anything."""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
@@ -90,6 +93,8 @@ class Network:
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
         """The number by which instances of this node know it, and the one for which they take a
         node."""
+        self.saves: Callable[[], int] = lambda: 0
+        """How often this node has saved anything."""
         self.links: dict[NodeId, Link] = {}
         self.process = f"{environment.chance('process').getrandbits(128):032x}"
         """Different for any two processes, also of one node."""
@@ -239,7 +244,7 @@ class Network:
     def _beat(self, node: NodeId) -> None:
         if self.links[node].connected and node not in self.cut:
             hears = self.listener.hears(node)
-            self.links[node].send(Beat(hears, self._numbers[node]))
+            self.links[node].send(Beat(hears, self._numbers[node], self.saves()))
             if hears:
                 self._greeted.add(node)
 
@@ -289,7 +294,9 @@ class Network:
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
         said = self.introduction(to)
-        return Hello(self.cluster, me, to, store, incarnation, self.process, sent, *said)
+        return Hello(
+            self.cluster, me, to, store, incarnation, self.process, sent, *said, saves=self.saves()
+        )
 
     # --- what comes in ---
 
@@ -311,8 +318,9 @@ class Network:
         if node in self.cut:
             return
         match frame:
-            case Beat(hears, sent):
+            case Beat(hears, sent, saves):
                 self._account(hello, sent)
+                self._reader.saved(hello, saves)
                 if hears:
                     self._heard(node)
             case Letter(_, before, counted):
