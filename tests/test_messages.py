@@ -48,13 +48,14 @@ NOT_FROM_NODES = {
 DECIDES_NOTHING = {
     # Handshake and beat.
     "runtime.frame.Hello(cluster, node, to, store, incarnation, process, sent, member, meant, "
-    "cluster_name)": "the handshake: who speaks, with which memory and in which life; "
+    "cluster_name, saves)": "the handshake: who speaks, with which memory and in which life; "
     "who is let in, and whose votes count, Known says",
     "runtime.frame.Welcome(member)": "the handshake: who answers",
     "runtime.frame.Refusal(reason, taken, news)": "the handshake: why there is no connection; "
     "what `news` holds is on these lists by itself",
-    "runtime.frame.Beat(hears, sent, at, echo, held)": "a sign of life for the detector, which may "
-    "be wrong; times, by which the log says that a network is slow; and "
+    "runtime.frame.Beat(hears, sent, at, echo, held, saves)": "a sign of life for the detector, "
+    "which may be wrong; times, by which the log says that a network is slow; a count by which a "
+    "restored copy is known, as admission decides; and "
     "a count that shows a loss, after which a node may begin anew, as after a crash",
     "runtime.frame.Ping()": "whether the connection of a node is still the one that it speaks on: "
     "only one is listened to, and a lost one loses what any broken connection does",

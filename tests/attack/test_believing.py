@@ -178,7 +178,7 @@ def test_no_election_is_begun_or_kept_under_a_name_that_none_can_have(tmp_path: 
             store = elections.directory.state.memory(me)
             reader, writer = await asyncio.open_connection(*address)
             spoken = elections.host.network.cluster
-            writer.write(pack(Hello(spoken, me, number("a"), store, 9, "p", 0, me)))
+            writer.write(pack(Hello(spoken, me, number("a"), store, 9, "p", 0, me, saves=1 << 40)))
             assert isinstance(await FrameReader(lambda: reader.read(4096)).next(1.0), Welcome)
             body = msgspec.Raw(Machines(Pace()).codec.encode(Claim(1, 0)))
             names = ["x" * 200_000, "x" * (NAME_MAX + 1), "two\nlines", "", "x" * NAME_MAX]

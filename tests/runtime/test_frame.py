@@ -135,3 +135,12 @@ def test_mangled_frames_are_read_or_refused_and_nothing_else(frames_to_mangle: i
         readable += 1
         assert unpack(msgpack.encode(frame)) == frame
     assert readable > frames_to_mangle / 100
+
+
+@pytest.mark.parametrize("field", ["incarnation", "saves", "sent", "member", "meant"])
+def test_no_count_is_read_that_a_database_has_no_room_for(field: str) -> None:
+    """Such a hello ended the node that heard it."""
+    told = {"store": "s", "incarnation": 1, "process": "p", "sent": 0}
+    for count in (1 << 63, -1):
+        with pytest.raises(BadFrame, match="unreadable frame"):
+            read(pack(Hello("cluster", 1, 2, **{**told, field: count})))  # type: ignore[arg-type]

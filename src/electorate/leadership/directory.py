@@ -68,6 +68,15 @@ LOST = (
     "a node that says it is %s does not have its memory, and is not let in: either %s has lost its "
     "data folder and has to be replaced, or another node uses its name"
 )
+OLDER = (
+    "%s comes back with an older copy of its data folder than it was seen with: it may have "
+    "forgotten what it has promised, and is not let in; start %s in an empty folder with join=True "
+    "and have a member replace it, or stop this one if another process has the newer folder"
+)
+COPIED = (
+    "{} was seen with a newer data folder: this one is a copy that was restored; for this node to "
+    "take its place, empty its folder, start it with join=True, and have a member replace {}"
+)
 UNPROVED = (
     "what answers at the address of %s does not let %s in, and cannot show that it is a member: it "
     "is not believed; if %s was removed while it was away, empty its folder and have it join again"
@@ -284,12 +293,14 @@ class Directory(Owner):
         self._unproved: set[NodeId] = set()
         """Addresses at which this node was refused by one that has proved nothing."""
         self._memory = ""
+        self._store: Store
         self._has_begun = False
         self._net: Net
 
     def begin(self, host: DirectoryHost, turns: Turns) -> None:
         """Go by what was saved; how the node was started counts only the first time."""
         self._net = host.network
+        self._store = host.store
         kept, self._memory = self._saved(host.store), host.store.identity
         founders = kept.founders if kept is not None and kept.settled else self._start.founders
         if self.me.id not in founders:
@@ -531,6 +542,11 @@ class Directory(Owner):
                 return f"{self.name(hello.member)} and {name} clash: rename one of them"
             case Objection.ANOTHER:
                 return ANOTHER.format(name, name)
+            case Objection.OLDER:
+                if hello.member not in self._doubted:
+                    self._doubted.add(hello.member)
+                    log.error(OLDER, name, name)
+                return COPIED.format(name, name)
             case Objection.LOST:
                 if hello.member not in self._doubted:
                     self._doubted.add(hello.member)
@@ -551,9 +567,15 @@ class Directory(Owner):
             hello.member,
             hello.store,
             hello.meant,
-            self._net.answers(hello.node, hello.member),
-            self._is_tied,
+            is_found=self._net.answers(hello.node, hello.member),
+            is_older=self._is_older(hello),
+            is_tied=self._is_tied,
         )
+
+    def _is_older(self, hello: Hello) -> bool:
+        """Whether a node has saved less than when this one saw it last."""
+        seen = hello.node, hello.store, hello.incarnation, hello.saves
+        return self.instance.state is not None and self._store.is_older(*seen)
 
     # --- the network ---
 

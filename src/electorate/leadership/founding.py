@@ -188,14 +188,14 @@ class ClusterFounding(Owner):
     def say(self) -> None:
         """Say in the log who is missing, or has another list."""
         state, port = self.instance.state, self._port
-        if not isinstance(state, FoundingState) or not state.missing:
+        if not isinstance(state, FoundingState):
             return
         name, me = port.directory.called_member, port.directory.me.name
-        listed = ", ".join(map(name, state.stable.founders))
+        listed = ", ".join(sorted(map(name, state.stable.founders)))
         for node, founders in state.differing:
             others = ", ".join(sorted(map(name, founders)))
             self._say_once(DIFFERS, me, listed, name(node), others)
-        if port.now_ms() - self._begun_ms > in_ms(WAITS_S):
+        if state.missing and port.now_ms() - self._begun_ms > in_ms(WAITS_S):
             missing = ", ".join(sorted(map(name, state.missing)))
             self._say_once(WAITING, me, missing, listed)
 

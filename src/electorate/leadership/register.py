@@ -341,6 +341,8 @@ class Register(Owner):
     def _expect_majority(self, change: Change) -> None:
         """A change that would leave no majority in reach is not made: say so at once."""
         roster, alive = self.roster, self._port.alive
+        if self._port.directory.is_unfounded:
+            raise MembersUnchanged(self._unchanged())
         new = {*roster.new} - {change.node} | ({change.node} if change.belongs else set())
         if not roster.is_pending and 2 * len(new & alive) <= len(new):
             name = self._port.directory.name

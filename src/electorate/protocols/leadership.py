@@ -11,7 +11,7 @@ Source: this project's own design, told in docs/protocols/leadership.md.
 Needs: what the mandate needs.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from electorate.core import Assumption, Ensemble, Part, Topic, Wire
 from electorate.protocols.mandate import Mandate
@@ -38,20 +38,14 @@ class Leadership(Ensemble):
     wires: ClassVar[tuple[Wire, ...]] = (TO_ELECTIONS,)
     focus = "election"
     strongest = "highest"
-    promises: tuple[str, ...] = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
+    promises = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9")
     assumptions = (Assumption.BOUNDED_CLOCKS, Assumption.BOUNDED_DELAY)
 
     def cautions(self) -> tuple[str, ...]:
-        rounds = self.rules.members.inner.rounds, self.rules.election.rounds
-        counted = (
-            "rounds begin again after 2, so that a search comes to an end; a node in operation "
-            "counts on, and where messages may take any time that matters: add "
-            "--rule members.inner.rounds=0 --rule election.rounds=0",
-        )
-        return (*super().cautions(), *(counted if any(rounds) else ()))
+        return (*super().cautions(), *_cautions(self.rules))
 
 
-class FirstStart(Leadership):
+class FirstStart(Ensemble):
     """The same from before the cluster is founded: nobody has a list of members yet.
 
     `leadership` begins founded, and so do all other searches: founding costs nothing once it is
@@ -65,5 +59,21 @@ class FirstStart(Leadership):
         "election": Part(Election, "application", "first=1 rounds=2 begins=unfounded"),
     }
     wires: ClassVar[tuple[Wire, ...]] = (TO_REGISTER, TO_ELECTIONS)
+    focus = "election"
+    strongest = "highest"
     tells = frozenset({Topic.FOUNDERS})
-    promises: tuple[str, ...] = ("M1", "M2", "M3", "M4", *Founding.promises)
+    promises = ("M1", "M2", "M3", "M4", *Founding.promises)
+    assumptions = (Assumption.BOUNDED_CLOCKS,)
+
+    def cautions(self) -> tuple[str, ...]:
+        return (*super().cautions(), *_cautions(self.rules))
+
+
+def _cautions(rules: Any) -> tuple[str, ...]:
+    """What is not as in operation."""
+    counted = (
+        "rounds begin again after 2, so that a search comes to an end; a node in operation "
+        "counts on, and where messages may take any time that matters: add "
+        "--rule members.inner.rounds=0 --rule election.rounds=0"
+    )
+    return (counted,) if rules.members.inner.rounds or rules.election.rounds else ()

@@ -24,7 +24,8 @@ HELLO_MAX = 1 << 10
 ANSWER_MAX = 1 << 17
 """Bytes in the answer to that; a refusal may name the members."""
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""Some are kept in a database, where numbers have 64 bits and a sign."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -45,6 +46,8 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """And the number for which it takes you; 0 if it does not know yet."""
     cluster_name: str = DEFAULT_CLUSTER
     """The name that the cluster has in the configuration."""
+    saves: Count = 0
+    """How often I have saved anything: less than you have seen of me is an older copy."""
 
 
 class Welcome(msgspec.Struct, frozen=True, tag=True):
@@ -75,6 +78,8 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
     """When you said the last one that I have heard, by your clock; 0 if there was none."""
     held: Count = 0
     """How many milliseconds ago that came."""
+    saves: Count = 0
+    """How often I have saved anything."""
 
 
 class Ping(msgspec.Struct, frozen=True, tag=True):

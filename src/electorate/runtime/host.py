@@ -379,6 +379,7 @@ class Host:
         self.network.trust()
         self.store = self.environment.open_store(self.config.data, self.me)
         self._opened.append(self.store.close)
+        self.network.saves = lambda: self.store.saves
         if self.config.record is not None:
             self.recorder = Recorder(self.config.record, self.environment.now_ms)
             self._opened.append(self.recorder.close)
@@ -608,7 +609,12 @@ class Host:
         """Another node has connected."""
         self.enter(self._recognise, hello)
 
+    def saved(self, hello: Hello, saves: int) -> None:
+        """A node shows how often it has saved anything."""
+        self.store.note(hello.node, hello.store, saves)
+
     def _recognise(self, hello: Hello) -> None:
+        self.store.note(hello.node, hello.store, hello.saves)
         odd = self.store.meet(hello.node, hello.store, hello.incarnation)
         if odd is not None:
             self.counters[f"came back with {odd}"] += 1

@@ -75,6 +75,9 @@ class NetworkReader(Protocol):
     def refused(self, node: NodeId, news: bytes) -> None:
         """What answers at the address of a node refused us and said why."""
 
+    def saved(self, hello: Hello, saves: int) -> None:
+        """A node shows how often it has saved anything."""
+
     def met(self, hello: Hello) -> None:
         """Another node has connected."""
 
@@ -104,6 +107,8 @@ class Network:
         self.introduction: Callable[[NodeId], tuple[NodeId, NodeId]] = lambda node: (0, 0)
         """The number by which instances of this node know it, and the one for which they take a
         node."""
+        self.saves: Callable[[], int] = lambda: 0
+        """How often this node has saved anything."""
         self.links: dict[NodeId, Link] = {}
         self.process = f"{environment.chance('process').getrandbits(128):032x}"
         """Different for any two processes, also of one node."""
@@ -267,7 +272,8 @@ class Network:
             now = self._now_ms()
             at, came = self._echoes.get(node, (0, now))
             held = max(0, round(now - came))
-            self.links[node].send(Beat(hears, self._numbers[node], round(now), at, held))
+            beat = Beat(hears, self._numbers[node], round(now), at, held, self.saves())
+            self.links[node].send(beat)
             if hears:
                 self._greeted.add(node)
 
@@ -317,8 +323,18 @@ class Network:
     def _hello(self, to: NodeId, store: str, incarnation: int) -> Hello:
         me, sent = self._config.me, self._numbers[to]
         said = self.introduction(to)
-        name = self._config.cluster_name
-        return Hello(self.cluster, me, to, store, incarnation, self.process, sent, *said, name)
+        return Hello(
+            self.cluster,
+            me,
+            to,
+            store,
+            incarnation,
+            self.process,
+            sent,
+            *said,
+            cluster_name=self._config.cluster_name,
+            saves=self.saves(),
+        )
 
     # --- what comes in ---
 
@@ -340,9 +356,10 @@ class Network:
         if node in self.cut:
             return
         match frame:
-            case Beat(hears, sent):
+            case Beat(hears, sent, saves=saves):
                 self._account(hello, sent)
                 self._note_round_trip(node, frame)
+                self._reader.saved(hello, saves)
                 if hears:
                     self._heard(node)
             case Letter(_, before, counted):

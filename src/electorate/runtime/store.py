@@ -17,12 +17,15 @@ from electorate.runtime.private import make_private_file, make_private_folder
 
 FORMAT = 1
 FILE = "electorate.db"
+SAVES = "electorate: saves"
+"""The name under which it is kept how often anything was saved."""
 
 SCHEMA = """
 create table if not exists life
     (format integer, node integer, store text, incarnation integer, checksum integer);
 create table if not exists stable (instance text primary key, data blob, checksum integer);
 create table if not exists known (node integer primary key, store text, incarnation integer);
+create table if not exists seen (node integer primary key, store text, saves integer);
 """
 
 # An exclusive lock keeps two processes from sharing one memory; with it the write-ahead log needs
@@ -72,6 +75,10 @@ class Store:
     ) -> None:
         self._path = folder / FILE
         self._new_identity = new_identity
+        self._saves = 0
+        self._in_memory: dict[int, tuple[str, int]] = {}
+        """How often other nodes have saved anything, and in which memory, as far as was seen."""
+        self._unwritten: dict[int, tuple[str, int]] = {}
         try:
             self._db = open_file(self._path)
         except Exception as error:
@@ -90,6 +97,11 @@ class Store:
         self._write_life()
         return self.incarnation
 
+    @property
+    def saves(self) -> int:
+        """How often anything was saved here, in all lives: others remember the highest they saw."""
+        return self._saves
+
     def load(self, instance: str) -> bytes | None:
         """What was saved last under this name; None if nothing ever was."""
         row = self._row("select data, checksum from stable where instance = ?", (instance,))
@@ -102,12 +114,20 @@ class Store:
 
     def save(self, records: Mapping[str, bytes | None]) -> None:
         """Save these records durably, all together, before returning; None deletes one."""
-        self._write(*(_written(name, data) for name, data in records.items()))
+        saves, noted = self._saves + 1, dict(self._unwritten)
+        counted = _written(SAVES, saves.to_bytes(8))
+        seen = ((SEEN, (node, *each)) for node, each in noted.items())
+        self._write(*(_written(name, data) for name, data in records.items()), counted, *seen)
+        self._saves = saves
+        for node, each in noted.items():
+            if self._unwritten.get(node) == each:
+                del self._unwritten[node]
 
     def names(self) -> list[str]:
         """All names under which something is saved."""
         try:
-            return [name for (name,) in self._db.execute("select instance from stable")]
+            names = [name for (name,) in self._db.execute("select instance from stable")]
+            return [name for name in names if name != SAVES]
         except Exception as error:
             raise StoreError(f"cannot read {self._path}: {error}") from error
 
@@ -115,6 +135,27 @@ class Store:
         """The store and incarnation under which another node was met last."""
         row = self._row("select store, incarnation from known where node = ?", (node,))
         return None if row is None else (row[0], row[1])
+
+    def is_older(self, node: int, store: str, incarnation: int, saves: int) -> bool:
+        """Whether another node comes with less than it had saved when it was seen last.
+
+        It was restored from a copy, or its disk has lost what it was told to keep.
+        """
+        known = self.last_seen(node)
+        is_older_life = known is not None and known[0] == store and incarnation < known[1]
+        return is_older_life or saves < self._seen(node, store)
+
+    def note(self, node: int, store: str, saves: int) -> None:
+        """Another node shows how often it has saved anything: written down with the next save."""
+        if saves > self._seen(node, store):
+            self._unwritten[node] = self._in_memory[node] = store, saves
+
+    def _seen(self, node: int, store: str) -> int:
+        if node not in self._in_memory:
+            row = self._row("select store, saves from seen where node = ?", (node,))
+            self._in_memory[node] = ("", 0) if row is None else (row[0], row[1])
+        known, saves = self._in_memory[node]
+        return saves if known == store else 0
 
     def meet(self, node: int, store: str, incarnation: int) -> str | None:
         """Note the store and incarnation under which another node was met, and what is odd."""
@@ -159,6 +200,8 @@ class Store:
         if life[0] != node:
             raise FolderOfAnother(self._path, life[0], node)
         _, self.identity, self.incarnation = life
+        data = self.load(SAVES)
+        self._saves = 0 if data is None else int.from_bytes(data)
 
     def _write_life(self) -> None:
         life = (self._node, self.identity, self.incarnation)
@@ -181,6 +224,9 @@ class Store:
             self._db.execute("commit")
         except Exception as error:
             raise StoreError(f"cannot write {self._path}: {error}") from error
+
+
+SEEN = "insert or replace into seen values (?, ?, ?)"
 
 
 def _written(name: str, data: bytes | None) -> tuple[str, tuple[Any, ...]]:

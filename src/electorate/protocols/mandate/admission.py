@@ -159,6 +159,8 @@ class Caller(Value):
     meant: NodeId = 0
     is_found: bool = False
     """Whether it is what answers at the address of a newcomer of that name."""
+    is_older: bool = False
+    """Whether it had saved more when it was seen here last: it was restored from a copy."""
     is_tied: bool = True
     """Whether a member of the cluster that this node takes for its own answers at its address."""
 
@@ -235,6 +237,7 @@ class Objection(StrEnum):
     MISTAKEN = "mistaken"  # it takes me for one with another memory
     CLASH = "clash"  # it has the number of a member of another name
     ANOTHER = "another"  # it is not the memory that is known under its name
+    OLDER = "older"  # it has that memory, and has forgotten some of what it had saved in it
     LOST = "lost"  # the same, and it has the number of the one that is
 
 
@@ -448,6 +451,8 @@ class Admission(Machine[AdmissionState]):
     def objection(self, s: AdmissionState, caller: Caller) -> Objection | None:
         """Why a node is refused; None if it is let in."""
         name, member, speaker = caller.name, caller.member, dict(s.speakers).get(caller.name)
+        if caller.is_older:
+            return Objection.OLDER
         if caller.cluster and not self.is_ours(s, caller.cluster, tied=caller.is_tied):
             return Objection.FOREIGN
         if caller.meant not in (0, s.number):
