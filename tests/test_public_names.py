@@ -27,7 +27,7 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted CredentialsError Damaged Election ElectorateError GroupTerm IdTaken Leader
+Aborted Access CredentialsError Damaged Election ElectorateError GroupTerm IdTaken Leader
 LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed
 Sqlite StaleToken StoreError Term Tls Transaction TransferFailed Triple fence sync
 """

@@ -300,7 +300,7 @@ class Participant:
 
     def call(self, operation: str, *values: Any) -> Answer:
         """Have an operation carried out that the member has declared; Aborted if it cannot be."""
-        work = self._place.call(operation, *values)
+        work = self._participant.call(operation, *values)
         return self._transaction._wait(work, f"{self._name} does not answer")
 
 
