@@ -21,6 +21,7 @@ ELECTORATE = str(Path(sys.executable).with_name("electorate"))
 CASES = [
     "--help",
     "--version",
+    "certs --help",
     "check bully --crashes 0 --engine python",
     "costs bully --nodes 3..3",
     "graph path:3",

@@ -7,6 +7,7 @@ stand still, or to end, with all of its tasks at once, and each can have a clock
 import asyncio
 import contextvars
 import heapq
+import inspect
 import math
 import sys
 import weakref
@@ -14,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Executor
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from electorate.errors import ElectorateError
@@ -30,6 +32,7 @@ CALLS_MAX = 200_000
 """So many callbacks at one moment of simulated time mean that a task spins."""
 CLOSES_MAX = 100
 
+HERE = Path(__file__).parent
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 
@@ -303,11 +306,19 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
 
 def _where(task: asyncio.Task[Any]) -> str:
-    """Where in its code the test waits."""
-    for frame in task.get_stack():
+    """Where in its code the test waits, below what the cluster does around it."""
+    waiting: Any = task.get_coro()
+    while _is_ours(waiting) and inspect.iscoroutine(waiting.cr_await):
+        waiting = waiting.cr_await
+    frame = waiting.cr_frame
+    if frame is not None:
         code = frame.f_code
         return f"the test waits in {code.co_name} ({code.co_filename}:{frame.f_lineno})"
     return "the test has ended"
+
+
+def _is_ours(coroutine: Any) -> bool:
+    return Path(coroutine.cr_code.co_filename).parent == HERE
 
 
 def _close(task: asyncio.Task[Any]) -> None:
