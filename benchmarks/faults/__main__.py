@@ -252,7 +252,8 @@ def _done(
         if sys.stderr.isatty():
             print(file=sys.stderr)
     result = result_of(options, found, rows)
-    replayed = [_replayed(record) for record in records if any(record.glob("*.jsonl*"))]
+    there = [record for record in records if any(record.glob("*.jsonl*"))]
+    replayed = [_replayed(record) for record in there] if is_whole else []  # Ctrl-C waits for none.
     for each in replayed:
         result["violations"] += each["differences"]
         result["doubts"] += [each["doubt"]] if "doubt" in each else []

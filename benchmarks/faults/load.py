@@ -14,10 +14,16 @@ MUCH = 0.25
 class LoadWatch:
     """A thread that says when the machine was busy with other things than our processes."""
 
-    def __init__(self, ours: Callable[[], Collection[int]], busy: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        ours: Callable[[], Collection[int]],
+        busy: Callable[[int], None],
+        much: float = MUCH,
+    ) -> None:
         """`ours` are the processes that are ours; `busy` is told since when it has been so."""
         self._ours = ours
         self._busy = busy
+        self._much = much
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -38,7 +44,7 @@ class LoadWatch:
             now, all_now = taken(), {pid: taken_by(pid) for pid in self._pids()}
             ours = sum(each - known.get(pid, 0) for pid, each in all_now.items())
             total = now[1] - before[1]
-            if total and now[0] - before[0] - ours > MUCH * total:
+            if total and now[0] - before[0] - ours > self._much * total:
                 self._busy(since_ns)
             before, known = now, all_now
             since_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)

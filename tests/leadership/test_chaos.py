@@ -26,7 +26,8 @@ from benchmarks.faults.evidence import JOB, Evidence, journal
 from benchmarks.faults.fleet import Fleet, Hung
 from benchmarks.faults.ground import grounds, lacking
 from benchmarks.faults.judge import LATE, STUCK, judged
-from benchmarks.faults.ledger import told
+from benchmarks.faults.ledger import told as told_of_transfers
+from benchmarks.faults.load import LoadWatch, taken_by
 from benchmarks.faults.network import RelayedNetwork, relayed, why_no_network
 from benchmarks.faults.outside import suffered
 from benchmarks.faults.plan import (
@@ -134,7 +135,7 @@ def test_whatever_is_done_to_them_leaders_exclude_each_other_and_money_stays(
     assert sum(row.faults for row in found.rows.values()) == len(faults)
     assert found.elections == 4
     assert found.points > 0
-    assert told(tmp_path), "no transfer was ever begun"
+    assert told_of_transfers(tmp_path), "no transfer was ever begun"
 
 
 @pytest.mark.slow
@@ -335,6 +336,20 @@ def test_a_small_disk_is_full_until_it_is_freed_and_what_is_on_it_is_kept(tmp_pa
         "kept": "word",
         "more": "word",
     }
+
+
+def test_it_is_noticed_when_others_take_the_processors() -> None:
+    told: list[int] = []
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    watch = LoadWatch(tuple, told.append, much=0.25 / (os.cpu_count() or 1))
+    try:
+        watch.start()
+        wait_until(lambda: told)
+    finally:
+        watch.stop()
+        burner.kill()
+        burner.wait()
+    assert taken_by(burner.pid) == 0, "it is gone"
 
 
 # --- the end ---
