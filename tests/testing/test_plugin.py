@@ -71,7 +71,7 @@ def test_the_marker_says_what_the_cluster_is_like(pytester: pytest.Pytester) -> 
         def test_without_async(electorate_cluster, electorate_seed):
             async def scene():
                 return electorate_cluster.now
-            assert electorate_cluster.run(scene()) == 0
+            assert electorate_cluster.run(scene()) < 1
             assert electorate_cluster.seed == electorate_seed
         """
     )
