@@ -33,7 +33,7 @@ from benchmarks.faults.evidence import (
     Note,
 )
 from benchmarks.faults.ledger import SCHEMA
-from electorate import Pace, Term, sync
+from electorate import Access, Pace, Term, sync
 from electorate.errors import (
     Aborted,
     ElectorateError,
@@ -262,7 +262,7 @@ def database(orders: Orders) -> Sqlite | None:
         connection.execute(statement)
     connection.execute("commit")
     connection.close()
-    return Sqlite(path)
+    return Sqlite(path, access=Access(allow="sql"))
 
 
 def obey(node: sync.Node, folder: Path, transfers: Transfers, yields: Yields) -> None:

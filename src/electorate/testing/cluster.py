@@ -63,17 +63,8 @@ class Cluster:
         It begins once all have founded the cluster.
         """
         __tracebackhide__ = True
-
-        async def founded() -> R:
-            try:
-                await asyncio.gather(*(each.engine.begin() for each in self._members.values()))
-            except BaseException:
-                main.close()
-                raise
-            return await main
-
         try:
-            return self._loop.run(self._boot_all, founded(), self.story.end)
+            return self._loop.run(self._boot_all, main, self.story.end, self._founded)
         except BaseException as error:
             error.add_note(f"simulated with seed {self.seed}, until {self.now:.3f} s")
             raise
@@ -406,6 +397,9 @@ class Cluster:
     def _boot_all(self) -> None:
         for name in self.names:
             self._boot(name)
+
+    async def _founded(self) -> None:
+        await asyncio.gather(*(each.engine.begin() for each in self._members.values()))
 
     def _join(self, name: str) -> None:
         address = MemberAddress.of(self.place(name))

@@ -204,9 +204,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # --- running ---
 
     def run(
-        self, first: Callable[[], None], main: Coroutine[Any, Any, R], last: Callable[[], None]
+        self,
+        first: Callable[[], None],
+        main: Coroutine[Any, Any, R],
+        last: Callable[[], None],
+        begun: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> R:
-        """Run this to its end, then end whatever else is running, and close."""
+        """Run this to its end once it has begun, then end whatever else is running, and close."""
         __tracebackhide__ = True
         asyncio._set_running_loop(self)
         before = sys.get_asyncgen_hooks()
@@ -214,6 +218,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._running = True
         try:
             first()
+            if begun is not None:
+                self._begin(begun(), main)
             task: asyncio.Task[R] = self.create_task(main, name="test")
             self._run_until(task)
             return task.result()
@@ -224,6 +230,15 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             sys.set_asyncgen_hooks(*before)
             asyncio._set_running_loop(None)
             self.close()
+
+    def _begin(self, begun: Coroutine[Any, Any, None], main: Coroutine[Any, Any, Any]) -> None:
+        beginning = self.create_task(begun, name="beginning")
+        try:
+            self._run_until(beginning)
+            beginning.result()
+        except BaseException:
+            main.close()
+            raise
 
     def _run_until(self, task: asyncio.Task[Any]) -> None:
         __tracebackhide__ = True
