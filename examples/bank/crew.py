@@ -115,7 +115,7 @@ class Crew:
         deadline = time.monotonic() + END_S
         while not condition():
             self.listen()
-            self._notice_ends()
+            self.notice_ends()
             if time.monotonic() > deadline:
                 raise Stuck(f"{trouble}: transactions left: {self._open}")
             time.sleep(0.01)
@@ -134,7 +134,8 @@ class Crew:
                 for tx, place, key, writer in told["reads"]:
                     self.reads.append(Read(tx, DatabaseRow(place, key), writer))
 
-    def _notice_ends(self) -> None:
+    def notice_ends(self) -> None:
+        """Stuck if a process has ended by itself."""
         for name, process in self._processes.items():
             if not process.is_running:
                 self._say_how_it_ended(name, process.code)

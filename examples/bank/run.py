@@ -1,6 +1,7 @@
 """A day at the bank: clients withdraw, processes die, and at the end the books are right."""
 
 import random
+import resource
 import socket
 import time
 from collections import Counter
@@ -10,14 +11,19 @@ from pathlib import Path
 
 import msgspec
 
+from electorate.cli.error import UsageError
 from examples.bank.audit import Books, audit
-from examples.bank.crew import Crew
+from examples.bank.crew import Crew, Stuck
 from examples.bank.doom import points, step_of
 from examples.bank.place import ACCOUNTS, ATM, Kind, Spec
 from examples.bank.server import Server
 
 DEATH_S = 30.0
 """How long a process has to come to the point where it is to die."""
+IDLE_S = 60.0
+"""Some withdrawal must come to its end within this time."""
+FILES_MIN = 64
+"""So many files and connections a process of the bank may need to have open."""
 TIMES = 3
 """It dies when it comes there for the first to the so many-eth time."""
 SERVER = "server"
@@ -57,6 +63,7 @@ class Day(msgspec.Struct, frozen=True):
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Day:
     """Run it, in real processes."""
     began = time.monotonic()
+    expect_files()
     with ExitStack() as stack:
         server = stack.enter_context(Server(*ACCOUNTS)) if plan.kind == "postgres" else None
         spec = _spec(plan, server)
@@ -75,6 +82,14 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None
     told = {f"{name} {what}": count for (name, what), count in sorted(kills.items())}
     seconds = time.monotonic() - began
     return Day(plan, books, dict(crew.counts), told, dict(sorted(steps.items())), missed, seconds)
+
+
+def expect_files() -> None:
+    """UsageError if so few files may be open that its processes could not reach each other."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= allowed < FILES_MIN:
+        told = f"a process may have {allowed} files open, and the bank needs {FILES_MIN}"
+        raise UsageError(f"{told}: raise the limit (ulimit -n {FILES_MIN})")
 
 
 def _spec(plan: Plan, server: Server | None) -> Spec:
@@ -112,8 +127,15 @@ def _kill(
 
 def _await_commits(plan: Plan, crew: Crew, say: Callable[[str], None]) -> None:
     before = -1
+    last, until = -1, 0.0
     while crew.counts["committed"] < plan.commits:
         crew.listen()
+        crew.notice_ends()
+        if last != (last := crew.counts["committed"]):
+            until = time.monotonic() + IDLE_S
+        if time.monotonic() > until:
+            why = crew.why or "no reason was told"
+            raise Stuck(f"no withdrawal came to its end within {IDLE_S:g} s: {why}")
         if crew.counts["committed"] // 100 != before:
             before = crew.counts["committed"] // 100
             say(f"{crew.counts['committed']} committed")

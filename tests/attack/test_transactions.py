@@ -1,7 +1,10 @@
 """Attacks on transactions: what once split one, or destroyed its work, no longer does."""
 
+import shlex
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +17,10 @@ from electorate.leadership.directory import MemberAddress
 from electorate.transactions.access import Access
 from electorate.transactions.resource import Answer
 from electorate.transactions.sqlite import Sqlite
+from examples.bank.crew import Stuck
+from examples.bank.place import ROOT
+from examples.bank.run import Plan
+from examples.bank.run import run as run_bank
 from tests.cli.run import runner
 from tests.runtime.cluster import wait_until
 from tests.transactions.bank import (
@@ -270,3 +277,59 @@ def test_a_member_on_another_host_may_run_nothing_unless_the_participant_says_so
         assert MemberAddress.of(place).is_near is is_near
     with pytest.raises(Refused, match="may not run SQL"):
         Access().permitted("a", "select 1", named=False, is_near=False)
+
+
+# --- attack 14: the command line ---
+
+
+def test_the_bank_does_not_hang_where_few_files_may_be_open() -> None:
+    """Its processes could not reach each other, and it waited for ever."""
+    command = "ulimit -n 20; exec " + shlex.join([sys.executable, "-m", "examples.bank"])
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "electorate: a process may have 20 files open, and the bank needs 64: "
+        "raise the limit (ulimit -n 64)\n"
+    )
+
+
+def test_the_bank_ends_where_nothing_comes_to_an_end(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("examples.bank.run.IDLE_S", -1.0)
+    with pytest.raises(Stuck, match="no withdrawal came to its end"):
+        run_bank(Plan(commits=1, kills=0), tmp_path_factory.mktemp("t"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["{folder}/bank.toml", "atm", "--record", "/proc/nowhere"], "/proc/nowhere: No such file"),
+        (["nowhere/bank.toml", "savings"], "nowhere/bank.toml: No such file or directory"),
+        (["{folder}", "savings"], "{folder}: Is a directory"),
+        (["{folder}/bank.toml", "savings"], "cannot use {folder}/gone/savings.db: unable to open"),
+        (["{folder}/bank.toml", "checking"], "cannot keep data in {folder}/data/checking: "),
+        (
+            ["{folder}/bank.toml", "atm", "--record", "{folder}/bank.toml/record"],
+            "records are written into a folder, and '{folder}/bank.toml' is a file",
+        ),
+    ],
+)
+def test_a_folder_that_is_not_there_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    (tmp_path / "bank.toml").write_text("""
+        [members]
+        savings = { address = "127.0.0.1:29711", database = "sqlite:gone/savings.db" }
+        checking = { address = "127.0.0.1:29712" }
+        atm = { address = "127.0.0.1:29713" }
+    """)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/checking").touch()
+    given = [word.format(folder=tmp_path) for word in words]
+    ran = runner(capsys)("tx", "serve", *given)
+    assert ran.code == 2
+    assert ran.err.startswith(f"electorate: {told.format(folder=tmp_path)}")
+    assert ran.err.count("\n") == 1

@@ -244,7 +244,7 @@ def test_a_large_transaction_is_kept_too(tmp_path: Path) -> None:
         db.execute(
             "a", "create table t (a integer primary key, b text default (hex(randomblob(4))))"
         )
-        count = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)"
+        count = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)"
         db.execute("a", f"insert into t(a) {count} select i from n")
         seen = list(held(db._db))
         db.prepare("a")

@@ -295,6 +295,12 @@ def test_without_psycopg_postgres_says_what_to_install(monkeypatch: pytest.Monke
         Postgres("savings", "")
 
 
+def test_without_apsw_sqlite_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apsw", None)
+    with pytest.raises(Refused, match=r"pip install 'electorate\[sqlite\]'"):
+        Sqlite("one.db")
+
+
 class Ticket:
     """Something that is no database: tickets that are reserved, then sold or given back."""
 

@@ -70,6 +70,10 @@ def run(options: argparse.Namespace) -> int:
                 return _show(options)
     except (*(NoNode, Wrong, Refused, Damaged, StoreError, CredentialsError, ValueError),) as error:
         raise UsageError(str(error)) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise UsageError(f"{error.filename}: {error.strerror}") from None
 
 
 def _serve(config: Path, name: str, record: Path | None) -> int:

@@ -302,7 +302,13 @@ def ask(folder: Path, question: dict[str, Any]) -> dict[str, Any]:
         with to_node.makefile("rwb") as line:
             line.write(json.dumps(question).encode() + b"\n")
             line.flush()
-            answer: dict[str, Any] = json.loads(line.readline())
+            try:
+                told = line.readline()
+            except TimeoutError:
+                raise NoNode(f"the node on {folder} gives no answer") from None
+    if not told:
+        raise NoNode(f"the node on {folder} has ended before it answered")
+    answer: dict[str, Any] = json.loads(told)
     if "wrong" in answer:
         raise Wrong(answer["wrong"])
     return answer
