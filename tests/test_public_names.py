@@ -27,7 +27,7 @@ def test_the_contract_has_these_names_and_no_others() -> None:
 
 
 APPLICATION = """
-Aborted ClusterMismatch Damaged Election ElectorateError GroupTerm IdTaken Leader
+Aborted Access ClusterMismatch Damaged Election ElectorateError GroupTerm IdTaken Leader
 LeadershipLost MembersUnchanged Node NodeStopped OutcomeUnknown Pace Postgres Refused Removed Sqlite
 StoreError Term Transaction TransferFailed Triple sync
 """

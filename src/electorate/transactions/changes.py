@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from electorate.errors import ElectorateError
+
 if TYPE_CHECKING:
     import apsw
 
@@ -32,7 +34,7 @@ TOLD_ROWS = 20
 """As many rows are told in words."""
 
 
-class ChangesDiffer(Exception):
+class ChangesDiffer(ElectorateError):
     """Made again, it does not come out as it was; the text says what differs."""
 
 
