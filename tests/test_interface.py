@@ -333,6 +333,7 @@ def test_nothing_is_hosted_for_transactions_until_somebody_wants_one(tmp_path: P
                 hosted = node._engine.elections.host.instances
                 assert {name.partition(" ")[0] for name in hosted} == {
                     "directory",
+                    "founding",
                     "members",
                     "office",
                 }
