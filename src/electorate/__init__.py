@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from electorate.transactions.transaction import Transaction
     from electorate.transactions.triple import Triple
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Aborted",
