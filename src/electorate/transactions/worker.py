@@ -70,6 +70,8 @@ class ResourceWorker:
         """The log as this process has found it, before it has begun a life of its own."""
         self.trouble: str | None = "the database has not been reached yet"
         """Why no work is done at the moment."""
+        self._was_tried = asyncio.Event()
+        """Set once this process has reached the database, or has failed to."""
         self._idle_ms = idle_ms
         self._now_ms = now_ms
         self._sessions: dict[str, Session] = {}
@@ -89,10 +91,12 @@ class ResourceWorker:
                 known = await self.sweep(kept)
             except Exception as error:
                 self.trouble = f"the database cannot be reached: {error}"
+                self._was_tried.set()
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, RETRY_MAX_S)
             else:
                 self.trouble = None
+                self._was_tried.set()
                 return known
 
     async def sweep(self, kept: Collection[str]) -> frozenset[str]:
@@ -131,6 +135,9 @@ class ResourceWorker:
 
     async def execute(self, coordinator: NodeId, process: str, work: Work, act: Any) -> Answer:
         """Do a piece of work; Refused if it cannot be done, or an earlier piece is missing."""
+        with suppress(TimeoutError):  # Others may be quicker than the database of this node.
+            async with asyncio.timeout(RETRY_MAX_S):
+                await self._was_tried.wait()
         if self.trouble is not None:
             raise Refused(self.trouble)
         session = self._sessions.get(work.tx)
