@@ -334,7 +334,6 @@ def test_nothing_is_hosted_for_transactions_until_somebody_wants_one(tmp_path: P
                 assert {name.partition(" ")[0] for name in hosted} == {
                     "directory",
                     "founding",
-                    "founding",
                     "members",
                     "office",
                 }

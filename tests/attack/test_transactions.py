@@ -313,7 +313,7 @@ def test_the_bank_ends_where_nothing_comes_to_an_end(
         (["{folder}/bank.toml", "checking"], "cannot keep data in {folder}/data/checking: "),
         (
             ["{folder}/bank.toml", "atm", "--record", "{folder}/bank.toml/record"],
-            "records are written into a folder, and '{folder}/bank.toml' is a file",
+            "it is kept in a folder, and '{folder}/bank.toml' is a file: name another",
         ),
     ],
 )

@@ -152,6 +152,10 @@ def test_the_sentence_says_how_many_ends_there_are_and_what_they_miss() -> None:
     assert {normal: normal.text() for normal in texts} == texts
 
 
+CROWDED = {("first-start", 3)}
+"""Three parts start at each node at once, in more orders than are followed."""
+
+
 @pytest.mark.parametrize("clock", [Clock.BOUNDED, Clock.UNBOUNDED])
 @pytest.mark.parametrize("nodes", [2, 3])
 @pytest.mark.parametrize("name", REGISTRY)
@@ -162,8 +166,9 @@ def test_every_protocol_has_somewhere_to_begin(name: str, nodes: int, clock: Clo
     space = StateSpace(Turns(protocol.machine(setting)), Model(setting))
     assert beginnings(Moves(space), lack_of)
     assert space.normal is not None
-    assert space.normal.drawn == 0
-    assert not space.cuts
+    is_crowded = (name, nodes) in CROWDED
+    assert bool(space.normal.drawn) is is_crowded
+    assert set(space.cuts) == ({"normal"} if is_crowded else set())
 
 
 def test_a_form_that_never_elects_is_judged_from_its_normal_state() -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from electorate.claims import CLAIMS, Row
 from electorate.core import Members, Stable, Stage, Standing, Status
 from electorate.protocols.commit.state import TransactionStable
+from electorate.protocols.mandate.founding import FoundingStable, FoundingState
 from tests.claims import test_commit as commit
 from tests.claims import test_consensus as consensus
 from tests.claims import test_group as group
@@ -22,6 +23,12 @@ def follows(leader: int | None, group: tuple[int, ...] | None = None) -> Standin
 
 def row(*standings: Standing | None) -> Row:
     return Row(Members.of(range(1, len(standings) + 1)), standings)
+
+
+def founding(founders: tuple[int, ...]) -> Row:
+    """A node that has given its word for a list, and one that is down."""
+    state = FoundingState(1, FoundingStable(founders))
+    return replace(row(follows(None), DOWN), states=(state, None))
 
 
 def tasks(seen: Row, *known: int) -> Row:
@@ -86,6 +93,7 @@ MEET: dict[str, tuple[Row, Row]] = {
         ("D1", "D2", "D3", "D4"),
         (row(follows(None, (1, 2)), DOWN), row(follows(None, (1,)), follows(None, (2,)))),
     ),
+    **dict.fromkeys(("D5", "D6"), (founding((1, 2)), founding(()))),
     "M2": (mandate.row({2: 1}), mandate.row({2: 1}, {2: 2})),
     "M5": (mandate.row({}), mandate.row({}, absent=frozenset({(1, 2), (1, 3), (2, 3)}))),
     "M7": (mandate.row({1: 1}), mandate.row({1: 1}, absent=frozenset({(1, 2), (1, 3)}))),

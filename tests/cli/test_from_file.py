@@ -211,7 +211,10 @@ def test_an_election_of_an_application_is_explored_from_where_its_record_stands(
         assert "M1 holds" in told.out
     refused = electorate("check", "--from", str(record))
     assert refused.code == 2
-    assert "name one with --instance: there are directory, members and office x" in refused.err
+    assert (
+        "name one with --instance: there are directory, founding, members and office x"
+        in refused.err
+    )
     for protocol, instance, why in (
         ("bully", "office x", "ran mandate-over-strongest-alive/application, and cannot go on as "),
         ("leadership", "members", "members ran membership, which is not the election of "),

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from electorate.core import Stage, Wants
 from electorate.errors import Aborted
+from electorate.leadership.directory import number
+from electorate.runtime.store import Store
 from electorate.transactions.admin import ask
 from electorate.transactions.instance import TransactionInstance
 from tests.runtime.cluster import wait_until
@@ -16,6 +19,8 @@ from tests.transactions.bank import ACCOUNTS, Fragile, balances, move, read, run
 
 SAVED_COMMITTED = "saved committed"
 """A point of a transaction: see test_crash.py, where they are listed."""
+SAVES = 1_000
+"""More than any node saves here."""
 
 
 @pytest.fixture
@@ -129,10 +134,16 @@ def keep_a_log_of_checking(bank: Fragile) -> None:
 
 
 def bring_it_back(bank: Fragile) -> None:
-    """Bring back the folder of that earlier life, which has not voted yet."""
+    """Bring back the folder of that earlier life, which has not voted yet.
+
+    The others let it in only once it has saved as often as they have seen: so it has, here.
+    """
     bank.stop("checking")
     shutil.rmtree(bank.folder / "checking")
     shutil.move(bank.folder / "backup", bank.folder / "checking")
+    with closing(Store(bank.folder / "checking", number("checking"))) as store:
+        for _ in range(SAVES):
+            store.save({})
 
 
 def test_a_database_that_has_lost_what_was_prepared_is_damaged(bank: Fragile) -> None:

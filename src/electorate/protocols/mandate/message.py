@@ -8,7 +8,8 @@ from electorate.core import Message, NodeId, Request
 from electorate.protocols.mandate.state import Count, Roster, Token
 
 PRIORITY_MAX = (1 << 31) - 1
-Priority = Annotated[int, Meta(ge=0, le=PRIORITY_MAX)]
+Priority = Annotated[int, Meta(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
+"""An application asks for none below 0; a search may begin with any attributes."""
 
 
 class Poll(Message):
