@@ -1,9 +1,9 @@
 """Real time and real addresses: how to wait for something, and where to listen."""
 
-import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+
+from electorate.cli.supervisor import free_ports
 
 T_MS = 60
 BEAT_MS = 40.0
@@ -27,9 +27,5 @@ def came_about(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def free_addresses(count: int) -> list[tuple[str, int]]:
-    """Addresses on loopback that nobody listens on at the moment."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [("127.0.0.1", each.getsockname()[1]) for each in sockets]
+    """Addresses on loopback that nobody listens on at the moment, nor gets by connecting."""
+    return [("127.0.0.1", port) for port in free_ports(count)]

@@ -1,12 +1,12 @@
 """Clusters of nodes in threads of the test's own process, on loopback."""
 
-import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from electorate.cli.supervisor import free_ports
 from electorate.core import Machine, Standing, Timing
 from electorate.protocols.bully import Bully
 from electorate.runtime.config import NodeConfig
@@ -26,12 +26,8 @@ def wait_until(condition: Callable[[], object], seconds: float = PATIENCE_S) -> 
 
 
 def free_addresses(count: int) -> list[Address]:
-    """Addresses on loopback that nobody listens on at the moment."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [("127.0.0.1", each.getsockname()[1]) for each in sockets]
+    """Addresses on loopback that nobody listens on at the moment, nor gets by connecting."""
+    return [("127.0.0.1", port) for port in free_ports(count)]
 
 
 class Cluster:
